@@ -1,10 +1,21 @@
 internal import AppStoreSimulator
 internal import Events
 
-/// What really happened to a subscription up to an instant, as `periods --json` has it.
+/// What really happened to a subscription up to an instant: its periods as `periods --json` has
+/// them, and how it stands.
 struct LifeTruth: Encodable {
     let originalTransactionId: String
     let environment: Environment
+    let appTransactionId: String
+    let appAccountToken: String?
+    /// The product that was bought last.
+    let productId: String
+    /// As in the table `renewal_states`: active, grace_period, billing_retry, expired, revoked.
+    let status: String
+    /// Whether it is set to renew.
+    let autoRenew: Bool
+    /// The product that renews next.
+    let autoRenewProductId: String
     let periods: [Row]
 
     /// A period with access.
@@ -16,13 +27,19 @@ struct LifeTruth: Encodable {
         let endReason: String
     }
 
-    /// The truth at a real instant; nil before anything was bought.
-    init?(_ life: SubscriptionLife, at now: Instant) {
+    /// The truth at an instant of the life's calendar; nil before anything was bought.
+    init?(_ life: SubscriptionLife, asOf instant: Instant) {
         let pace = life.store.pace
-        let rows = life.periods(asOf: pace.calendar(now))
-        guard !rows.isEmpty else { return nil }
+        let rows = life.periods(asOf: instant)
+        guard let standing = life.standing(asOf: instant), !rows.isEmpty else { return nil }
         originalTransactionId = life.originalTransactionId
         environment = life.store.environment
+        appTransactionId = life.identity.appTransactionId
+        appAccountToken = standing.appAccountToken
+        productId = standing.productId
+        status = standing.status.rawValue
+        autoRenew = standing.isAutoRenewOn
+        autoRenewProductId = standing.autoRenewProductId
         periods = rows.map {
             Row(
                 productId: $0.productId,

@@ -23,10 +23,12 @@ struct NotificationSender: Service {
     static let retryHours: [Int64] = [1, 12, 24, 48, 72]
     /// What arrives late arrives up to so many hours late, and so after later ones.
     private static let delayHoursMax: Int64 = 2
-    /// Notifications under way at once.
+    /// Attempts under way at once; what waits for its time takes no place.
     private static let underWayMax = 8
     /// Seconds until an attempt counts as failed.
     private static let attemptSeconds: Int64 = 10
+    /// Longest wait for news, in milliseconds.
+    private static let waitMax: Int64 = 60_000
 
     /// What is done to a notification on purpose.
     struct Fate: Sendable {
@@ -34,10 +36,10 @@ struct NotificationSender: Service {
         let isRepeated: Bool
         let delay: Int64
 
-        init(number: Int, options: SimulatedStoreOptions) {
+        init(_ sending: ServedStore.Sending, options: SimulatedStoreOptions) {
             var generator = SeededGenerator(
                 seed: options.seed ^ 0x4641_5445,
-                branch: UInt64(number)
+                branch: UInt64(sending.life) << 20 | UInt64(sending.number)
             )
             func happens(_ share: Double) -> Bool {
                 Double(generator.integer(in: 0...999_999)) < share * 1_000_000
@@ -61,46 +63,78 @@ struct NotificationSender: Service {
                 )
             )
         )
-        await cancelWhenGracefulShutdown {
-            await withTaskGroup(of: Void.self) { group in
-                for number in store.notifications.indices {
-                    if number >= Self.underWayMax { await group.next() }
-                    guard await pause(until: store.notifications[number].signedAt) else { break }
-                    group.addTask { await send(number, by: client) }
-                }
-                await group.waitForAll()
-            }
-        }
+        await cancelWhenGracefulShutdown { await sendAll(by: client) }
         try await client.shutdown()
     }
 
-    private func send(_ number: Int, by client: HTTPClient) async {
-        let sending = store.notifications[number]
-        let fate = Fate(number: number, options: options)
-        let pace = store.lives[sending.life].store.pace
-        let body = store.body(of: sending)
-        var next = sending.signedAt.milliseconds + pace.real(milliseconds: fate.delay)
-        let waits = store.environment == .sandbox ? [] : Self.retryHours
-        for wait in [nil] + waits.map(Optional.some) {
-            if let wait { next += pace.real(milliseconds: wait * 3_600_000) }
-            guard await pause(until: Instant(milliseconds: next)) else { return }
-            let result = fate.isLost ? .noResponse : await attempt(body, by: client)
-            store.journal.note(
-                SendAttempt(attemptDate: options.clock(), sendAttemptResult: result),
-                of: number
-            )
-            if result == .success {
-                if fate.isRepeated { _ = await attempt(body, by: client) }
-                return
+    private func sendAll(by client: HTTPClient) async {
+        let outbox = Outbox(underWayMax: Self.underWayMax)
+        // Waits take real time, also where the store's clock stands.
+        let (opening, start) = (options.clock(), ContinuousClock.now)
+        var last: ServedStore.Sending?
+        await withDiscardingTaskGroup { group in
+            while !Task.isCancelled {
+                let passed = Int64((ContinuousClock.now - start) / .milliseconds(1))
+                let now = max(
+                    options.clock(),
+                    Instant(milliseconds: opening.milliseconds + passed)
+                )
+                for sending in store.signed(after: last, upTo: now) {
+                    outbox.add(first(of: sending))
+                    last = sending
+                }
+                if let attempt = outbox.takeDue(at: now) {
+                    group.addTask {
+                        outbox.end(with: await send(attempt, by: client))
+                        store.bell.ring()
+                    }
+                } else {
+                    let next = [outbox.due, store.firstSigning(after: last)].compactMap(\.self)
+                        .min()
+                    let wait = next.map { $0.milliseconds - now.milliseconds } ?? Self.waitMax
+                    await store.bell.wait(milliseconds: min(max(1, wait), Self.waitMax))
+                }
             }
-            // It never arrives: attempts that are lost like this one are not worth the wait.
-            if fate.isLost { return }
+            group.cancelAll()
         }
-        logger.warning("a notification did not arrive", metadata: ["number": "\(number)"])
     }
 
-    private func attempt(_ body: [UInt8], by client: HTTPClient) async -> SendAttempt.Result {
-        await Self.post(body, to: url, by: client, seconds: Self.attemptSeconds)
+    private func first(of sending: ServedStore.Sending) -> PlannedAttempt {
+        let pace = store.life(sending.life).store.pace
+        let delay = Fate(sending, options: options).delay
+        return PlannedAttempt(
+            sending: sending,
+            number: 0,
+            due: Instant(
+                milliseconds: sending.signedAt.milliseconds + pace.real(milliseconds: delay)
+            )
+        )
+    }
+
+    // The attempt after it; nil where there is none.
+    private func send(_ attempt: PlannedAttempt, by client: HTTPClient) async -> PlannedAttempt? {
+        let fate = Fate(attempt.sending, options: options)
+        let body = attempt.isRepetition || !fate.isLost ? store.body(of: attempt.sending) : []
+        let result =
+            fate.isLost
+            ? .noResponse
+            : await Self.post(body, to: url, by: client, seconds: Self.attemptSeconds)
+        guard !Task.isCancelled, !attempt.isRepetition else { return nil }
+        store.journal.note(
+            SendAttempt(attemptDate: options.clock(), sendAttemptResult: result),
+            of: attempt.sending
+        )
+        if result == .success { return fate.isRepeated ? attempt.repetition : nil }
+        // It never arrives: attempts that are lost like this one are not worth the wait.
+        guard !fate.isLost else { return nil }
+        let waits = store.environment == .sandbox ? [] : Self.retryHours
+        guard attempt.number < waits.count else {
+            let signedAt = attempt.sending.signedAt
+            logger.warning("a notification did not arrive", metadata: ["signedAt": "\(signedAt)"])
+            return nil
+        }
+        let pace = store.life(attempt.sending.life).store.pace
+        return attempt.next(after: pace.real(milliseconds: waits[attempt.number] * 3_600_000))
     }
 
     /// One attempt.
@@ -124,16 +158,21 @@ struct NotificationSender: Service {
             return .socketIssue
         }
     }
+}
 
-    // False where the program ends in the meantime.
-    private func pause(until instant: Instant) async -> Bool {
-        let wait = instant.milliseconds - options.clock().milliseconds
-        guard wait > 0 else { return !Task.isCancelled }
-        do {
-            try await Task.sleep(for: .milliseconds(wait))
-            return true
-        } catch {
-            return false
-        }
+extension ServedStore {
+    /// The notifications that were signed after one of them, up to an instant.
+    fileprivate func signed(after last: Sending?, upTo now: Instant) -> ArraySlice<Sending> {
+        let all = notifications
+        let start = last.map { all.firstIndex(after: $0) } ?? 0
+        let end = all.firstIndex(after: Sending(signedAt: now, life: .max, number: .max))
+        return all[start..<max(start, end)]
+    }
+
+    /// When the next one after it is signed; nil if none is planned.
+    fileprivate func firstSigning(after last: Sending?) -> Instant? {
+        let all = notifications
+        let start = last.map { all.firstIndex(after: $0) } ?? 0
+        return start < all.count ? all[start].signedAt : nil
     }
 }

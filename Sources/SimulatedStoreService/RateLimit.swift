@@ -6,10 +6,11 @@ final class RateLimit: Sendable {
     /// The endpoints, and how many requests a second production allows.
     enum Endpoint: String, CaseIterable, Sendable {
         case history, statuses, refunds, transaction, appTransaction, order, notifications
-        case massExtension, test, verifyReceipt
+        case `extension`, massExtension, test, verifyReceipt
 
         var perSecond: Double {
             switch self {
+            case .extension: 20
             case .refunds, .order: 10
             case .massExtension, .test: 1
             default: 50

@@ -38,26 +38,26 @@ extension ServedStore {
         at now: Instant
     ) throws(StoreError) -> NotificationHistoryDocument {
         guard question.startDate < question.endDate else { throw .startAfterEnd }
-        // Apple counts in days; whoever asks for the whole span need not be exact to the second.
-        let oldest = now.milliseconds - retention - 86_400_000
-        guard question.startDate.milliseconds >= oldest else { throw .startTooFarInPast }
+        guard question.startDate.milliseconds >= now.milliseconds - retention else {
+            throw .startTooFarInPast
+        }
         let wantedLife = question.transactionId.map { life(of: $0, at: now) }
         if case .some(nil) = wantedLife { throw .transactionNotFound }
-        let first = try position(of: token, question)
-        var found: [Int] = []
-        var next: Int?
-        for number in first..<notifications.count {
-            let sending = notifications[number]
+        let notifications = notifications
+        let first = try position(of: token, question, in: notifications)
+        var found: [Sending] = []
+        var next: Sending?
+        for sending in notifications[first...] {
             guard sending.signedAt <= now, sending.signedAt < question.endDate else { break }
             guard sending.signedAt >= question.startDate,
                 wantedLife == nil || wantedLife == sending.life,
-                question.onlyFailures != true || !journal.hasArrived(number)
+                question.onlyFailures != true || !journal.hasArrived(sending)
             else { continue }
             if found.count == Self.pageMax {
-                next = number
+                next = found.last
                 break
             }
-            found.append(number)
+            found.append(sending)
         }
         return NotificationHistoryDocument(
             notificationHistory: found.map(item),
@@ -66,10 +66,10 @@ extension ServedStore {
         )
     }
 
-    private func item(_ number: Int) -> NotificationHistoryDocument.Item {
+    private func item(_ sending: Sending) -> NotificationHistoryDocument.Item {
         NotificationHistoryDocument.Item(
-            signedPayload: ServedStore.signedPayload(in: body(of: notifications[number])),
-            sendAttempts: journal.attempts(of: number)
+            signedPayload: ServedStore.signedPayload(in: body(of: sending)),
+            sendAttempts: journal.attempts(of: sending)
         )
     }
 
@@ -81,22 +81,32 @@ extension ServedStore {
         )
     }
 
-    // A token is of one question: with another one it is refused.
-    private func tokenText(_ position: Int, _ question: NotificationQuestion) -> String {
-        "\(position)_\(question.startDate.milliseconds)_\(question.endDate.milliseconds)"
+    // A token names the last notification of its page, and is of one question: with another one
+    // it is refused.
+    private func tokenText(_ last: Sending, _ question: NotificationQuestion) -> String {
+        [
+            last.signedAt.milliseconds, Int64(last.life), Int64(last.number),
+            question.startDate.milliseconds, question.endDate.milliseconds,
+        ].map(String.init).joined(separator: "_")
     }
 
     private func position(
         of token: String?,
-        _ question: NotificationQuestion
+        _ question: NotificationQuestion,
+        in notifications: [Sending]
     ) throws(StoreError) -> Int {
         guard let token else {
             return notifications.firstIndex { $0.signedAt >= question.startDate }
                 ?? notifications.count
         }
-        guard let position = token.split(separator: "_").first.flatMap({ Int($0) }),
-            notifications.indices.contains(position), token == tokenText(position, question)
-        else { throw .invalidPaginationToken }
-        return position
+        let parts = token.split(separator: "_").compactMap { Int64($0) }
+        guard parts.count == 5 else { throw .invalidPaginationToken }
+        let last = Sending(
+            signedAt: Instant(milliseconds: parts[0]),
+            life: Int(parts[1]),
+            number: Int(parts[2])
+        )
+        guard token == tokenText(last, question) else { throw .invalidPaginationToken }
+        return notifications.firstIndex(after: last)
     }
 }

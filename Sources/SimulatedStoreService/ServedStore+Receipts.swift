@@ -38,13 +38,13 @@ extension ServedStore {
 
     /// What verifyReceipt answers about a life.
     func verifyReceiptResponse(_ number: Int, at now: Instant) -> [UInt8] {
-        let life = lives[number]
+        let life = life(number)
         return life.verifyReceiptResponse(asOf: life.store.pace.calendar(now))
     }
 
     /// The app's receipt of a life, in base64.
     func receipt(_ number: Int, at now: Instant) -> [UInt8] {
-        let life = lives[number]
+        let life = life(number)
         return life.appReceiptBase64(asOf: life.store.pace.calendar(now))
     }
 }

@@ -22,7 +22,6 @@ extension ServedStore {
         at now: Instant
     ) async throws -> TestRequestDocument {
         guard let url else { throw StoreError.noNotificationURL }
-        guard let store = lives.first?.store else { throw StoreError.testNotFound }
         let number = tests.withLock { $0.count }
         var generator = SeededGenerator(seed: UInt64(now.milliseconds), branch: UInt64(number))
         let token = "\(generator.uuid())_\(now.milliseconds)"

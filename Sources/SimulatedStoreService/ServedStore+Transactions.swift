@@ -104,7 +104,7 @@ extension ServedStore {
         guard id.first == "M", let number = life(of: String(id.dropFirst()), at: now) else {
             return OrderDocument(status: 1, signedTransactions: [])
         }
-        let life = lives[number]
+        let life = life(number)
         let instant = life.store.pace.calendar(now)
         return OrderDocument(
             status: 0,
@@ -125,7 +125,7 @@ extension ServedStore {
         guard let number = life(of: id, allowsAppTransaction: allowsAppTransaction, at: now) else {
             throw .transactionNotFound
         }
-        return lives[number]
+        return life(number)
     }
 
     // A revision names the last transaction that was handed out by when it was changed: what is

@@ -5,21 +5,34 @@ internal import Synchronization
 /// The lives of one environment as Apple's server sees them: looked up by any id, at any instant.
 final class ServedStore: Sendable {
     let environment: Environment
-    /// The lives, each at its own pace.
-    let lives: [SubscriptionLife]
-    /// What Apple sends unasked, by signing date.
-    let notifications: [Sending]
+    /// The app, and the keys that sign for it.
+    let store: SimulatedStore
     let journal = SendJournal()
+    /// Rings when there are other notifications to send than there were.
+    let bell = Bell()
     /// Test notifications that were asked for, by their tokens.
     let tests = Mutex<[String: TestNotification]>([:])
-    private let byBase: [Int64: Int]
-    private let byAppTransaction: [String: Int]
+    fileprivate let content: Mutex<Content>
 
-    /// A notification of a life, and when it is signed in real time.
-    struct Sending: Sendable {
+    /// Everything that a command may change.
+    fileprivate struct Content {
+        var lives: [SubscriptionLife] = []
+        var directed: [Int: DirectedLife] = [:]
+        var notifications: [Sending] = []
+        var byBase: [Int64: Int] = [:]
+        var byAppTransaction: [String: Int] = [:]
+    }
+
+    /// A notification of a life, and when it is signed in real time: the order in which Apple's
+    /// history has them.
+    struct Sending: Hashable, Comparable, Sendable {
         let signedAt: Instant
         let life: Int
         let number: Int
+
+        static func < (left: Sending, right: Sending) -> Bool {
+            (left.signedAt, left.life, left.number) < (right.signedAt, right.life, right.number)
+        }
     }
 
     /// A test notification and what became of it.
@@ -31,94 +44,117 @@ final class ServedStore: Sendable {
     /// All transaction ids of a life differ in their last three digits only.
     private static let idsPerLife: Int64 = 1000
 
-    init(environment: Environment, lives: [SubscriptionLife]) {
-        self.environment = environment
-        self.lives = lives
-        notifications = lives.enumerated().flatMap { index, life in
-            life.notificationInstants.enumerated().map { number, instant in
-                Sending(signedAt: life.store.pace.real(instant), life: index, number: number)
-            }
-        }.sorted { ($0.signedAt, $0.life, $0.number) < ($1.signedAt, $1.life, $1.number) }
-        var byBase: [Int64: Int] = [:]
-        var byAppTransaction: [String: Int] = [:]
-        for (index, life) in lives.enumerated() {
-            if let id = Int64(life.originalTransactionId) { byBase[id / Self.idsPerLife] = index }
-            byAppTransaction[life.identity.appTransactionId] = index
-        }
-        self.byBase = byBase
-        self.byAppTransaction = byAppTransaction
+    init(_ store: SimulatedStore, lives: [SubscriptionLife]) {
+        self.store = store
+        environment = store.environment
+        var content = Content()
+        for life in lives { content.add(life) }
+        content.notifications.sort()
+        self.content = Mutex(content)
     }
+
+    /// The lives, each at its own pace.
+    var lives: [SubscriptionLife] { content.withLock { $0.lives } }
+
+    /// What Apple sends unasked, by signing date.
+    var notifications: [Sending] { content.withLock { $0.notifications } }
 
     /// The number of the life that an id belongs to; nil where it is unknown, or nothing was bought
     /// yet.
     func life(of id: String, allowsAppTransaction: Bool = true, at now: Instant) -> Int? {
-        let found: Int?
-        if allowsAppTransaction, let index = byAppTransaction[id] {
-            found = index
-        } else {
-            found = Int64(id).flatMap { byBase[$0 / Self.idsPerLife] }
+        content.withLock { content in
+            let found: Int?
+            if allowsAppTransaction, let index = content.byAppTransaction[id] {
+                found = index
+            } else {
+                found = Int64(id).flatMap { content.byBase[$0 / Self.idsPerLife] }
+            }
+            guard let found, let start = content.lives[found].events.first?.happenedAt,
+                content.lives[found].store.pace.real(start) <= now
+            else { return nil }
+            return found
         }
-        guard let found, let start = lives[found].events.first?.happenedAt,
-            lives[found].store.pace.real(start) <= now
-        else { return nil }
-        return found
     }
+
+    /// The life of a number.
+    func life(_ number: Int) -> SubscriptionLife { content.withLock { $0.lives[number] } }
 
     /// The notification's body as it is posted.
     func body(of sending: Sending) -> [UInt8] {
-        lives[sending.life].notification(sending.number).payload
+        life(sending.life).notification(sending.number).payload
     }
 }
 
-/// One try to send a notification, in Apple's words.
-struct SendAttempt: Codable, Hashable, Sendable {
-    let attemptDate: Instant
-    let sendAttemptResult: Result
+extension ServedStore {
+    /// Most lives that commands may add: all are held in memory.
+    static let directedMax = 100_000
 
-    /// What became of it.
-    enum Result: String, Codable, Sendable {
-        case success = "SUCCESS"
-        case timedOut = "TIMED_OUT"
-        case noResponse = "NO_RESPONSE"
-        case unsuccessful = "UNSUCCESSFUL_HTTP_RESPONSE_CODE"
-        case socketIssue = "SOCKET_ISSUE"
-    }
-}
-
-/// How many notifications were signed so far, and what became of them.
-struct SentDocument: Encodable {
-    private(set) var signed = 0
-    private(set) var arrived = 0
-    /// Tried, and not arrived yet; those that are lost on purpose never will.
-    private(set) var lost = 0
-
-    init(_ stores: [ServedStore], at now: Instant) {
-        for store in stores {
-            for (number, sending) in store.notifications.enumerated() {
-                guard sending.signedAt <= now else { break }
-                signed += 1
-                let attempts = store.journal.attempts(of: number)
-                if attempts.contains(where: { $0.sendAttemptResult == .success }) {
-                    arrived += 1
-                } else if !attempts.isEmpty {
-                    lost += 1
-                }
+    /// Adds a life that commands direct, made from its number among those.
+    ///
+    /// - Returns: Its number among all lives; nil where there are too many.
+    func add(
+        _ make: (Int) throws(ScriptError) -> DirectedLife
+    ) throws(ScriptError) -> Int? {
+        let result = content.withLock { content in
+            Result { () throws(ScriptError) -> Int? in
+                guard content.directed.count < ServedStore.directedMax else { return nil }
+                let directed = try make(content.directed.count)
+                let number = content.lives.count
+                content.directed[number] = directed
+                content.add(directed.life)
+                content.notifications.sort()
+                return number
             }
+        }
+        bell.ring()
+        return try result.get()
+    }
+
+    /// Lets something happen in a life.
+    ///
+    /// - Parameters:
+    ///   - number: The number of the life.
+    ///   - now: When, in real time.
+    ///   - change: What happens, given the life and the instant of its calendar.
+    /// - Returns: False where no command directs the life: its story is drawn from the seed.
+    /// - Throws: `ScriptError` where the App Store would not let it happen; then nothing changes.
+    func direct(
+        _ number: Int,
+        at now: Instant,
+        _ change: (inout DirectedLife, Instant) throws(ScriptError) -> Void
+    ) throws(ScriptError) -> Bool {
+        let result = content.withLock { content in
+            Result { () throws(ScriptError) -> Bool in
+                guard var directed = content.directed[number] else { return false }
+                try change(&directed, directed.life.store.pace.calendar(now))
+                content.directed[number] = directed
+                content.lives[number] = directed.life
+                content.notifications.removeAll { $0.life == number }
+                content.notifications += Self.sendings(of: directed.life, number)
+                content.notifications.sort()
+                return true
+            }
+        }
+        bell.ring()
+        return try result.get()
+    }
+
+    private static func sendings(of life: SubscriptionLife, _ index: Int) -> [Sending] {
+        life.notificationInstants.enumerated().map { number, instant in
+            Sending(signedAt: life.store.pace.real(instant), life: index, number: number)
         }
     }
 }
 
-/// Which notifications were sent when, and whether they arrived.
-final class SendJournal: Sendable {
-    private let attempts = Mutex<[Int: [SendAttempt]]>([:])
-
-    func note(_ attempt: SendAttempt, of number: Int) {
-        attempts.withLock { $0[number, default: []].append(attempt) }
-    }
-
-    func attempts(of number: Int) -> [SendAttempt] { attempts.withLock { $0[number] ?? [] } }
-
-    func hasArrived(_ number: Int) -> Bool {
-        attempts(of: number).contains { $0.sendAttemptResult == .success }
+extension ServedStore.Content {
+    // The caller sorts the notifications.
+    fileprivate mutating func add(_ life: SubscriptionLife) {
+        let index = lives.count
+        lives.append(life)
+        notifications += ServedStore.sendings(of: life, index)
+        if let id = Int64(life.originalTransactionId) {
+            byBase[id / ServedStore.idsPerLife] = index
+        }
+        byAppTransaction[life.identity.appTransactionId] = index
     }
 }

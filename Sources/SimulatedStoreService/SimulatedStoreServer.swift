@@ -54,8 +54,8 @@ public struct SimulatedStoreServer: Service {
         sandboxLives = Self.lives(sandboxNumbers, of: sandbox, options)
         rootDER = production.store.pki.rootDER
         stores = [
-            ServedStore(environment: .production, lives: lives),
-            ServedStore(environment: .sandbox, lives: sandboxLives),
+            ServedStore(production.store, lives: lives),
+            ServedStore(sandbox.store, lives: sandboxLives),
         ]
         key = Self.key(seed: options.seed)
     }
@@ -94,7 +94,7 @@ public struct SimulatedStoreServer: Service {
         )
         var services: [any Service] = [application]
         if let url = options.notificationURL {
-            services += stores.filter { !$0.lives.isEmpty }.map {
+            services += stores.map {
                 NotificationSender(store: $0, options: options, url: url, logger: logger)
             }
         }

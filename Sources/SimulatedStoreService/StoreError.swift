@@ -16,11 +16,26 @@ struct StoreError: Error, Encodable, Hashable {
     static let badRequest = StoreError(4_000_000, "Bad request.")
     static let invalidRevision = StoreError(4_000_005, "Invalid request revision.")
     static let invalidTransactionId = StoreError(4_000_006, "Invalid transaction id.")
+    static let invalidOriginalTransactionId = StoreError(
+        4_000_008,
+        "Invalid original transaction id."
+    )
+    static let invalidExtendByDays = StoreError(4_000_009, "Invalid extend by days value.")
+    static let invalidExtendReasonCode = StoreError(4_000_010, "Invalid extend reason code.")
+    static let invalidRequestIdentifier = StoreError(4_000_011, "Invalid request identifier.")
     static let startTooFarInPast = StoreError(4_000_012, "Start date is too far in the past.")
     static let startAfterEnd = StoreError(4_000_013, "Start date is after end date.")
     static let invalidPaginationToken = StoreError(4_000_014, "Invalid pagination token.")
     static let invalidTestToken = StoreError(4_000_020, "Invalid test notification token.")
     static let noAppTransactionId = StoreError(4_000_048, "App transaction id not supported.")
+    static let extensionIneligible = StoreError(
+        4_030_004,
+        "Subscription state ineligible for extension."
+    )
+    static let originalTransactionNotFound = StoreError(
+        4_040_005,
+        "Original transaction id not found."
+    )
     static let noNotificationURL = StoreError(4_040_007, "No App Store Server Notification URL.")
     static let testNotFound = StoreError(4_040_008, "Test notification not found.")
     static let extensionNotFound = StoreError(4_040_009, "Status of extension not found.")

@@ -6,7 +6,7 @@ internal import HTTPTypes
 internal import Hummingbird
 internal import NIOCore
 
-/// The endpoints of Apple's, and a few of our own below `/control`.
+/// The endpoints of Apple's; those of our own are below `/control`.
 struct StoreRoutes: Sendable {
     let stores: [ServedStore]
     let options: SimulatedStoreOptions
@@ -15,7 +15,7 @@ struct StoreRoutes: Sendable {
     private let failures: FailingRequests
 
     /// Largest body that is read: a receipt of some years in base64.
-    private static let bodyByteCountMax = 4 << 20
+    static let bodyByteCountMax = 4 << 20
 
     init(stores: [ServedStore], options: SimulatedStoreOptions, check: TokenCheck) {
         self.stores = stores
@@ -76,6 +76,15 @@ struct StoreRoutes: Sendable {
         get("/inApps/v1/notifications/test/:id", .test) { id, _, _ in
             try json(store.testNotificationStatus(id))
         }
+        addBodies(store, below: prefix, to: router)
+    }
+
+    // The endpoints that take a body.
+    private func addBodies(
+        _ store: ServedStore,
+        below prefix: String,
+        to router: Router<BasicRequestContext>
+    ) {
         router.post(RouterPath(prefix + "/inApps/v1/notifications/test")) { request, _ in
             try await respond(to: request, .test, store) { now in
                 try json(await store.requestTestNotification(to: options.notificationURL, at: now))
@@ -89,6 +98,14 @@ struct StoreRoutes: Sendable {
                 return try json(store.notificationHistory(question, page: page, at: now))
             }
         }
+        router.put(RouterPath(prefix + "/inApps/v1/subscriptions/extend/:id")) { request, context in
+            let body = try await request.body.collect(upTo: Self.bodyByteCountMax)
+            return try respond(to: request, .extension, store) { now in
+                let id = context.parameters.get("id") ?? ""
+                let question = try Self.read(ExtensionQuestion.self, body)
+                return try json(store.extendRenewalDate(of: id, question, at: now))
+            }
+        }
         router.post(RouterPath(prefix + "/verifyReceipt")) { request, _ in
             let body = try await request.body.collect(upTo: Self.bodyByteCountMax)
             return verifyReceipt(body, store)
@@ -99,7 +116,7 @@ struct StoreRoutes: Sendable {
         request.uri.queryParameters["revision"].map(String.init)
     }
 
-    private static func read<Body: Decodable>(
+    static func read<Body: Decodable>(
         _ type: Body.Type,
         _ buffer: ByteBuffer
     ) throws(StoreError) -> Body {
@@ -194,41 +211,13 @@ extension StoreRoutes {
 }
 
 extension StoreRoutes {
-    // What no App Store has: the truth, for tests of whoever asks it.
-    private func addControl(to router: Router<BasicRequestContext>) {
-        router.get("/control/truth") { _, _ in
-            let now = options.clock()
-            let lines = try stores.flatMap(\.lives).compactMap { life in
-                try LifeTruth(life, at: now).map { try json($0) + [UInt8(ascii: "\n")] }
-            }
-            return Self.response(.ok, lines.flatMap { $0 }, type: "application/x-ndjson")
-        }
-        router.get("/control/requests") { _, _ in
-            Self.response(.ok, try json(limit.counts))
-        }
-        router.get("/control/notifications") { _, _ in
-            let now = options.clock()
-            return Self.response(.ok, try json(SentDocument(stores, at: now)))
-        }
-        router.get("/control/receipts/:id") { _, context in
-            let now = options.clock()
-            let id = context.parameters.get("id") ?? ""
-            for store in stores {
-                if let life = store.life(of: id, at: now) {
-                    return Self.response(.ok, store.receipt(life, at: now), type: "text/plain")
-                }
-            }
-            return Self.response(to: .transactionNotFound)
-        }
-    }
-
-    private func json(_ document: some Encodable) throws -> [UInt8] {
+    func json(_ document: some Encodable) throws -> [UInt8] {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         return [UInt8](try encoder.encode(document))
     }
 
-    private static func response(to error: StoreError) -> Response {
+    static func response(to error: StoreError) -> Response {
         let body = #"{"errorCode":\#(error.errorCode),"errorMessage":"\#(error.errorMessage)"}"#
         return response(
             HTTPResponse.Status(code: error.httpStatus),
@@ -236,7 +225,7 @@ extension StoreRoutes {
         )
     }
 
-    private static func response(
+    static func response(
         _ status: HTTPResponse.Status,
         _ body: [UInt8],
         type: String = "application/json"

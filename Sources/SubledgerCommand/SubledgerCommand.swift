@@ -21,17 +21,19 @@ struct SubledgerCommand: AsyncParsableCommand {
             On a terminal, answers longer than the screen go through $PAGER (default less); \
             PAGER=cat turns that off.
 
-            Exit codes: 0 ok, 1 access denied, 3 integrity mismatch, 4 not found, 64 usage, 65 bad \
-            input (the rest was accepted), 66 input missing, 69 database unavailable, 70 internal, \
-            75 try again later, 77 permission, 78 configuration, 130 interrupted.
+            Exit codes: 0 ok, 1 access denied, or a fault found by `doctor`, 3 integrity mismatch, \
+            4 not found, 64 usage, 65 bad input (the rest was accepted), 66 input missing, 69 \
+            database unavailable, 70 internal, 75 try again later, 77 permission, 78 \
+            configuration, 130 interrupted.
             """,
         version: "0.1.0",
         groupedSubcommands: [
             CommandGroup(
                 name: "Fill",
                 subcommands: [
-                    IngestCommand.self, PollCommand.self, MigrateCommand.self,
-                    CatalogCommand.self, RatesCommand.self, RejectionsCommand.self,
+                    IngestCommand.self, PollCommand.self, ImportCommand.self,
+                    MigrateCommand.self, CatalogCommand.self, RatesCommand.self,
+                    RejectionsCommand.self,
                 ]
             ),
             CommandGroup(
@@ -69,8 +71,8 @@ struct SubledgerCommand: AsyncParsableCommand {
             CommandGroup(
                 name: "Tools",
                 subcommands: [
-                    DemoCommand.self, DatabaseCommand.self, SimulateCommand.self,
-                    BenchCommand.self,
+                    DoctorCommand.self, DemoCommand.self, DatabaseCommand.self,
+                    SimulateCommand.self, BenchCommand.self,
                 ]
             ),
         ]

@@ -9,47 +9,6 @@ import Testing
 
 /// `subledger simulate --serve`, `serve` and `poll` as an operator runs them.
 @Suite struct PollCommandTests {
-    /// A store of its own process, with what it wrote.
-    private struct ServedProcess {
-        let program: RunningProgram
-        let url: String
-        let folder: TestFolder
-
-        static func start(_ arguments: String...) async throws -> ServedProcess {
-            let folder = try TestFolder()
-            let program = try Program("subledger").start(
-                ["simulate", "--serve", "0", "--out", folder.path] + arguments
-            )
-            let url = try await firstMatch(of: /listening at (http:[^,]+),/, in: program)
-            return ServedProcess(program: program, url: url, folder: folder)
-        }
-
-        /// What `poll` must be told.
-        var flags: [String] {
-            [
-                "--api-url", url, "--key", folder.path(of: "AuthKey.p8"), "--key-id",
-                SimulatedStoreServer.keyId, "--issuer-id", SimulatedStoreServer.issuerId,
-                "--bundle-id", SimulatedStoreServer.bundleId, "--root-certificate",
-                folder.path(of: "root.der"),
-            ]
-        }
-
-        func end() async {
-            program.signal(SIGTERM)
-            _ = await program.ending()
-        }
-    }
-
-    private static func firstMatch(
-        of pattern: Regex<(Substring, Substring)>,
-        in program: RunningProgram
-    ) async throws -> String {
-        for await line in program.errorLines {
-            if let match = line.firstMatch(of: pattern) { return String(match.1) }
-        }
-        throw POSIXError(.ESRCH)
-    }
-
     private static func run(
         _ arguments: [String],
         _ settings: ConnectionSettings,
@@ -72,7 +31,10 @@ import Testing
                 ["serve", "--port", "0", "--root-certificate", root],
                 environment: ["DATABASE_URL": settings.fullConnectionString]
             )
-            let place = try await Self.firstMatch(of: /listening at (http:.*)$/, in: service)
+            let place = try await ServedProcess.firstMatch(
+                of: /listening at (http:.*)$/,
+                in: service
+            )
             let store = try await ServedProcess.start(
                 "--subscriptions",
                 "24",
@@ -177,7 +139,7 @@ import Testing
                 66,
                 "cannot read the key file",
                 "--key",
-                "/nowhere",
+                "/nowhere/key",
                 "--issuer-id",
                 "i"
             )

@@ -14,6 +14,28 @@ import Testing
         #"{"errorCode":\#(code),"errorMessage":"x"}"#
     }
 
+    /// The codes that Apple documents for what the client asks and for what the store answers; those
+    /// of messages to subscribers belong to other endpoints.
+    private static let documented: [Int64] = [
+        4_000_000, 4_000_002, 4_000_005, 4_000_006, 4_000_008, 4_000_009, 4_000_010, 4_000_011,
+        4_000_012, 4_000_013, 4_000_014, 4_000_015, 4_000_016, 4_000_017, 4_000_018, 4_000_019,
+        4_000_020, 4_000_021, 4_000_022, 4_000_023, 4_000_024, 4_000_025, 4_000_026, 4_000_027,
+        4_000_028, 4_000_030, 4_000_031, 4_000_032, 4_000_033, 4_000_034, 4_000_035, 4_000_036,
+        4_000_037, 4_000_038, 4_000_039, 4_000_040, 4_000_041, 4_000_042, 4_000_043, 4_000_047,
+        4_000_048, 4_000_183, 4_000_185, 4_000_187, 4_030_004, 4_030_005, 4_030_007, 4_040_001,
+        4_040_002, 4_040_003, 4_040_004, 4_040_005, 4_040_006, 4_040_007, 4_040_008, 4_040_009,
+        4_040_010, 4_040_019, 4_290_000, 5_000_000, 5_000_001,
+    ]
+
+    @Test func `each documented code has a meaning of its own, and no other code has one`() {
+        #expect(ServerErrorCode.meanings.keys.sorted() == Self.documented)
+        #expect(Set(ServerErrorCode.meanings.values).count == Self.documented.count)
+        let retried = Self.documented.filter { ServerErrorCode(rawValue: $0).response == .retry }
+        #expect(retried == [4_040_002, 4_040_004, 4_040_006, 5_000_001])
+        let waited = Self.documented.filter { ServerErrorCode(rawValue: $0).response == .wait }
+        #expect(waited == [4_290_000])
+    }
+
     @Test func `every documented code is mapped, and an unknown one is treated as its class`()
         async throws
     {

@@ -91,6 +91,19 @@ struct TestStore: Sendable {
         }
     }
 
+    /// The status and the body of an answer.
+    func post(_ path: String, _ body: String) async throws -> (Int, Data) {
+        let place = try #require(URL(string: url))
+        return try await TestClient.withClient(
+            host: "127.0.0.1",
+            port: try #require(place.port)
+        ) { client in
+            let response = try await client.post(path, body: ByteBuffer(string: body))
+            let body = response.body.map { Data($0.readableBytesView) } ?? Data()
+            return (Int(response.status.code), body)
+        }
+    }
+
     /// Waits until everything that was signed was sent.
     func waitUntilSent() async throws {
         for _ in 0..<600 {

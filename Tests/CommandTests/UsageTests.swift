@@ -20,7 +20,7 @@ import Testing
         ["catalog", "show"], ["catalog", "diff"], ["refunds"], ["changes"],
         ["report", "anomalies"], ["feed"], ["follow"], ["tables"],
         ["tables", "list"], ["tables", "diff"], ["tables", "check"], ["tables", "promote"],
-        ["tables", "discard"],
+        ["tables", "discard"], ["doctor"], ["import"],
     ]
     private let command = Command(environment: ["DATABASE_URL": "host=/nowhere"])
 

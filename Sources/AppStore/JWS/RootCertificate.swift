@@ -11,6 +11,15 @@ public struct RootCertificate: Sendable {
 
     let certificate: Certificate
 
+    /// Whose it is: its subject, as `CN=Apple Root CA - G3,OU=…`.
+    public var subject: String { "\(certificate.subject)" }
+
+    /// The first instant at which it is valid.
+    public var validFrom: Instant { Instant(certificate.notValidBefore) }
+
+    /// The last instant at which it is valid: what is signed later is refused.
+    public var validTo: Instant { Instant(certificate.notValidAfter) }
+
     /// Largest file of certificates read, in bytes: a bundle of Apple's roots has five thousand.
     public static let fileByteCountMax = 1 << 16
 

@@ -1,5 +1,5 @@
 internal import Crypto
-internal import Events
+public import Events
 internal import FoundationEssentials
 
 /// Who asks: the In-App Purchase key of App Store Connect, and the app it speaks for.
@@ -57,6 +57,11 @@ public struct ServerCredentials: Sendable, CustomStringConvertible, CustomReflec
 
     /// Only the description.
     public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
+
+    /// Signs a token and drops it: whether the key can sign.
+    ///
+    /// - Throws: `ServerError` with the code `credentials`.
+    public func check(at instant: Instant) throws(ServerError) { _ = try token(at: instant) }
 
     /// A token of an instant, for the `Authorization` header.
     ///

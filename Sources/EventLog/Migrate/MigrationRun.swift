@@ -72,7 +72,7 @@ struct MigrationRun: Sendable {
 
     // Nothing that others have put into a search path is called with the rights of who migrates.
     // Names are compared as text.
-    private static let settings = """
+    static let settings = """
         SET LOCAL search_path = pg_catalog, pg_temp;
         SET LOCAL quote_all_identifiers = off;
         SET LOCAL client_min_messages = warning

@@ -25,10 +25,27 @@ struct PollPlan {
     ///   - environment: The variables of the process.
     /// - Throws: `Failure` that names the setting that is wrong.
     init(_ command: PollCommand, _ environment: [String: String]) async throws {
-        var settings = try await CommandSettings<PollSetting>(
+        try await self.init(
             flags: command.flags,
+            environment,
+            file: command.config,
+            trust: command.trust,
+            database: command.database
+        )
+    }
+
+    /// The same for a command that has these flags among others.
+    init(
+        flags: [PollSetting: ConfigContent],
+        _ environment: [String: String],
+        file: String?,
+        trust: TrustOptions,
+        database: DatabaseOptions
+    ) async throws {
+        var settings = try await CommandSettings<PollSetting>(
+            flags: flags,
             environment: environment,
-            file: command.config
+            file: file
         )
         key = try settings.text(.key, "the .p8 file of an In-App Purchase key", default: "")
         keyId = try settings.text(.keyId, "the id of the key", default: "")
@@ -39,13 +56,13 @@ struct PollPlan {
         } catch {
             throw Failure(Exit.configuration, error.description)
         }
-        var trust = command.trust
+        var trust = trust
         trust.bundleId = try settings.texts(.bundleId, "bundle ids")
         trust.environments = try settings.texts(.environment, "environments: Production, Sandbox") {
             text in [.production, .sandbox].contains(TrustOptions.knownEnvironment(text))
         }
         self.trust = trust
-        var database = command.database
+        var database = database
         let location = try settings.text(
             .databaseUrl,
             "a libpq connection string",
@@ -55,6 +72,9 @@ struct PollPlan {
         self.database = database
         self.settings = settings
     }
+
+    /// Whether anything of a key is set.
+    var hasKeySettings: Bool { !(key.isEmpty && keyId.isEmpty && issuerId.isEmpty) }
 
     /// Who asks.
     func credentials() throws -> ServerCredentials {

@@ -33,7 +33,9 @@ struct SimulateCommand: AsyncParsableCommand {
             --serve PORT serves a store of these subscriptions over HTTP instead: the App Store \
             Server API with its tokens, pages and rate limits, verifyReceipt, and notifications to \
             --notify URL with Apple's retries. Production is at /, the sandbox at /sandbox. The \
-            key for tokens is written as AuthKey.p8. /control/truth has the true periods so far.
+            key for tokens is written as AuthKey.p8. /control/truth has the true periods so far. \
+            With --subscriptions 0 the store begins empty: POST /control/subscriptions buys, and \
+            refunds, changes and failing charges are commands too (article Asking Apple).
 
             """
     )
@@ -83,9 +85,11 @@ struct SimulateCommand: AsyncParsableCommand {
     static let subscriptionsMax = 1_000_000_000
 
     func validate() throws {
-        guard (1...SimulateCommand.subscriptionsMax).contains(subscriptions) else {
+        // A store may begin empty, for commands to fill.
+        let least = store.serve == nil ? 1 : 0
+        guard (least...SimulateCommand.subscriptionsMax).contains(subscriptions) else {
             throw ValidationError(
-                "--subscriptions must be from 1 to \(SimulateCommand.subscriptionsMax)"
+                "--subscriptions must be from \(least) to \(SimulateCommand.subscriptionsMax)"
             )
         }
         guard !files || !asLogs else {

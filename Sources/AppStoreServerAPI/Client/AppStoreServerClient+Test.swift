@@ -1,0 +1,43 @@
+internal import AppStore
+public import Events
+
+extension AppStoreServerClient {
+    /// Seconds for which the outcome of a test notification is waited for: Apple sends it at once.
+    public static let testSecondsMax = 60.0
+
+    /// Seconds between two questions about it.
+    private static let testPauseSeconds = 2.0
+
+    /// Asks Apple to send a test notification, and waits for what became of it.
+    ///
+    /// - Parameter environment: Production or Sandbox.
+    /// - Returns: Apple's word for the attempt, `SUCCESS` or why it failed; nil if there was none
+    ///   within `testSecondsMax`.
+    /// - Throws: `ServerError`, `CancellationError`.
+    public func testNotification(in environment: Environment) async throws -> String? {
+        let end = ContinuousClock.now + .seconds(AppStoreServerClient.testSecondsMax)
+        let request = try await answer(to: .testNotification, in: environment)
+        guard let token = request.testNotificationToken else {
+            throw ServerError(
+                .answerUnreadable,
+                "Apple's answer to the request of a test notification contains no token"
+            )
+        }
+        while ContinuousClock.now < end {
+            let status = try await answer(to: .testNotificationStatus(token), in: environment)
+            if let result = AppStoreServerClient.sendResult(in: status.payload) { return result }
+            try await Task.sleep(for: .seconds(AppStoreServerClient.testPauseSeconds))
+        }
+        return nil
+    }
+
+    // The newest attempt comes last.
+    private static func sendResult(in payload: [UInt8]) -> String? {
+        do throws(JSON.Failure) {
+            let attempts = try JSON(payload).root["sendAttempts"]?.elements ?? []
+            return attempts.last?["sendAttemptResult"]?.text
+        } catch {
+            return nil
+        }
+    }
+}

@@ -1,0 +1,240 @@
+internal import AppStore
+internal import EventLog
+public import Events
+public import Subledger
+
+/// Fetches the whole history of customers that are known by an id alone: statuses and all pages of
+/// the transaction history of each.
+///
+/// What Apple answers about an id is about its customer, so that other ids of the same customer are
+/// not asked about. Which subscriptions were answered is kept in the ledger: a run that ends early
+/// is continued by the next, and several can share a list.
+public struct HistoryImport: Sendable {
+    private let ledger: Ledger
+    private let client: AppStoreServerClient
+    private let options: Options
+
+    /// What Apple finds a customer by.
+    public enum Subject: Hashable, Sendable {
+        /// A transaction id, an original transaction id or an app transaction id.
+        case transaction(String)
+        /// An order id, as in the customer's invoice; production only.
+        case order(String)
+
+        var id: String {
+            switch self {
+            case .transaction(let id), .order(let id): id
+            }
+        }
+    }
+
+    /// How an import works.
+    public struct Options: Sendable {
+        /// The environments that are asked, in this order.
+        public var environments: [Environment] = [.production, .sandbox]
+        /// Customers that are asked about at once.
+        public var concurrency = 16
+        /// Seconds after an answer before which it is not asked for again.
+        public var pauseSeconds = 30 * 86_400.0
+        /// Seconds after which another process may take over from one that is silent.
+        public var leaseSeconds = 300.0
+        /// Questions in a row that may find nobody at Apple before the import ends.
+        public var unavailableMax = 5
+        /// This process, in words that no two share.
+        public var holder: String
+
+        /// The defaults.
+        public init(holder: String) {
+            self.holder = holder
+        }
+    }
+
+    /// Most ids of one import: all are held in memory.
+    public static let subjectsMax = 5_000_000
+
+    /// An import.
+    ///
+    /// - Parameters:
+    ///   - ledger: Where the answers go.
+    ///   - client: Who asks.
+    ///   - options: How it works.
+    public init(_ ledger: Ledger, _ client: AppStoreServerClient, options: Options) {
+        self.ledger = ledger
+        self.client = client
+        self.options = options
+    }
+
+    /// What became of one id.
+    private enum Outcome: Sendable {
+        case answered(TakenAnswers)
+        case skipped
+        case failed(ServerError, TakenAnswers)
+    }
+
+    /// Asks about ids, in their order, several at once.
+    ///
+    /// What was taken stays, whatever ends it.
+    ///
+    /// - Parameters:
+    ///   - subjects: The ids.
+    ///   - isStopped: Asked before each; true finishes those under way and ends.
+    ///   - progress: Told after each how many are done.
+    /// - Returns: What it came to.
+    /// - Throws: `ServerError` with the code `credentials`; `EventLogError`.
+    public func run(
+        _ subjects: [Subject],
+        isStopped: @escaping @Sendable () -> Bool = { false },
+        progress: (Int) -> Void = { _ in }
+    ) async throws -> ImportReport {
+        var report = ImportReport(ids: subjects.count)
+        var (begun, done, unavailable) = (0, 0, 0)
+        var isEnding = false
+        try await withThrowingTaskGroup(of: (Subject, Outcome).self) { group in
+            while true {
+                while begun - done < options.concurrency, begun < subjects.count, !isEnding,
+                    !isStopped()
+                {
+                    let subject = subjects[begun]
+                    begun += 1
+                    group.addTask { (subject, try await ask(about: subject)) }
+                }
+                guard let (subject, outcome) = try await group.next() else { break }
+                done += 1
+                switch outcome {
+                case .answered(let taken):
+                    unavailable = 0
+                    report.answer(taken)
+                case .skipped: report.skipped += 1
+                case .failed(let error, let taken):
+                    if error.code == .credentials { throw error }
+                    report.fail(subject, error, taken)
+                    let isAway = error.code == .unavailable || error.code == .timedOut
+                    unavailable += isAway ? 1 : 0
+                    isEnding =
+                        isEnding || error.code == .rateLimited
+                        || unavailable >= options.unavailableMax
+                }
+                progress(done)
+            }
+        }
+        report.left += subjects.count - begun
+        return report
+    }
+}
+
+extension HistoryImport {
+    private func ask(about subject: Subject) async throws -> Outcome {
+        let stream = try await known(subject)
+        guard let lease = try await lease(on: stream) else { return .skipped }
+        var taken = TakenAnswers()
+        var answered: Set<StreamID> = []
+        do {
+            let revision = try await takeAll(about: subject, &taken, &answered)
+            let isWhole = taken.rejected == 0
+            // What was not verified is asked for again.
+            for other in answered where isWhole && other != stream {
+                guard let lease = try await self.lease(on: other) else { continue }
+                try await end(lease, at: nil, isAnswered: true)
+            }
+            let isOfStream = answered.contains(stream)
+            try await end(lease, at: isOfStream && isWhole ? revision : nil, isAnswered: isWhole)
+            return .answered(taken)
+        } catch let error as ServerError {
+            taken.requests += error.errorCode == nil ? 0 : 1
+            try await end(lease, at: nil, isAnswered: false)
+            return .failed(error, taken)
+        }
+    }
+
+    // The subscription that the ledger knows under the id; otherwise the id stands for it.
+    private func known(_ subject: Subject) async throws -> StreamID {
+        let streams: [StreamID] =
+            switch subject {
+            case .transaction(let id):
+                try await ledger.log.streams(
+                    with: [.originalTransactionId(id), .transactionId(id), .appTransactionId(id)]
+                ).filter { options.environments.contains($0.environment) }
+            // No payload names its order.
+            case .order: []
+            }
+        return streams.first
+            ?? StreamID(environment: .production, originalTransactionId: subject.id)
+    }
+
+    private func takeAll(
+        about subject: Subject,
+        _ taken: inout TakenAnswers,
+        _ answered: inout Set<StreamID>
+    ) async throws -> String? {
+        var id = subject.id
+        if case .order = subject {
+            let order = try await client.answer(to: .order(id), in: .production)
+            try await take(order, &taken, &answered)
+            guard let stream = answered.first else {
+                throw ServerError(.refused, "Apple knows no order \(id) of this app")
+            }
+            id = stream.originalTransactionId
+        }
+        let statuses = try await statuses(of: id)
+        try await take(statuses, &taken, &answered)
+        return try await client.forEachPage(
+            of: .transactionHistory(id),
+            in: statuses.environment
+        ) { page in
+            try await take(page, &taken, &answered)
+        }
+    }
+
+    private func statuses(of id: String) async throws -> ServerAnswer {
+        let request = ServerRequest.subscriptionStatuses(id)
+        guard let only = options.environments.first, options.environments.count == 1 else {
+            return try await client.answer(to: request)
+        }
+        return try await client.answer(to: request, in: only)
+    }
+
+    // One that is refused is kept by the ledger.
+    private func take(
+        _ answer: ServerAnswer,
+        _ taken: inout TakenAnswers,
+        _ answered: inout Set<StreamID>
+    ) async throws {
+        taken.requests += 1
+        taken.statements += answer.statementCount
+        guard answer.statementCount > 0 else { return }
+        do {
+            let ingestion = try await ledger.ingest(
+                answer.payload,
+                source: Poller.source,
+                arrival: .imported,
+                voucher: .client
+            )
+            taken.add(ingestion)
+            answered.formUnion(ingestion.facts.map(\.stream))
+        } catch is Rejection {
+            taken.rejected += 1
+        }
+    }
+
+    private func lease(on stream: StreamID) async throws -> PollLease? {
+        try await ledger.log.takePollLease(
+            on: stream,
+            holder: options.holder,
+            seconds: options.leaseSeconds,
+            pause: options.pauseSeconds
+        )
+    }
+
+    private func end(
+        _ lease: PollLease,
+        at continuation: String?,
+        isAnswered: Bool
+    ) async throws {
+        try await ledger.log.end(
+            lease,
+            holder: options.holder,
+            continuation: continuation,
+            isAnswered: isAnswered
+        )
+    }
+}

@@ -1,0 +1,109 @@
+public import Events
+
+/// What an import of histories came to.
+public struct ImportReport: Codable, Hashable, Sendable {
+    /// Ids in the list, each once.
+    public let ids: Int
+    /// Ids that Apple answered about.
+    public internal(set) var answered = 0
+    /// Those of them of which the ledger learnt something.
+    public internal(set) var withNews = 0
+    /// Ids whose customer was asked about already, by this run or an earlier one.
+    public internal(set) var skipped = 0
+    /// Ids that Apple does not know.
+    public internal(set) var unknown = 0
+    /// Ids that were not answered for another reason.
+    public internal(set) var failed = 0
+    /// Ids that are left, because the run ended early.
+    public internal(set) var left = 0
+    /// Requests that were answered, pages and refusals included.
+    public internal(set) var requests = 0
+    /// Facts that are events now.
+    public internal(set) var appended = 0
+    /// Facts that the log knew already.
+    public internal(set) var duplicates = 0
+    /// Answers that could not be verified; they are among the rejections.
+    public internal(set) var rejected = 0
+    /// Ids that are unknown or were not answered; the first of them.
+    public internal(set) var failures: [Failure] = []
+    /// When to go on, where a rate limit ended the run.
+    public internal(set) var retryAt: Instant?
+
+    /// Failures that are listed; all are counted.
+    static let failuresMax = 20
+
+    /// An id without an answer.
+    public struct Failure: Codable, Hashable, Sendable {
+        /// As it is in the list.
+        public let id: String
+        /// Why, as a word of the machine.
+        public let reason: String
+        /// What happened, and what to do.
+        public let message: String
+    }
+
+    init(ids: Int) { self.ids = ids }
+
+    mutating func answer(_ taken: TakenAnswers) {
+        answered += 1
+        if taken.appended > 0 { withNews += 1 }
+        add(taken)
+    }
+
+    mutating func fail(
+        _ subject: HistoryImport.Subject,
+        _ error: ServerError,
+        _ taken: TakenAnswers
+    ) {
+        add(taken)
+        switch error.code {
+        case .rateLimited:
+            retryAt = max(retryAt ?? .epoch, error.retryAt ?? .epoch)
+            left += 1
+            return
+        case .refused: unknown += 1
+        default: failed += 1
+        }
+        guard failures.count < ImportReport.failuresMax else { return }
+        failures.append(
+            Failure(id: subject.id, reason: error.code.rawValue, message: error.message)
+        )
+    }
+
+    private mutating func add(_ taken: TakenAnswers) {
+        requests += taken.requests
+        appended += taken.appended
+        duplicates += taken.duplicates
+        rejected += taken.rejected
+    }
+}
+
+/// What an import takes by Apple's rate limits, at least: long histories have more pages.
+public struct ImportEstimate: Codable, Hashable, Sendable {
+    /// Ids to ask about.
+    public let ids: Int
+    /// Requests: statuses and one page of history for each, and one more for an order.
+    public let requests: Int
+    /// Seconds that they take.
+    public let seconds: Double
+
+    /// The estimate for a list of ids.
+    ///
+    /// - Parameters:
+    ///   - subjects: The ids.
+    ///   - limits: The share of Apple's limits that is used.
+    public init(of subjects: [HistoryImport.Subject], limits: ServerLimits = ServerLimits()) {
+        let orders = subjects.count { if case .order = $0 { true } else { false } }
+        func seconds(_ count: Int, _ endpoint: ServerRequest.Endpoint) -> Double {
+            Double(count) / (endpoint.perSecond * limits.rateShare)
+        }
+        ids = subjects.count
+        requests = 2 * subjects.count + orders
+        // Endpoints are counted apart, and asked side by side.
+        self.seconds = max(
+            seconds(subjects.count, .history),
+            seconds(subjects.count, .statuses),
+            seconds(orders, .order)
+        )
+    }
+}

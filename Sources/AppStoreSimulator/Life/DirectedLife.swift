@@ -1,0 +1,253 @@
+public import Events
+
+/// A life that is directed while it runs: somebody decides what the customer does, and what nobody
+/// decides happens by itself.
+///
+/// The script is what has happened, and after it what will happen if nobody does anything: renewals,
+/// or failed charges, or the end. A decision replaces that rest. So a directed life is a life like
+/// any other, which can be asked about at any instant.
+public struct DirectedLife: Sendable {
+    /// The life, up to what will happen by itself.
+    public private(set) var life: SubscriptionLife
+    private var script: [LifeStep]
+    private var billing = Billing.works
+    private var isForSale = true
+
+    /// Renewals that happen by themselves after the last decision, before the subscription ends.
+    ///
+    /// Two years of months; Apple's sandbox renews twelve times.
+    public static let renewalsMax = 24
+
+    /// How charges end.
+    private enum Billing: Hashable, Sendable {
+        case works
+        /// They fail, with a grace period of so many days or without.
+        case fails(graceDays: Int64?)
+    }
+
+    /// What somebody decides.
+    public enum Decision: Hashable, Sendable {
+        /// Buy it: again after everything ended.
+        case subscribe(SimulatedProduct, offer: SimulatedOffer?)
+        /// Another product: at once or at the next renewal, as the App Store's rules say.
+        case change(to: SimulatedProduct)
+        case turnAutoRenewOff
+        case turnAutoRenewOn
+        /// Charges fail from now on, with a grace period of so many days or without.
+        case failBilling(graceDays: Int64?)
+        /// Charges work again; one that failed is made up for at once.
+        case recoverBilling
+        /// It is no longer sold: it ends with its period, or at once where a charge is retried.
+        case expire
+        /// The newest purchase that is not refunded, in full or by thousandths of a percent.
+        case refund(percentage: Int64?)
+        /// The newest refund is undone.
+        case reverseRefund
+        /// The customer asks for the money of the newest purchase back.
+        case requestRefund
+        /// The customer does not get it.
+        case declineRefund
+        /// The end of the period moves by 1 to 90 days.
+        case extend(days: Int64)
+        /// The developer sets another token of the customer.
+        case setAppAccountToken(String)
+    }
+
+    /// A life that begins with a purchase.
+    ///
+    /// - Parameters:
+    ///   - identity: Whose it is.
+    ///   - store: The store that signs, at the pace of the life.
+    ///   - product: What is bought.
+    ///   - offer: By which offer; nil for none.
+    ///   - now: When, in the calendar of the life.
+    /// - Throws: `ScriptError` where the App Store would not let it happen.
+    public init(
+        identity: LifeIdentity,
+        store: SimulatedStore,
+        buying product: SimulatedProduct,
+        offer: SimulatedOffer?,
+        at now: Instant
+    ) throws(ScriptError) {
+        script = [.subscribe(product, offer: offer, at: now.flooredToSecond)]
+        life = try SubscriptionLife(identity: identity, store: store, script: script)
+        try foresee()
+    }
+
+    /// Lets a decision happen.
+    ///
+    /// - Parameters:
+    ///   - decision: What happens.
+    ///   - now: When, in the calendar of the life; a minute after the step before where that is
+    ///     later, because each has to be signed before the next.
+    /// - Returns: When it happens; nil for what only takes effect later.
+    /// - Throws: `ScriptError` where the App Store would not let it happen; then nothing changes.
+    @discardableResult
+    public mutating func decide(
+        _ decision: Decision,
+        at now: Instant
+    ) throws(ScriptError) -> Instant? {
+        var next = self
+        let at = next.forgetWhatComes(after: now)
+        next.life = try next.lived()
+        let step = try next.step(for: decision, at: at)
+        if let step { next.script.append(step) }
+        try next.foresee()
+        self = next
+        return step?.at
+    }
+
+    // Keeps what has happened, and gives the instant of what happens next: a step that falls
+    // between now and then comes first.
+    private mutating func forgetWhatComes(after now: Instant) -> Instant {
+        var kept = 0
+        var at = now.flooredToSecond
+        while true {
+            if kept > 0 {
+                let earliest = script[kept - 1].at.milliseconds + LifeMachine.stepSpacing
+                at = max(at, Instant(milliseconds: earliest))
+            }
+            guard kept < script.count, script[kept].at <= at else { break }
+            kept += 1
+        }
+        script.removeLast(script.count - kept)
+        return at
+    }
+
+    private func lived() throws(ScriptError) -> SubscriptionLife {
+        try SubscriptionLife(identity: life.identity, store: life.store, script: script)
+    }
+
+    private var state: LifeState { life.chapters.last?.state ?? LifeState() }
+}
+
+extension DirectedLife {
+    // The step of a decision; nil for one that only changes what will happen.
+    private mutating func step(
+        for decision: Decision,
+        at: Instant
+    ) throws(ScriptError) -> LifeStep? {
+        switch decision {
+        case .subscribe(let product, let offer):
+            (billing, isForSale) = (.works, true)
+            return .subscribe(product, offer: offer, at: at)
+        case .change(let product): return change(to: product, at: at)
+        case .turnAutoRenewOff: return .turnAutoRenewOff(at: at)
+        case .turnAutoRenewOn: return .turnAutoRenewOn(at: at)
+        case .failBilling(let graceDays):
+            guard state.phase == .active else { throw refusal("the subscription must be active") }
+            billing = .fails(graceDays: graceDays)
+            return nil
+        case .recoverBilling:
+            billing = .works
+            switch state.phase {
+            case .grace, .retry: return .recover(at: at)
+            default: return nil
+            }
+        case .expire:
+            if case .retry = state.phase { return .giveUp(at: at) }
+            guard state.phase == .active, state.isAutoRenewOn else {
+                throw refusal("the subscription must be active and set to renew, or in retry")
+            }
+            isForSale = false
+            return nil
+        case .refund(let percentage):
+            let number = state.purchases.lastIndex { $0.revocation == nil && $0.purchaseDate <= at }
+            guard let number else { throw refusal("something must be bought and not refunded") }
+            return .refund(purchase: number, percentage: percentage, at: at)
+        case .reverseRefund:
+            let number = state.purchases.lastIndex { $0.revocation != nil }
+            guard let number else { throw refusal("a purchase must be refunded") }
+            return .reverseRefund(purchase: number, at: at)
+        case .requestRefund: return .requestRefund(purchase: state.purchases.count - 1, at: at)
+        case .declineRefund: return .declineRefund(purchase: state.purchases.count - 1, at: at)
+        case .extend(let days): return .extend(days: days, at: at)
+        case .setAppAccountToken(let token): return .setAppAccountToken(token, at: at)
+        }
+    }
+
+    private func change(to product: SimulatedProduct, at: Instant) -> LifeStep {
+        guard let old = state.newest?.product, state.phase == .active else {
+            return .changeAtRenewal(to: product, at: at)
+        }
+        let isNow =
+            product != old
+            && (product.level < old.level
+                || product.level == old.level && product.duration == old.duration)
+        return isNow
+            ? .changeNow(to: product, offer: nil, at: at) : .changeAtRenewal(to: product, at: at)
+    }
+
+    private func refusal(_ expectation: String) -> ScriptError {
+        ScriptError(code: .wrongState, step: script.count, expectation: expectation)
+    }
+}
+
+extension DirectedLife {
+    // Adds what happens if nobody does anything.
+    private mutating func foresee() throws(ScriptError) {
+        var machine = LifeMachine(
+            storefront: life.identity.storefront,
+            isFamilyShared: life.identity.isFamilyShared
+        )
+        for (number, step) in script.enumerated() {
+            _ = try machine.apply(step, signedAt: life.identity.signedAt(step: number, at: step.at))
+        }
+        var renewals = 0
+        while let step = next(in: machine.state, renewals: renewals) {
+            if case .renew = step { renewals += 1 }
+            let signedAt = life.identity.signedAt(step: script.count, at: step.at)
+            _ = try machine.apply(step, signedAt: signedAt)
+            script.append(step)
+        }
+        life = try lived()
+    }
+
+    // What happens next by itself; nil after the end.
+    private func next(in state: LifeState, renewals: Int) -> LifeStep? {
+        guard let newest = state.newest, let last = script.last else { return nil }
+        // Never within the minute after what happened last.
+        func at(_ instant: Instant) -> Instant {
+            Instant(
+                milliseconds: max(
+                    instant.milliseconds,
+                    last.at.milliseconds + LifeMachine.stepSpacing
+                )
+            )
+        }
+        let end = newest.expiresDate
+        switch state.phase {
+        case .active where !state.isAutoRenewOn: return .expire(.voluntary, at: at(end))
+        case .active where !isForSale: return .expire(.productNotForSale, at: at(end))
+        case .active: return charge(at: at(end), end, renewals)
+        // The charge of a period that ended within a minute of another step.
+        case .grace where billing == .works, .retry where billing == .works:
+            return .recover(at: at(end))
+        case .grace(let until): return .endGrace(at: at(until))
+        case .retry:
+            return .giveUp(
+                at: at(Instant(milliseconds: end.milliseconds + LifeMachine.retryDuration))
+            )
+        case .neverBought, .expired, .revoked: return nil
+        }
+    }
+
+    private func charge(at instant: Instant, _ end: Instant, _ renewals: Int) -> LifeStep {
+        if case .fails(let graceDays) = billing {
+            let until = graceDays.map {
+                Instant(milliseconds: instant.milliseconds + $0 * SimulatedCalendar.day)
+            }
+            return .failToRenew(graceUntil: until, at: instant)
+        }
+        let room = LifeMachine.stepCountMax - script.count
+        guard renewals < DirectedLife.renewalsMax, room > DirectedLife.stepsKept else {
+            return .expire(.other, at: instant)
+        }
+        // A renewal is charged at the latest when the period ends. Where another step keeps it from
+        // that, it fails, and is made up for.
+        return instant > end ? .failToRenew(graceUntil: nil, at: instant) : .renew(at: instant)
+    }
+
+    /// Steps that are left for decisions, and for the end.
+    private static let stepsKept = 4
+}

@@ -1,0 +1,51 @@
+public import Events
+
+/// How a subscription stands at an instant, whether or not Apple has said so yet.
+public struct SimulatedStanding: Hashable, Sendable {
+    /// The product that was bought last.
+    public let productId: String
+    /// When what was bought last ends.
+    public let expiresDate: Instant
+    /// The `webOrderLineItemId` of what was bought last.
+    public let webOrderLineItemId: String
+    /// Apple's status.
+    public let status: SimulatedRenewalState.Status
+    /// The renewal switch.
+    public let isAutoRenewOn: Bool
+    /// The product that renews next.
+    public let autoRenewProductId: String
+    /// The developer's id of the customer; nil where the app gave none.
+    public let appAccountToken: String?
+}
+
+extension SubscriptionLife {
+    /// How the subscription stands at an instant; nil before anything was bought.
+    public func standing(asOf instant: Instant) -> SimulatedStanding? {
+        guard let state = state(asOf: instant), let newest = state.newest,
+            let status = SimulatedRenewalState.Status(state.status(at: instant))
+        else { return nil }
+        return SimulatedStanding(
+            productId: newest.product.id,
+            expiresDate: newest.expiresDate,
+            webOrderLineItemId: identity.webOrderLineItemId(newest.lineItemNumber),
+            status: status,
+            isAutoRenewOn: state.isAutoRenewOn,
+            autoRenewProductId: state.renewalProduct?.id ?? newest.product.id,
+            appAccountToken: state.appAccountToken ?? identity.appAccountToken
+        )
+    }
+}
+
+extension SimulatedRenewalState.Status {
+    // Apple's number.
+    fileprivate init?(_ number: Int64?) {
+        switch number {
+        case 1: self = .active
+        case 2: self = .expired
+        case 3: self = .billingRetry
+        case 4: self = .gracePeriod
+        case 5: self = .revoked
+        default: return nil
+        }
+    }
+}

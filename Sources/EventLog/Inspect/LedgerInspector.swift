@@ -1,0 +1,195 @@
+public import Events
+internal import LedgerSchema
+public import Postgres
+
+/// Reads what an operator should know about a database before trusting it with a ledger.
+///
+/// Changes nothing, and needs no ledger: each question opens a session of its own, so that one
+/// that fails leaves the others to be asked.
+public struct LedgerInspector: Sendable {
+    private let settings: ConnectionSettings
+
+    /// Seconds that one question may take, connecting included.
+    public static let secondsMax = 10.0
+
+    /// An inspector of a database.
+    public init(_ settings: ConnectionSettings) {
+        self.settings = settings
+    }
+
+    /// What the server is, and how it is set.
+    public struct Server: Sendable {
+        /// PostgreSQL's version, as the server writes it.
+        public let version: String
+        /// The encoding of the database; a ledger needs UTF8.
+        public let encoding: String
+        /// Whether it is a standby, which takes no appends.
+        public let isStandby: Bool
+        /// Whether commits reach the disk: `fsync`.
+        public let flushesCommits: Bool
+        /// Whether a page that was half written can be repaired: `full_page_writes`.
+        public let repairsPages: Bool
+        /// Who is logged in.
+        public let user: String
+        /// The roles of the ledger whose rights the user has.
+        public let roles: [String]
+        /// Where the server keeps its data; nil if the user may not know.
+        public let dataFolder: String?
+        /// Whether server and client are on one machine: the connection is a Unix socket.
+        public let isLocal: Bool
+    }
+
+    /// Reads what the server is.
+    ///
+    /// - Throws: `databaseUnavailable`, `invalidSettings`, `sharedConnection`.
+    public func server() async throws(EventLogError) -> Server {
+        try await asking("read the server's settings") { session in
+            let row = try await session.query(LedgerInspector.readServer).single()
+            return Server(
+                version: try row.text(0),
+                encoding: try row.text(1),
+                isStandby: try row.bool(2),
+                flushesCommits: try row.bool(3),
+                repairsPages: try row.bool(4),
+                user: try row.text(5),
+                roles: try row.text(6).split(separator: " ").map(String.init),
+                dataFolder: try row.textIfPresent(7),
+                isLocal: try row.bool(8)
+            )
+        }
+    }
+
+    private static let readServer = """
+        SELECT split_part(current_setting('server_version'), ' ', 1),
+            current_setting('server_encoding'), pg_is_in_recovery(),
+            current_setting('fsync')::boolean, current_setting('full_page_writes')::boolean,
+            current_user::text,
+            coalesce((SELECT string_agg(rolname::text, ' ' ORDER BY rolname) FROM pg_roles
+                WHERE rolname LIKE 'ledger\\_%' AND pg_has_role(oid, 'USAGE')), ''),
+            CASE WHEN pg_has_role('pg_read_all_settings', 'USAGE')
+                THEN current_setting('data_directory', true) END,
+            inet_server_addr() IS NULL
+        """
+
+    /// The clocks of both sides, and the newest date in the log.
+    public struct Clocks: Sendable {
+        /// How far the server's clock is ahead of this machine's, in milliseconds; behind it if
+        /// negative.
+        ///
+        /// Exact to half of `roundTripMilliseconds`.
+        public let serverAheadMilliseconds: Int64
+        /// How long the question took.
+        public let roundTripMilliseconds: Int64
+        /// How far the newest commit is ahead of the server's clock; nil without commits.
+        public let newestCommitAheadMilliseconds: Int64?
+    }
+
+    /// Compares the clocks.
+    ///
+    /// - Parameter clock: This machine's clock.
+    /// - Returns: Their difference, and how old the newest commit is.
+    /// - Throws: `databaseUnavailable`.
+    public func clocks(
+        _ clock: @escaping @Sendable () -> Instant = { .systemClock() }
+    ) async throws(EventLogError) -> Clocks {
+        try await asking("read the server's clock") { session in
+            // The first statement of a session takes longer than one.
+            try await session.query("SELECT 1")
+            let start = clock()
+            let server = Instant(
+                microseconds: try await session.query("SELECT clock_timestamp()").single()
+                    .timestamptz(0)
+            )
+            let end = clock()
+            let middle = start.milliseconds + (end.milliseconds - start.milliseconds) / 2
+            var newest: Int64?
+            if try await LedgerInspector.isThere("ledger.commit", session) {
+                let row = try await session.query(LedgerInspector.readNewestCommit).single()
+                newest = try row.isNull(0) ? nil : row.int8(0)
+            }
+            return Clocks(
+                serverAheadMilliseconds: server.milliseconds - middle,
+                roundTripMilliseconds: end.milliseconds - start.milliseconds,
+                newestCommitAheadMilliseconds: newest
+            )
+        }
+    }
+
+    private static let readNewestCommit = """
+        SELECT (extract(epoch FROM max(h.committed_at) - clock_timestamp()) * 1000)::bigint
+        FROM ledger.lane l CROSS JOIN LATERAL (
+            SELECT committed_at FROM ledger.commit c
+            WHERE c.lane = l.lane ORDER BY commit_no DESC LIMIT 1) h
+        """
+
+    /// Roles, owners, privileges, triggers, functions and indexes that are not what `migrate` makes
+    /// of them, in words.
+    ///
+    /// - Throws: `databaseUnavailable`, `permissionDenied`.
+    public func differences() async throws(EventLogError) -> [String] {
+        try await asking("compare the schema with this program's") { session in
+            let found = try await session.atomically(.readOnlySnapshot) { session in
+                try session.execute(MigrationRun.settings)
+                let lanes = try AppliedSchema.identity(session).lanes
+                let functions = try FunctionSource.before(lanes: lanes) + FunctionSource.after
+                return try SchemaDifference.all(in: session).map(\.what)
+                    + functions.filter { try !$0.isThere(in: session) }
+                    .map { "function \($0.name)" }
+            }
+            let indexes = IndexBuilding(migrations: Schema.migrations, notice: { _ in })
+            return try await found + indexes.run(isDryRun: true, in: session).map { "index \($0)" }
+        }
+    }
+
+    /// When the oldest event after these offsets was recorded; nil if there is none.
+    ///
+    /// - Parameter positions: The newest offset that is known, by lane; 0 for other lanes.
+    /// - Returns: The server's clock then.
+    /// - Throws: `databaseUnavailable`, `permissionDenied`.
+    public func oldestEvent(
+        after positions: [Int: Int64]
+    ) async throws(EventLogError) -> Instant? {
+        let known = positions.sorted { $0.key < $1.key }
+        return try await asking("read when events were recorded") { session in
+            let row = try await session.query(
+                """
+                SELECT min(e.recorded_at) FROM ledger.lane l
+                LEFT JOIN unnest($1::int[], $2::bigint[]) p (lane, known) ON p.lane = l.lane
+                JOIN ledger.event e ON e.lane = l.lane
+                    AND e.lane_offset = coalesce(p.known, 0) + 1
+                """,
+                [.int4Array(known.map { Int32($0.key) }), .int8Array(known.map(\.value))]
+            ).single()
+            return try row.isNull(0) ? nil : Instant(microseconds: row.timestamptz(0))
+        }
+    }
+
+    private static func isThere(
+        _ table: String,
+        _ session: PostgresSession
+    ) async throws -> Bool {
+        try await session.query("SELECT to_regclass($1) IS NOT NULL", [.text(table)]).single()
+            .bool(0)
+    }
+
+    func asking<Value: Sendable>(
+        _ action: String,
+        _ body: @Sendable (PostgresSession) async throws -> Value
+    ) async throws(EventLogError) -> Value {
+        do {
+            let deadline = Deadline(after: .seconds(LedgerInspector.secondsMax))
+            let session = try await PostgresSession.connect(settings, by: deadline)
+            await session.setDeadline(deadline)
+            do {
+                let value = try await body(session)
+                await session.close()
+                return value
+            } catch {
+                await session.close()
+                throw error
+            }
+        } catch {
+            throw EventLog.error(error, doing: action)
+        }
+    }
+}

@@ -1,0 +1,204 @@
+internal import AppStoreSimulator
+internal import Events
+internal import Foundation
+internal import HTTPTypes
+internal import Hummingbird
+internal import NIOCore
+
+/// What no App Store has, below `/control`: customers by command, and the truth.
+extension StoreRoutes {
+    // Lives of commands are numbered from here on, those of the sandbox from the second number.
+    private static let firstLife: [Events.Environment: Int64] = [
+        .production: 400_000_000, .sandbox: 450_000_000,
+    ]
+
+    /// When the calendar of a subscription begins whose months take minutes: it then has 75 years.
+    private static let calendarStart = Instant(milliseconds: 1_704_067_200_000)
+
+    func addControl(to router: Router<BasicRequestContext>) {
+        addReading(to: router)
+        router.post("/control/subscriptions") { request, _ in
+            let body = try await request.body.collect(upTo: Self.bodyByteCountMax)
+            return try controlled { () throws(ControlError) in
+                (.created, try purchase(try Self.body(PurchaseBody.self, body)))
+            }
+        }
+        router.post("/control/subscriptions/:id/:action") { request, context in
+            let buffer = try await request.body.collect(upTo: Self.bodyByteCountMax)
+            let id = context.parameters.get("id") ?? ""
+            let word = context.parameters.get("action") ?? ""
+            return try controlled { () throws(ControlError) in
+                guard let action = ControlAction(rawValue: word) else {
+                    let words = ControlAction.allCases.map(\.rawValue).joined(separator: ", ")
+                    throw .notFound("no action '\(word.prefix(64))'; expected one of \(words)")
+                }
+                let body =
+                    buffer.readableBytes == 0
+                    ? ActionBody.empty : try Self.body(ActionBody.self, buffer)
+                return (.ok, try act(on: id, try action.decision(body)))
+            }
+        }
+    }
+
+    private func addReading(to router: Router<BasicRequestContext>) {
+        router.get("/control/truth") { _, _ in
+            let now = options.clock()
+            let lines = try stores.flatMap(\.lives).compactMap { life in
+                try LifeTruth(life, asOf: life.store.pace.calendar(now)).map {
+                    try json($0) + [UInt8(ascii: "\n")]
+                }
+            }
+            return Self.response(.ok, lines.flatMap { $0 }, type: "application/x-ndjson")
+        }
+        router.get("/control/subscriptions/:id") { _, context in
+            try controlled { () throws(ControlError) in
+                (.ok, try truth(of: context.parameters.get("id") ?? "", at: options.clock()))
+            }
+        }
+        router.get("/control/products") { _, _ in
+            let products = SimulatedCatalog.groups.flatMap(\.self).map(ProductDocument.init)
+            return Self.response(.ok, try json(products))
+        }
+        router.get("/control/requests") { _, _ in
+            Self.response(.ok, try json(limit.counts))
+        }
+        router.get("/control/notifications") { _, _ in
+            let now = options.clock()
+            return Self.response(.ok, try json(SentDocument(stores, at: now)))
+        }
+        router.get("/control/receipts/:id") { _, context in
+            let now = options.clock()
+            let id = context.parameters.get("id") ?? ""
+            for store in stores {
+                if let life = store.life(of: id, at: now) {
+                    return Self.response(.ok, store.receipt(life, at: now), type: "text/plain")
+                }
+            }
+            return Self.response(to: .transactionNotFound)
+        }
+    }
+
+    private func purchase(_ body: PurchaseBody) throws(ControlError) -> LifeTruth {
+        let word = body.environment ?? Events.Environment.production.word
+        guard let store = stores.first(where: { $0.environment.word == word }),
+            let first = Self.firstLife[store.environment]
+        else { throw .badBody("environment must be Production or Sandbox") }
+        let product = try ControlAction.product(body.productId)
+        let offer = try ControlAction.offer(body.offer, of: product)
+        let token = try ControlAction.token(body.appAccountToken)
+        let now = options.clock()
+        let pace =
+            options.monthMilliseconds.map {
+                SimulatedPace(
+                    origin: Self.calendarStart,
+                    start: now.flooredToSecond,
+                    monthMilliseconds: $0
+                )
+            } ?? .calendar
+        let number: Int?
+        do throws(ScriptError) {
+            number = try store.add { index throws(ScriptError) in
+                try DirectedLife(
+                    identity: LifeIdentity(
+                        seed: options.seed,
+                        index: first + Int64(index),
+                        appAccountToken: token
+                    ),
+                    store: store.store.at(pace),
+                    buying: product,
+                    offer: offer,
+                    at: pace.calendar(now)
+                )
+            }
+        } catch {
+            throw .impossible(error.expectation)
+        }
+        guard let number else {
+            throw .impossible("commands make at most \(ServedStore.directedMax) subscriptions")
+        }
+        return try truth(of: store.life(number).originalTransactionId, at: now)
+    }
+
+    private func act(
+        on id: String,
+        _ decision: DirectedLife.Decision
+    ) throws(ControlError) -> LifeTruth {
+        let now = options.clock()
+        for store in stores {
+            guard let number = store.life(of: id, at: now) else { continue }
+            let isDirected: Bool
+            // What was decided may happen a moment later.
+            var happenedAt: Instant?
+            do throws(ScriptError) {
+                isDirected = try store.direct(number, at: now) { life, at throws(ScriptError) in
+                    happenedAt = try life.decide(decision, at: at)
+                }
+            } catch {
+                throw .impossible(error.expectation)
+            }
+            guard isDirected else {
+                throw .impossible(
+                    "what happens to \(id) follows from the seed; only subscriptions that were "
+                        + "bought by POST /control/subscriptions obey commands"
+                )
+            }
+            return try truth(of: id, at: now, notBefore: happenedAt)
+        }
+        throw .notFound("no subscription has the id '\(id.prefix(64))'")
+    }
+
+    // `notBefore` is an instant of the life's calendar.
+    private func truth(
+        of id: String,
+        at now: Instant,
+        notBefore happenedAt: Instant? = nil
+    ) throws(ControlError) -> LifeTruth {
+        for store in stores {
+            guard let number = store.life(of: id, at: now) else { continue }
+            let life = store.life(number)
+            let instant = max(life.store.pace.calendar(now), happenedAt ?? .epoch)
+            if let truth = LifeTruth(life, asOf: instant) { return truth }
+        }
+        throw .notFound("no subscription has the id '\(id.prefix(64))'")
+    }
+
+    private func controlled(
+        _ answer: () throws(ControlError) -> (HTTPResponse.Status, LifeTruth)
+    ) throws -> Response {
+        let (status, truth): (HTTPResponse.Status, LifeTruth)
+        do throws(ControlError) {
+            (status, truth) = try answer()
+        } catch {
+            return Self.response(HTTPResponse.Status(code: error.status), try json(error))
+        }
+        return Self.response(status, try json(truth))
+    }
+
+    private static func body<Body: Decodable>(
+        _ type: Body.Type,
+        _ buffer: ByteBuffer
+    ) throws(ControlError) -> Body {
+        do throws(StoreError) {
+            return try read(type, buffer)
+        } catch {
+            throw .badBody("the body is not a JSON object with the documented members")
+        }
+    }
+}
+
+/// A subscription product of the simulated app.
+struct ProductDocument: Encodable {
+    let productId: String
+    let subscriptionGroupIdentifier: String
+    /// The rank in its group, 1 for the most service.
+    let level: Int
+    /// The length of a period, as in ISO 8601.
+    let period: String
+
+    init(_ product: SimulatedProduct) {
+        productId = product.id
+        subscriptionGroupIdentifier = product.group
+        level = product.level
+        period = product.duration.iso8601
+    }
+}

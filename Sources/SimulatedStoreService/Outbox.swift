@@ -1,0 +1,95 @@
+internal import Events
+internal import Synchronization
+
+/// An attempt to send a notification, and when it is due.
+struct PlannedAttempt: Sendable {
+    let sending: ServedStore.Sending
+    /// From 0.
+    let number: Int
+    /// In real time.
+    let due: Instant
+    /// Whether the notification has arrived, and is sent again on purpose.
+    private(set) var isRepetition = false
+
+    init(sending: ServedStore.Sending, number: Int, due: Instant) {
+        self.sending = sending
+        self.number = number
+        self.due = due
+    }
+
+    /// The same notification again, at once.
+    var repetition: PlannedAttempt {
+        var again = self
+        again.isRepetition = true
+        return again
+    }
+
+    /// The next attempt, so much later.
+    func next(after milliseconds: Int64) -> PlannedAttempt {
+        PlannedAttempt(
+            sending: sending,
+            number: number + 1,
+            due: Instant(milliseconds: due.milliseconds + milliseconds)
+        )
+    }
+}
+
+/// Attempts that wait for their time, and how many are under way.
+final class Outbox: Sendable {
+    private let state = Mutex<(planned: [PlannedAttempt], underWay: Int)>(([], 0))
+    private let underWayMax: Int
+
+    init(underWayMax: Int) { self.underWayMax = underWayMax }
+
+    /// Plans an attempt.
+    func add(_ attempt: PlannedAttempt) { state.withLock { $0.planned.insert(inOrder: attempt) } }
+
+    /// Takes the next attempt that is due; nil if none is, or too many are under way.
+    func takeDue(at now: Instant) -> PlannedAttempt? {
+        state.withLock { state in
+            guard state.underWay < underWayMax, let next = state.planned.last, next.due <= now
+            else { return nil }
+            state.underWay += 1
+            return state.planned.removeLast()
+        }
+    }
+
+    /// An attempt has ended, and another one follows it or not.
+    func end(with next: PlannedAttempt?) {
+        state.withLock { state in
+            state.underWay -= 1
+            if let next { state.planned.insert(inOrder: next) }
+        }
+    }
+
+    /// When the next attempt is due that has a place; nil if there is none.
+    var due: Instant? {
+        state.withLock { $0.underWay < underWayMax ? $0.planned.last?.due : nil }
+    }
+}
+
+extension [PlannedAttempt] {
+    // The next one comes last; of those that are due together the earliest signed.
+    fileprivate mutating func insert(inOrder attempt: PlannedAttempt) {
+        var (low, high) = (0, count)
+        while low < high {
+            let middle = (low + high) / 2
+            let isLater =
+                (self[middle].due, self[middle].sending) > (attempt.due, attempt.sending)
+            if isLater { low = middle + 1 } else { high = middle }
+        }
+        insert(attempt, at: low)
+    }
+}
+
+extension [ServedStore.Sending] {
+    /// The index of the first one after another, in an array that is sorted.
+    func firstIndex(after sending: ServedStore.Sending) -> Int {
+        var (low, high) = (0, count)
+        while low < high {
+            let middle = (low + high) / 2
+            if self[middle] <= sending { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+}

@@ -1,0 +1,99 @@
+internal import Events
+internal import Synchronization
+
+/// One try to send a notification, in Apple's words.
+struct SendAttempt: Codable, Hashable, Sendable {
+    let attemptDate: Instant
+    let sendAttemptResult: Result
+
+    /// What became of it.
+    enum Result: String, Codable, Sendable {
+        case success = "SUCCESS"
+        case timedOut = "TIMED_OUT"
+        case noResponse = "NO_RESPONSE"
+        case unsuccessful = "UNSUCCESSFUL_HTTP_RESPONSE_CODE"
+        case socketIssue = "SOCKET_ISSUE"
+    }
+}
+
+/// How many notifications were signed so far, and what became of them.
+struct SentDocument: Encodable {
+    private(set) var signed = 0
+    private(set) var arrived = 0
+    /// Tried, and not arrived yet; those that are lost on purpose never will.
+    private(set) var lost = 0
+
+    init(_ stores: [ServedStore], at now: Instant) {
+        for store in stores {
+            for sending in store.notifications {
+                guard sending.signedAt <= now else { break }
+                signed += 1
+                let attempts = store.journal.attempts(of: sending)
+                if attempts.contains(where: { $0.sendAttemptResult == .success }) {
+                    arrived += 1
+                } else if !attempts.isEmpty {
+                    lost += 1
+                }
+            }
+        }
+    }
+}
+
+/// Which notifications were sent when, and whether they arrived.
+final class SendJournal: Sendable {
+    private let attempts = Mutex<[ServedStore.Sending: [SendAttempt]]>([:])
+
+    func note(_ attempt: SendAttempt, of sending: ServedStore.Sending) {
+        attempts.withLock { $0[sending, default: []].append(attempt) }
+    }
+
+    func attempts(of sending: ServedStore.Sending) -> [SendAttempt] {
+        attempts.withLock { $0[sending] ?? [] }
+    }
+
+    func hasArrived(_ sending: ServedStore.Sending) -> Bool {
+        attempts(of: sending).contains { $0.sendAttemptResult == .success }
+    }
+}
+
+/// Wakes the one task that waits for news.
+final class Bell: Sendable {
+    private let state = Mutex<(isRung: Bool, waiting: CheckedContinuation<Void, Never>?)>(
+        (false, nil)
+    )
+
+    /// Wakes the task that waits, or the next one that would.
+    func ring() {
+        let waiting = state.withLock { state in
+            defer { state.waiting = nil }
+            state.isRung = state.waiting == nil
+            return state.waiting
+        }
+        waiting?.resume()
+    }
+
+    /// Waits for the next ring, at most until an instant; returns at once when cancelled.
+    func wait(milliseconds: Int64) async {
+        let timer = Task {
+            do {
+                try await Task.sleep(for: .milliseconds(milliseconds))
+                ring()
+            } catch {
+                // Somebody else has rung.
+            }
+        }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isRung = state.withLock { state in
+                    defer { state.isRung = false }
+                    if !state.isRung { state.waiting = continuation }
+                    return state.isRung
+                }
+                if isRung { continuation.resume() }
+            }
+        } onCancel: {
+            ring()
+        }
+        timer.cancel()
+    }
+}

@@ -1,0 +1,162 @@
+import CommandSupport
+import EmbeddedPostgres
+import EventLog
+import Events
+import Postgres
+import Projector
+import Subledger
+
+/// What `doctor` checks in the database.
+struct DatabaseChecks {
+    private let options: DatabaseOptions
+    private let isQuiet: Bool
+
+    init(_ options: DatabaseOptions, isQuiet: Bool) {
+        self.options = options
+        self.isQuiet = isQuiet
+    }
+
+    /// The checks that need a session, in their order.
+    private static let names = [
+        "durability", "role", "clock", "disk", "schema", "objects", "tables", "checkpoint",
+    ]
+
+    /// Runs all of them; without a server the first is wrong, and the rest are not checked.
+    func run() async throws -> [DoctorCheck] {
+        let settings: ConnectionSettings
+        let server: LedgerInspector.Server
+        do {
+            settings = try await options.settings(isQuiet: isQuiet)
+            server = try await LedgerInspector(settings).server()
+        } catch let error as EventLogError {
+            return unreachable(error.description)
+        } catch let error as EmbeddedServerError {
+            return unreachable(error.description)
+        }
+        let inspector = LedgerInspector(settings)
+        let skew = try DatabaseOptions.logOptions().clockSkewSecondsMax
+        var checks = [
+            .ok("database", "PostgreSQL \(server.version) answers"), server.durabilityCheck,
+            server.roleCheck, await clock(inspector, skewSecondsMax: skew), server.diskCheck,
+        ]
+        let schema = await self.schema(settings, server)
+        checks.append(schema)
+        guard schema.result == .ok else {
+            let missing = Self.names.suffix(3).map {
+                DoctorCheck.notChecked($0, "the schema is not the one that this program needs")
+            }
+            return checks + missing
+        }
+        checks.append(await objects(inspector))
+        checks.append(await tables(settings, inspector))
+        checks.append(await checkpoint(inspector))
+        return checks
+    }
+
+    private func unreachable(_ message: String) -> [DoctorCheck] {
+        let first = DoctorCheck.wrong(
+            "database",
+            message,
+            "start the server, or correct --database-url, DATABASE_URL or the PG* variables"
+        )
+        return [first] + Self.names.map { .notChecked($0, "the database does not answer") }
+    }
+
+    private func clock(
+        _ inspector: LedgerInspector,
+        skewSecondsMax: Int64
+    ) async -> DoctorCheck {
+        do throws(EventLogError) {
+            return try await inspector.clocks().check(skewSecondsMax: skewSecondsMax)
+        } catch {
+            return .wrong("clock", error.description, nil)
+        }
+    }
+
+    private func schema(
+        _ settings: ConnectionSettings,
+        _ server: LedgerInspector.Server
+    ) async -> DoctorCheck {
+        guard server.encoding == "UTF8" else {
+            return .wrong(
+                "schema",
+                "the database has the encoding \(server.encoding); a ledger needs UTF8",
+                "create another database: CREATE DATABASE … TEMPLATE template0 ENCODING 'UTF8'"
+            )
+        }
+        do throws(EventLogError) {
+            let steps = try await Migrator.status(settings)
+            let missing = steps.filter { !$0.isApplied }
+            guard let first = missing.first else {
+                return .ok("schema", "version \(steps.count), which this program needs")
+            }
+            let what =
+                missing.count == steps.count
+                ? "this database has no ledger"
+                : "\(counted(missing.count, "migration")) missing, from \(first.name) on"
+            return .wrong("schema", what, "run `subledger migrate` as a member of ledger_owner")
+        } catch {
+            // Its message says what to do.
+            return .wrong("schema", error.description, nil)
+        }
+    }
+
+    private func objects(_ inspector: LedgerInspector) async -> DoctorCheck {
+        do throws(EventLogError) {
+            let found = try await inspector.differences()
+            guard let first = found.first else {
+                return .ok(
+                    "objects",
+                    "roles, privileges, triggers, functions and indexes are whole"
+                )
+            }
+            let more = found.count > 1 ? ", and \(found.count - 1) more" : ""
+            return .wrong(
+                "objects",
+                "\(counted(found.count, "difference")): \(first)\(more)",
+                "run `subledger migrate`; `migrate --dry-run` lists what it would repair"
+            )
+        } catch {
+            return .wrong("objects", error.description, nil)
+        }
+    }
+
+    private func tables(
+        _ settings: ConnectionSettings,
+        _ inspector: LedgerInspector
+    ) async -> DoctorCheck {
+        do {
+            var options = EventLog.Options()
+            options.readersMax = 1
+            let log = try await EventLog.open(settings, options)
+            let tables: [Projector.Table]
+            do throws(ProjectorError) {
+                tables = try await Projector(log: log, settings: settings).tables()
+            } catch {
+                await log.close()
+                throw error
+            }
+            await log.close()
+            let behind = tables.filter { $0.state == .live && $0.isCurrent && $0.lag > 0 }
+            var oldest: Instant?
+            if let last = behind.max(by: { $0.lag < $1.lag }) {
+                oldest = try await inspector.oldestEvent(after: last.positions)
+            }
+            return Projector.Table.check(tables, oldest: oldest, now: .systemClock())
+        } catch let error as EventLogError {
+            return .wrong("tables", error.description, nil)
+        } catch let error as ProjectorError {
+            return .wrong("tables", error.description, nil)
+        } catch {
+            return .wrong("tables", "\(error)", nil)
+        }
+    }
+
+    private func checkpoint(_ inspector: LedgerInspector) async -> DoctorCheck {
+        do throws(EventLogError) {
+            return try await inspector.newestCheckpoint().check
+        } catch {
+            return .wrong("checkpoint", error.description, nil)
+        }
+    }
+}

@@ -1,0 +1,199 @@
+import CommandSupport
+import EventLog
+import Events
+import Foundation
+import Projector
+
+/// What the answers of a database mean for whoever runs a ledger in it.
+extension LedgerInspector.Server {
+    /// Whether an append that was answered survives a crash.
+    var durabilityCheck: DoctorCheck {
+        guard flushesCommits else {
+            return .wrong(
+                "durability",
+                "fsync is off: a crash of the server can lose or damage the log",
+                "set fsync = on in postgresql.conf, and reload"
+            )
+        }
+        guard repairsPages else {
+            return .warning(
+                "durability",
+                "full_page_writes is off: a crash can damage pages that are half written",
+                "set full_page_writes = on, unless the file system writes pages whole"
+            )
+        }
+        if isStandby {
+            return .warning(
+                "durability",
+                "the server is a standby: it answers questions and takes no appends",
+                "for `ingest`, `serve` and `poll`, connect to the primary"
+            )
+        }
+        return .ok("durability", "commits are flushed: fsync and full_page_writes are on")
+    }
+
+    /// What the user may do.
+    var roleCheck: DoctorCheck {
+        guard !roles.isEmpty else {
+            return .wrong(
+                "role",
+                "the user \(user) has no role of the ledger",
+                "run `subledger migrate` if there is no ledger yet, then GRANT ledger_writer or "
+                    + "ledger_reader to the user"
+            )
+        }
+        return .ok("role", "\(user) may act as \(roles.joined(separator: ", "))")
+    }
+
+    /// How much room there is, where it can be known.
+    var diskCheck: DoctorCheck {
+        guard isLocal, let dataFolder else {
+            return .notChecked(
+                "disk",
+                isLocal
+                    ? "\(user) may not know where the server keeps its data"
+                    : "the server is on another machine, or connected to over TCP"
+            )
+        }
+        do {
+            let values = try FileManager.default.attributesOfFileSystem(forPath: dataFolder)
+            guard let free = (values[.systemFreeSize] as? NSNumber)?.int64Value,
+                let all = (values[.systemSize] as? NSNumber)?.int64Value
+            else { return .notChecked("disk", "the system does not say how much is free") }
+            return DiskSpace(freeBytes: free, bytes: all).check
+        } catch {
+            return .notChecked("disk", "the server's folder \(dataFolder) is not visible here")
+        }
+    }
+}
+
+/// The room of the file system that holds the database.
+struct DiskSpace {
+    let freeBytes: Int64
+    let bytes: Int64
+
+    /// Below it PostgreSQL may stop at any checkpoint: WAL alone takes 1 GiB by default.
+    static let wrongBelowBytes: Int64 = 1 << 30
+    /// Below this share there is little time left to act.
+    static let warningBelowShare = 0.1
+
+    /// Whether it suffices.
+    var check: DoctorCheck {
+        let words = "\(byteWords(freeBytes)) of \(byteWords(bytes)) are free"
+        let action = "add room: a server whose disk is full takes no appends"
+        if freeBytes < DiskSpace.wrongBelowBytes { return .wrong("disk", words, action) }
+        if Double(freeBytes) < Double(bytes) * DiskSpace.warningBelowShare {
+            return .warning("disk", words, action)
+        }
+        return .ok("disk", words)
+    }
+}
+
+extension LedgerInspector.Clocks {
+    /// Offsets below it are not worth a line of their own, in milliseconds.
+    private static let warningMilliseconds: Int64 = 5000
+
+    /// Whether appends are accepted, as the clocks are.
+    func check(skewSecondsMax: Int64) -> DoctorCheck {
+        let most = skewSecondsMax.multipliedReportingOverflow(by: 1000)
+        let bound = most.overflow ? Int64.max : most.partialValue
+        let action =
+            "set the clocks of both machines by NTP; appends are refused beyond "
+            + "\(skewSecondsMax) s"
+        if let ahead = newestCommitAheadMilliseconds, ahead > bound {
+            return .wrong(
+                "clock",
+                "the newest commit is \(durationWords(Double(ahead) / 1000)) ahead of the server's "
+                    + "clock",
+                action
+            )
+        }
+        let offset = abs(serverAheadMilliseconds)
+        let words =
+            "the server's clock is \(offset < 1000 ? "\(offset) ms" : durationWords(Double(offset) / 1000)) "
+            + "\(serverAheadMilliseconds < 0 ? "behind" : "ahead of") this machine's"
+        // What is within the time of the question may be no difference at all.
+        if offset - roundTripMilliseconds / 2 > bound { return .wrong("clock", words, action) }
+        if offset - roundTripMilliseconds / 2 > Self.warningMilliseconds {
+            return .warning("clock", words, action)
+        }
+        return .ok("clock", words)
+    }
+}
+
+extension Projector.Table {
+    /// How long an event may wait for the tables before it is worth a warning, in milliseconds.
+    private static let lagMillisecondsMax: Int64 = 60_000
+
+    /// Whether the live tables contain what the log does.
+    ///
+    /// - Parameters:
+    ///   - tables: All tables.
+    ///   - oldest: When the oldest event was recorded that one of them lacks.
+    ///   - now: Our clock.
+    /// - Returns: The finding.
+    static func check(_ tables: [Projector.Table], oldest: Instant?, now: Instant) -> DoctorCheck {
+        let live = tables.filter { $0.state == .live && $0.isKnown }
+        guard !live.isEmpty else {
+            return .notChecked(
+                "tables",
+                "there are none; questions are answered from the log",
+                "for reports and SQL, run `subledger rebuild`, then `subledger follow`"
+            )
+        }
+        let stale = live.filter { !$0.isCurrent && $0.policy == nil }
+        guard stale.isEmpty else {
+            return .warning(
+                "tables",
+                "other folds than this program's built \(stale.map(\.name).joined(separator: ", "))",
+                "run `subledger tables diff`, then `subledger tables promote`"
+            )
+        }
+        let refused = live.map(\.refused).max() ?? 0
+        guard refused == 0 else {
+            return .warning(
+                "tables",
+                "a fold refused \(counted(refused, "subscription"))",
+                "run `subledger tables check` to see which, and why"
+            )
+        }
+        let age = oldest.map { now.milliseconds - $0.milliseconds } ?? 0
+        guard age <= lagMillisecondsMax else {
+            return .warning(
+                "tables",
+                "\(counted(live.map(\.lag).max() ?? 0, "event")) behind the log, the oldest for "
+                    + durationWords(Double(age) / 1000),
+                "run `subledger follow`, or `subledger serve --follow`"
+            )
+        }
+        return .ok("tables", "\(counted(live.count, "table")) contain the log's newest events")
+    }
+}
+
+extension LedgerInspector.NewestCheckpoint? {
+    /// A checkpoint a day, and one day to notice that it was not taken, in milliseconds.
+    private static var ageMillisecondsMax: Int64 { 48 * 3_600_000 }
+
+    /// Whether there is a recent checkpoint, of this log.
+    var check: DoctorCheck {
+        let action = "take one daily with `subledger checkpoint --key FILE`, and keep it elsewhere"
+        guard let newest = self else {
+            return .warning("checkpoint", "none was ever stored in this ledger", action)
+        }
+        if let mismatch = newest.mismatch {
+            return .wrong(
+                "checkpoint",
+                "the log does not contain commit \(mismatch.commit) of lane \(mismatch.lane) as "
+                    + "the checkpoint of \(newest.takenAt) recorded it: the database was restored "
+                    + "from an older backup, or changed",
+                "stop appending and run `subledger verify`"
+            )
+        }
+        let age = durationWords(Double(newest.ageMilliseconds) / 1000)
+        let words = "the newest is \(age) old\(newest.isSigned ? "" : ", and not signed")"
+        guard newest.ageMilliseconds <= Self.ageMillisecondsMax else {
+            return .warning("checkpoint", words, action)
+        }
+        return .ok("checkpoint", words)
+    }
+}

@@ -1,0 +1,112 @@
+import AppStoreServerAPI
+import CommandSupport
+import Configuration
+import Foundation
+
+/// What `doctor` looks at: the settings of `serve` and of `poll`, as those commands read them.
+struct DoctorPlan {
+    /// The settings of `poll`; or what is wrong with them.
+    let poll: Result<PollPlan, Failure>
+    /// Where `serve` listens; or what is wrong with its settings.
+    let service: Result<ServicePlace, Failure>
+    /// Where the database is.
+    let database: DatabaseOptions
+
+    /// Where a service is expected.
+    enum ServicePlace {
+        /// At this URL, because a setting says so.
+        case named(String)
+        /// At this URL, where `serve` listens by default.
+        case byDefault(String)
+        /// At an address that only its certificate's name reaches.
+        case behindTLS
+    }
+
+    /// Reads all settings.
+    ///
+    /// - Parameters:
+    ///   - command: The flags.
+    ///   - environment: The variables of the process.
+    /// - Throws: Nothing that is wrong with a setting: that is a finding.
+    init(_ command: DoctorCommand, _ environment: [String: String]) async throws {
+        let files = DoctorPlan.files(command.config)
+        poll = try await DoctorPlan.reading {
+            try await PollPlan(
+                flags: command.pollFlags,
+                environment,
+                file: files.poll,
+                trust: command.trust,
+                database: command.database
+            )
+        }
+        var database = command.database
+        service = try await DoctorPlan.reading {
+            var settings = try await CommandSettings<ServeSetting>(
+                flags: [:],
+                environment: environment,
+                file: files.serve
+            )
+            let url = try settings.text(.databaseUrl, "a libpq connection string", default: "")
+            if database.databaseUrl == nil, !url.isEmpty { database.databaseUrl = url }
+            if let url = command.url { return .named(url) }
+            return try DoctorPlan.place(&settings)
+        }
+        if database.databaseUrl == nil, case .success(let plan) = poll {
+            database = plan.database
+        }
+        self.database = database
+    }
+
+    private static func reading<Value>(
+        _ read: () async throws -> Value
+    ) async throws -> Result<Value, Failure> {
+        do {
+            return .success(try await read())
+        } catch let failure as Failure {
+            return .failure(failure)
+        }
+    }
+
+    private static func place(
+        _ settings: inout CommandSettings<ServeSetting>
+    ) throws -> ServicePlace {
+        let host = try settings.text(.host, "an address", default: "")
+        let port = try settings.value(
+            .port,
+            [.int],
+            expecting: "a number from 0 to 65535",
+            default: 0
+        ) { content in
+            if case .int(let port) = content, (0...65_535).contains(port) { port } else { nil }
+        }
+        let certificate = try settings.text(.tlsCertificate, "a file", default: "")
+        guard certificate.isEmpty else { return .behindTLS }
+        let isAny = ["", "0.0.0.0", "::"].contains(host)
+        let name = isAny ? "127.0.0.1" : host.contains(":") ? "[\(host)]" : host
+        let url = "http://\(name):\(port == 0 ? 8080 : port)"
+        return host.isEmpty && port == 0 ? .byDefault(url) : .named(url)
+    }
+
+    // A file is the one of `serve` if all its members are; else it is taken for that of `poll`,
+    // which names what it does not know.
+    private static func files(_ paths: [String]) -> (poll: String?, serve: String?) {
+        var files: (poll: String?, serve: String?)
+        for path in paths {
+            let data = FileManager.default.contents(atPath: path) ?? Data()
+            let members: [String]
+            do {
+                members =
+                    (try JSONSerialization.jsonObject(with: data) as? [String: Any])?
+                    .keys.sorted() ?? []
+            } catch {
+                members = []
+            }
+            let isOfServe =
+                !members.isEmpty && members.allSatisfy { ServeSetting(rawValue: $0) != nil }
+            let isOfPoll = members.allSatisfy { PollSetting(rawValue: $0) != nil }
+            if isOfServe { files.serve = path }
+            if isOfPoll || !isOfServe { files.poll = path }
+        }
+        return files
+    }
+}

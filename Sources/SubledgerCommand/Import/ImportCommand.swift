@@ -1,0 +1,264 @@
+import AppStoreServerAPI
+import ArgumentParser
+import CommandSupport
+import Configuration
+import Events
+import Foundation
+import Subledger
+
+struct ImportCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "import",
+        abstract: "Fetch the whole history of customers from Apple, by their ids.",
+        discussion: """
+            FILE has one id on each line: a transaction id, an original transaction id, an app \
+            transaction id or an order id. Or it is a CSV file whose header names such columns: \
+            originalTransactionId, transactionId, appTransactionId, orderId; other columns are \
+            left out. Apple finds nothing by app account token. With --known it asks about every \
+            subscription in the ledger instead, for example those of old receipts.
+
+            It prints first how many requests that takes, and how long by Apple's rate limits, of \
+            which half is used. --dry-run stops there: it needs no key, and for a file no database.
+
+            If it ends early, run it again: customers about whom Apple answered within --pause are \
+            not asked about again. Lines without an id are listed, and all others are asked about.
+
+            Key and settings are those of `subledger poll`. Exit 75 if ids are left, 65 if a line \
+            or an answer was refused, 4 if Apple does not know an id.
+            """
+    )
+
+    @Argument(help: "The file, or - for stdin.")
+    var file: String?
+
+    @Flag(help: "Ask about every subscription in the ledger.")
+    var known = false
+
+    @Flag(help: "Only print how many requests it takes, and how long.")
+    var dryRun = false
+
+    @Option(
+        help: ArgumentHelp(
+            "Leave out what Apple answered a shorter time ago. Default: 30d.",
+            valueName: "duration"
+        ),
+        transform: Clock.milliseconds
+    )
+    var pause: Int64 = 30 * 86_400_000
+
+    @Option(help: ArgumentHelp("The private key: a .p8 file.", valueName: "file"))
+    var key: String?
+
+    @Option(help: "The id of the key, as App Store Connect shows it.")
+    var keyId: String?
+
+    @Option(help: "The id of the issuer, as App Store Connect shows it.")
+    var issuerId: String?
+
+    @Option(help: "Ask this store instead of Apple: a `subledger simulate --serve`.")
+    var apiUrl: String?
+
+    @Option(
+        help: ArgumentHelp("The JSON file with the settings of `poll`.", valueName: "file")
+    )
+    var config: String?
+
+    @OptionGroup var trust: TrustOptions
+    @OptionGroup var database: DatabaseOptions
+    @OptionGroup var output: OutputOptions
+
+    func validate() throws {
+        guard (file != nil) != known else {
+            throw ValidationError("expected either a file (- for stdin) or --known")
+        }
+    }
+
+    func run() async throws {
+        Interrupt.heed()
+        let ids = try file.map(ImportIDFile.init)
+        ids?.printRefusedLines(of: file)
+        let plan = try await PollPlan(
+            flags: flags,
+            ProcessInfo.processInfo.environment,
+            file: config,
+            trust: trust,
+            database: database
+        )
+        if dryRun, let ids {
+            try print(ImportEstimate(of: ids.subjects))
+            if ids.refused > 0 { throw Exit.badInput }
+            return
+        }
+        let credentials = dryRun ? nil : try plan.credentials()
+        let ledger = try await plan.database.openLedger(
+            policy: try plan.trust.policy(),
+            isQuiet: output.quiet
+        )
+        let report: ImportReport?
+        do {
+            let subjects = try await subjects(ids, ledger, plan)
+            report = try await ask(about: subjects, ledger, plan, credentials)
+        } catch {
+            await ledger.close()
+            throw error
+        }
+        await ledger.close()
+        guard let report else { return }
+        try print(report, ids)
+        if Interrupt.isRequested { throw Exit.interrupted }
+        if ids.map({ $0.refused > 0 }) ?? false || report.rejected > 0 { throw Exit.badInput }
+        if report.unknown > 0 { throw Exit.notFound }
+        if report.left > 0 || report.failed > 0 { throw Exit.tryAgain }
+    }
+
+    private func subjects(
+        _ ids: ImportIDFile?,
+        _ ledger: Ledger,
+        _ plan: PollPlan
+    ) async throws -> [HistoryImport.Subject] {
+        if let ids { return ids.subjects }
+        let environments = plan.options(pause: pause).environments
+        var subjects: [HistoryImport.Subject] = []
+        try await ledger.forEachStream { stream in
+            guard environments.contains(stream.environment) else { return }
+            guard subjects.count < HistoryImport.subjectsMax else {
+                throw Failure(
+                    Exit.badInput,
+                    "the ledger has more than \(HistoryImport.subjectsMax) subscriptions; pass "
+                        + "their ids in several files"
+                )
+            }
+            subjects.append(.transaction(stream.originalTransactionId))
+        }
+        return subjects
+    }
+
+    // Nil for a dry run.
+    private func ask(
+        about subjects: [HistoryImport.Subject],
+        _ ledger: Ledger,
+        _ plan: PollPlan,
+        _ credentials: ServerCredentials?
+    ) async throws -> ImportReport? {
+        let estimate = ImportEstimate(of: subjects)
+        guard let credentials else {
+            try print(estimate)
+            return nil
+        }
+        if !output.quiet { Terminal.write("import: \(estimate.text)") }
+        let polling = plan.options(pause: pause)
+        var options = HistoryImport.Options(holder: polling.holder)
+        (options.environments, options.pauseSeconds) = (polling.environments, polling.pauseSeconds)
+        let client = AppStoreServerClient(credentials, hosts: plan.hosts)
+        var progress = Progress("import", isQuiet: output.quiet)
+        let report: ImportReport
+        do {
+            report = try await HistoryImport(ledger, client, options: options).run(
+                subjects,
+                isStopped: { Interrupt.isRequested }
+            ) { progress.report($0, "id", note: " of \(subjects.count)") }
+        } catch {
+            progress.finish()
+            try await client.close()
+            throw error
+        }
+        progress.finish()
+        try await client.close()
+        return report
+    }
+
+    private var flags: [PollSetting: ConfigContent] {
+        var flags: [PollSetting: ConfigContent] = [:]
+        flags[.key] = key.map(ConfigContent.string)
+        flags[.keyId] = keyId.map(ConfigContent.string)
+        flags[.issuerId] = issuerId.map(ConfigContent.string)
+        flags[.apiUrl] = apiUrl.map(ConfigContent.string)
+        flags[.databaseUrl] = database.databaseUrl.map(ConfigContent.string)
+        if !trust.bundleId.isEmpty { flags[.bundleId] = .stringArray(trust.bundleId) }
+        if !trust.environments.isEmpty { flags[.environment] = .stringArray(trust.environments) }
+        return flags
+    }
+}
+
+extension ImportCommand {
+    private func print(_ estimate: ImportEstimate) throws {
+        if output.json {
+            try Terminal.print(json: estimate)
+        } else {
+            Terminal.print(estimate.text)
+        }
+    }
+
+    /// The report, with what was wrong with the list.
+    private struct Document: Encodable {
+        let report: ImportReport
+        let lines: Int?
+        let refusedLines: [ImportIDFile.RefusedLine]
+
+        private enum CodingKeys: String, CodingKey { case lines, refusedLines }
+
+        func encode(to encoder: any Encoder) throws {
+            try report.encode(to: encoder)
+            var container = encoder.container(keyedBy: CodingKeys.self)
+            try container.encodeIfPresent(lines, forKey: .lines)
+            try container.encode(refusedLines, forKey: .refusedLines)
+        }
+    }
+
+    private func print(_ report: ImportReport, _ ids: ImportIDFile?) throws {
+        for failure in report.failures {
+            Terminal.write("import: \(failure.id): \(failure.message)")
+        }
+        let more = report.unknown + report.failed - report.failures.count
+        if more > 0 { Terminal.write("import: and \(counted(more, "failure")) more") }
+        if output.json {
+            try Terminal.print(
+                json: Document(
+                    report: report,
+                    lines: ids?.lines,
+                    refusedLines: ids?.refusedLines ?? []
+                )
+            )
+        } else {
+            Terminal.print(report.table)
+        }
+    }
+}
+
+extension ImportIDFile {
+    fileprivate func printRefusedLines(of path: String?) {
+        let place = path == "-" ? "stdin" : path ?? ""
+        for refused in refusedLines {
+            Terminal.write("refused  \(place), line \(refused.line): \(refused.message)")
+        }
+        if refused > refusedLines.count {
+            Terminal.write("… and \(counted(refused - refusedLines.count, "line")) more")
+        }
+    }
+}
+
+extension ImportEstimate {
+    /// One line for people.
+    fileprivate var text: String {
+        "\(counted(ids, "id")): at least \(counted(requests, "request")), about "
+            + "\(durationWords(seconds)) by half of Apple's rate limits"
+    }
+}
+
+extension ImportReport {
+    fileprivate var table: String {
+        var table = TextTable(["", "count"])
+        table.add(["ids", "\(ids)"])
+        table.add(["  answered", "\(answered)"])
+        table.add(["  with news", "\(withNews)"])
+        if skipped > 0 { table.add(["  of a customer who was asked about", "\(skipped)"]) }
+        if unknown > 0 { table.add(["  unknown to Apple", "\(unknown)"]) }
+        if failed > 0 { table.add(["  not answered", "\(failed)"]) }
+        if left > 0 { table.add(["  left", "\(left)"]) }
+        table.add(["requests", "\(requests)"])
+        table.add(["new events", "\(appended)"])
+        if rejected > 0 { table.add(["refused answers", "\(rejected)"]) }
+        if let retryAt { table.add(["go on at", "\(retryAt)"]) }
+        return table.text
+    }
+}

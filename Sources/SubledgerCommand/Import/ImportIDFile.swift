@@ -1,0 +1,142 @@
+import AppStoreServerAPI
+import CommandSupport
+import Foundation
+
+/// Reads ids that Apple finds customers by: one on each line, or the columns of a CSV file that its
+/// header names; `-` is stdin.
+struct ImportIDFile {
+    /// The ids, each once, in the order of the file.
+    private(set) var subjects: [HistoryImport.Subject] = []
+    /// Lines without the header and empty ones.
+    private(set) var lines = 0
+    /// Lines without a usable id; the first of them.
+    private(set) var refusedLines: [RefusedLine] = []
+    /// How many there are.
+    private(set) var refused = 0
+
+    /// A line that names no id.
+    struct RefusedLine: Encodable {
+        /// From 1.
+        let line: Int
+        let message: String
+    }
+
+    /// Refused lines that are listed; all are counted.
+    private static let refusedLinesMax = 20
+    /// Apple's ids of transactions have at most twenty digits, order ids ten characters.
+    private static let idByteCountMax = 32
+
+    /// What tokens are told, as a column and as a line.
+    private static let tokenWords =
+        "Apple finds nothing by app account token; expected originalTransactionId, transactionId, "
+        + "appTransactionId or orderId"
+
+    /// A column by its name; the first that has a value counts.
+    private enum Column: String, CaseIterable {
+        case originalTransactionId, transactionId, appTransactionId, orderId, appAccountToken
+
+        /// The column of a name, however it is spelt: `original_transaction_id`, `Order ID`.
+        init?(named name: String) {
+            let plain = name.lowercased().filter { $0.isLetter }
+            let found = Column.allCases.first { $0.rawValue.lowercased() == plain }
+            guard let found else { return nil }
+            self = found
+        }
+    }
+
+    private enum Header {
+        case unread
+        case none
+        case columns([Column?])
+    }
+
+    /// Reads a file to its end.
+    init(_ path: String) throws {
+        var file = try CSVFile(path)
+        var header = Header.unread
+        var seen: Set<HistoryImport.Subject> = []
+        while let records = try file.next() {
+            for record in records {
+                guard let subject = try subject(in: record, &header, file.place) else { continue }
+                guard seen.insert(subject).inserted else { continue }
+                guard subjects.count < HistoryImport.subjectsMax else {
+                    throw Failure(
+                        Exit.badInput,
+                        "\(file.place) has more than \(HistoryImport.subjectsMax) ids; split it"
+                    )
+                }
+                subjects.append(subject)
+            }
+        }
+    }
+
+    // Nil for the header, and for a line that is refused.
+    private mutating func subject(
+        in record: CSVParser.Record,
+        _ header: inout Header,
+        _ place: String
+    ) throws -> HistoryImport.Subject? {
+        let fields = record.fields?.map { $0.trimmingCharacters(in: .whitespaces) }
+        if case .unread = header {
+            let columns = (fields ?? []).map(Column.init(named:))
+            header = columns.contains { $0 != nil } ? .columns(columns) : .none
+            if case .columns = header {
+                try ImportIDFile.check(columns, place)
+                return nil
+            }
+        }
+        lines += 1
+        guard let fields else { return refuse(record.line, CSVFile.malformedLine) }
+        guard case .columns(let columns) = header else {
+            guard fields.count == 1 else {
+                return refuse(
+                    record.line,
+                    "the line has \(counted(fields.count, "field")), and no header names them"
+                )
+            }
+            return subject(fields[0], nil, record.line)
+        }
+        for column in Column.allCases where column != .appAccountToken {
+            for (name, value) in zip(columns, fields) where name == column && !value.isEmpty {
+                return subject(value, column, record.line)
+            }
+        }
+        return refuse(record.line, "the line has no id")
+    }
+
+    private static func check(_ columns: [Column?], _ place: String) throws {
+        let named = columns.compactMap(\.self)
+        guard named.contains(where: { $0 != .appAccountToken }) else {
+            throw Failure(Exit.badInput, "\(place): \(tokenWords)")
+        }
+    }
+
+    private mutating func subject(
+        _ value: String,
+        _ column: Column?,
+        _ line: Int
+    ) -> HistoryImport.Subject? {
+        let bytes = Array(value.utf8)
+        let isShort = (1...ImportIDFile.idByteCountMax).contains(bytes.count)
+        let isNumber = isShort && bytes.allSatisfy { 0x30...0x39 ~= $0 }
+        let isWord = isShort && value.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber) }
+        switch column {
+        case .orderId where isWord: return .order(value)
+        case nil where isNumber: return .transaction(value)
+        case nil where isWord: return .order(value)
+        case .orderId?, nil: break
+        case _?: if isNumber { return .transaction(value) }
+        }
+        if UUID(uuidString: value) != nil { return refuse(line, ImportIDFile.tokenWords) }
+        let expected = column.map { "\($0.rawValue)" } ?? "a transaction id or an order id"
+        return refuse(line, "'\(value.prefix(64))' is not an id; expected \(expected)")
+    }
+
+    private mutating func refuse(_ line: Int, _ message: String) -> HistoryImport.Subject? {
+        refused += 1
+        if refusedLines.count < ImportIDFile.refusedLinesMax {
+            refusedLines.append(RefusedLine(line: line, message: message))
+        }
+        return nil
+    }
+}
