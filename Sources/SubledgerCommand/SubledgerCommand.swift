@@ -30,7 +30,8 @@ struct SubledgerCommand: AsyncParsableCommand {
             CommandGroup(
                 name: "Fill",
                 subcommands: [
-                    IngestCommand.self, PollCommand.self, MigrateCommand.self,
+                    IngestCommand.self, PollCommand.self, BackfillCommand.self,
+                    MigrateCommand.self,
                     CatalogCommand.self, RatesCommand.self, RejectionsCommand.self,
                 ]
             ),
