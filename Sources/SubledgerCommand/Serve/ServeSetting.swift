@@ -1,7 +1,8 @@
 /// A setting of `serve`: each is a flag, an environment variable and a member of the file.
-enum ServeSetting: String, SettingName {
+enum ServeSetting: String, AppleSettingName {
     case host, port, appendSeconds, drainSeconds, follow, logFormat, logLevel, tlsCertificate
     case tlsKey, bundleId, environment, sandboxCustomer, sandboxFrom, sandboxTo, databaseUrl
+    case poll, pollInterval, pollPause, pollWithin, key, keyId, issuerId, apiUrl
 
     static let command = "serve"
 
