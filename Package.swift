@@ -232,7 +232,7 @@ let package = Package(
                 "AppStore", "AppStoreServerAPI", "AppStoreSimulator", "Catalog", "CommandSupport",
                 "EmbeddedPostgres", "EventLog", "Events", "HTTPService", "Postgres", "Projections",
                 "Projector", "SimulatedStoreService", "Subledger", "SubledgerBench",
-                argumentParser, configuration, logging, systemPackage,
+                argumentParser, configuration, lifecycle, logging, systemPackage,
             ],
             swiftSettings: strict
         ),

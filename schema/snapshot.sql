@@ -803,6 +803,28 @@ COMMENT ON COLUMN ledger.root_certificate.root_key IS 'First 4 bytes of digest.'
 
 COMMENT ON COLUMN ledger.root_certificate.digest IS 'SHA-256 of the certificate in DER. The records of evidence cover it.';
 
+CREATE TABLE operation.backfill (
+    environment text NOT NULL COLLATE pg_catalog."C",
+    since_ms bigint NOT NULL,
+    is_complete boolean NOT NULL,
+    reached_ms bigint NOT NULL,
+    started_at timestamp with time zone NOT NULL,
+    finished_at timestamp with time zone,
+    CONSTRAINT backfill_reached_in_span CHECK ((reached_ms >= since_ms))
+);
+
+COMMENT ON TABLE operation.backfill IS 'The last backfills of each environment, so that one that was interrupted can go on. A lost row costs requests, nothing else.';
+
+COMMENT ON COLUMN operation.backfill.since_ms IS 'Where its span begins, in milliseconds.';
+
+COMMENT ON COLUMN operation.backfill.is_complete IS 'Whether every customer is asked about, and not only those whose charge is due.';
+
+COMMENT ON COLUMN operation.backfill.reached_ms IS 'Up to where notifications were asked for, in milliseconds.';
+
+COMMENT ON COLUMN operation.backfill.started_at IS 'When it was begun first, on the server''s clock: whoever was answered since is done (poll.answered_at).';
+
+COMMENT ON COLUMN operation.backfill.finished_at IS 'When everything was asked; NULL where an interrupted one can go on.';
+
 CREATE TABLE operation.currency_rate (
     base_currency text NOT NULL COLLATE pg_catalog."C",
     currency text NOT NULL COLLATE pg_catalog."C",
@@ -943,6 +965,9 @@ ALTER TABLE ONLY ledger.rejection_taken
 
 ALTER TABLE ONLY ledger.root_certificate
     ADD CONSTRAINT root_certificate_pkey PRIMARY KEY (lane, root_key);
+
+ALTER TABLE ONLY operation.backfill
+    ADD CONSTRAINT backfill_pkey PRIMARY KEY (environment, is_complete);
 
 ALTER TABLE ONLY operation.currency_rate
     ADD CONSTRAINT currency_rate_pkey PRIMARY KEY (base_currency, currency, day, revision);
@@ -1126,6 +1151,9 @@ GRANT SELECT ON TABLE ledger.rejection_taken TO ledger_reader;
 
 GRANT SELECT,INSERT ON TABLE ledger.root_certificate TO ledger_writer;
 GRANT SELECT ON TABLE ledger.root_certificate TO ledger_reader;
+
+GRANT SELECT,INSERT,UPDATE ON TABLE operation.backfill TO ledger_writer;
+GRANT SELECT ON TABLE operation.backfill TO ledger_reader;
 
 GRANT SELECT,INSERT ON TABLE operation.currency_rate TO ledger_writer;
 GRANT SELECT ON TABLE operation.currency_rate TO ledger_reader;

@@ -30,8 +30,14 @@ public struct DueCharge: Hashable, Sendable {
     /// What is due at an instant or within that many milliseconds after it; nil where nothing is.
     ///
     /// Pure: the instant comes from outside. What was refunded is not due, whatever Apple's last
-    /// status was: nothing is charged for it any more.
-    public init?(_ timeline: Timeline, at instant: Instant, withinMilliseconds within: Int64) {
+    /// status was: nothing is charged for it any more. Nor is what ended longer ago than
+    /// `endedWithin`, in milliseconds.
+    public init?(
+        _ timeline: Timeline,
+        at instant: Instant,
+        withinMilliseconds within: Int64,
+        endedWithin: Int64 = DueCharge.retryMax
+    ) {
         if let date = timeline.newestCharge?.revocationDate, date <= instant { return nil }
         let states = RenewalStates(timeline)
         let state = states.state(at: instant)
@@ -49,7 +55,7 @@ public struct DueCharge: Hashable, Sendable {
         // Of rows that overlap the one that began last may end first.
         let begun = ActivePeriods(timeline).rows.lazy.filter { $0.validFrom <= instant }
         guard let end = begun.map(\.validTo).max(), reason != .endsSoon || end <= limit,
-            instant.milliseconds - end.milliseconds <= DueCharge.retryMax
+            instant.milliseconds - end.milliseconds <= endedWithin
         else { return nil }
         stream = timeline.stream
         self.reason = reason

@@ -31,6 +31,8 @@ public struct LedgerRoutes: Sendable {
     public let limits: ServiceLimits
     /// For whom purchases of the sandbox count in production.
     public let sandbox: SandboxPolicy
+    /// How Apple is asked about a customer; nil where it is not.
+    let refresh: CustomerRefresh?
     /// What is counted and measured.
     let metrics: ServiceMetrics
     /// Our clock: when payloads arrived, and what a question without `at` is about.
@@ -47,16 +49,19 @@ public struct LedgerRoutes: Sendable {
     ///   - ledger: The ledger; its policy says which payloads are believed.
     ///   - limits: What one request may take.
     ///   - sandbox: For whom purchases of the sandbox count in production.
+    ///   - refresh: How Apple is asked about a customer; nil for a service that does not ask.
     ///   - clock: Our clock.
     public init(
         _ ledger: Ledger,
         limits: ServiceLimits = ServiceLimits(),
         sandbox: SandboxPolicy = .never,
+        refresh: CustomerRefresh? = nil,
         clock: @escaping @Sendable () -> Instant = { .systemClock() }
     ) {
         self.ledger = ledger
         self.limits = limits
         self.sandbox = sandbox
+        self.refresh = refresh
         self.clock = clock
         metrics = ServiceMetrics()
         lateness = LatenessMeter(ledger, metrics)
@@ -67,6 +72,9 @@ public struct LedgerRoutes: Sendable {
             metrics
         )
     }
+
+    /// Counts questions to Apple that were asked next to the routes.
+    public func count(_ round: AskedRound) { metrics.count(round) }
 
     /// Says that no more requests should come: `/readyz` answers 503 from now on.
     public func drain() { state.isDraining.store(true, ordering: .relaxed) }
@@ -79,6 +87,7 @@ public struct LedgerRoutes: Sendable {
         addNotifications(to: router)
         addUploads(to: router)
         addQuestions(to: router)
+        addRefresh(to: router)
         addEvents(to: router)
         addHealth(to: router)
         addDescription(to: router)
@@ -105,16 +114,26 @@ extension LedgerRoutes {
     ///   - path: The path, with `:name` for its parameters.
     ///   - router: Where it is registered.
     ///   - role: Whose token it needs; nil for nobody's.
+    ///   - other: Whose token is as good.
     ///   - answer: Makes the response; what it throws becomes a problem.
     func on(
         _ method: HTTPRequest.Method,
         _ path: String,
         of router: some RouterMethods<some RequestContext>,
         for role: TokenRole?,
+        or other: TokenRole? = nil,
         _ answer: @escaping @Sendable (Call) async throws -> Response
     ) {
         _ = router.on(RouterPath(path), method: method) { request, context in
-            try await respond(to: request, context, method.rawValue, path, for: role, answer)
+            let roles = [role, other].compactMap { $0 }
+            return try await respond(
+                to: request,
+                context,
+                method.rawValue,
+                path,
+                for: roles,
+                answer
+            )
         }
     }
 
@@ -125,7 +144,7 @@ extension LedgerRoutes {
     ///   - context: Its id, its logger and the parts of its path.
     ///   - method: The method as metrics have it.
     ///   - path: The route as metrics have it.
-    ///   - role: Whose token it needs; nil for nobody's.
+    ///   - roles: Whose token it needs, any of them; none for nobody's.
     ///   - answer: Makes the response; what it throws becomes a problem.
     /// - Returns: The response.
     /// - Throws: Only where a problem cannot be encoded.
@@ -134,7 +153,7 @@ extension LedgerRoutes {
         _ context: some RequestContext,
         _ method: String,
         _ path: String,
-        for role: TokenRole?,
+        for roles: [TokenRole],
         _ answer: @Sendable (Call) async throws -> Response
     ) async throws -> Response {
         let start = ContinuousClock.now
@@ -143,7 +162,7 @@ extension LedgerRoutes {
         var (caller, failure): (String?, String?)
         var response: Response
         do {
-            caller = try await self.caller(of: request, for: role)
+            caller = try await self.caller(of: request, for: roles)
             let call = Call(
                 request: request,
                 parameters: context.parameters,
@@ -192,9 +211,9 @@ extension LedgerRoutes {
         return metadata
     }
 
-    /// The name of the token that a request brings, where it may do what the role may.
-    private func caller(of request: Request, for role: TokenRole?) async throws -> String? {
-        guard let role else { return nil }
+    /// The name of the token that a request brings, where it may do what one of the roles may.
+    private func caller(of request: Request, for wanted: [TokenRole]) async throws -> String? {
+        guard !wanted.isEmpty else { return nil }
         let scheme = "Bearer "
         guard let header = request.headers[.authorization],
             header.lowercased().hasPrefix(scheme.lowercased())
@@ -222,11 +241,12 @@ extension LedgerRoutes {
                 "The token is unknown or was revoked."
             )
         }
-        guard roles.contains(role) || roles.contains(.admin) else {
+        guard !roles.isDisjoint(with: wanted + [.admin]) else {
             throw Problem(
                 .forbidden,
                 "role-missing",
-                "The token \(token.name) has no role \(role.rawValue)."
+                "The token \(token.name) has no role "
+                    + wanted.map(\.rawValue).joined(separator: " or ") + "."
             )
         }
         return token.name

@@ -34,6 +34,8 @@ public struct LedgerServer: Service {
         public var tls: TLSFiles?
         /// Whether the tables of projections are kept up to date.
         public var follows = false
+        /// What else runs until the program is asked to stop, such as questions to Apple.
+        public var others: [any Service] = []
 
         /// The defaults.
         public init() {}
@@ -86,7 +88,8 @@ public struct LedgerServer: Service {
             logger: logger
         )
         // Stopped from the last to the first, each when the one before has ended.
-        var services: [any Service] = [application, Draining(routes, options.drainSeconds)]
+        var services: [any Service] =
+            options.others + [application, Draining(routes, options.drainSeconds)]
         if options.follows {
             services.insert(Following(ledger: routes.ledger, logger), at: 0)
         }

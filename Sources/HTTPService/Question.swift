@@ -62,7 +62,7 @@ enum Question: String, CaseIterable, Sendable {
 
 /// A parameter of a query.
 enum QueryParameter: String, CaseIterable, Sendable {
-    case at, knownAt, tz, environment, minPosition, product, group, trust
+    case at, knownAt, tz, environment, minPosition, product, group, trust, wait
 
     /// What it means.
     var text: String {
@@ -75,6 +75,7 @@ enum QueryParameter: String, CaseIterable, Sendable {
         case .product: "Only this product."
         case .group: "Only this subscription group."
         case .trust: "Use only payloads with this trust; repeat for more."
+        case .wait: "Seconds to wait for Apple's answer, from 0 to 30. Default: 10."
         }
     }
 }

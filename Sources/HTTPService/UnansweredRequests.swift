@@ -17,8 +17,7 @@ struct UnansweredRequests<Context: RequestContext>: RouterMiddleware {
             return try await next(request, context)
         } catch let error as HTTPError where error.status == .notFound {
             let methods = ServedPath.methods(of: request.uri.path)
-            return try await routes.respond(to: request, context, Self.route, Self.route, for: nil)
-            {
+            return try await routes.respond(to: request, context, Self.route, Self.route, for: []) {
                 _ in
                 throw Problem(to: request.method, at: methods)
             }

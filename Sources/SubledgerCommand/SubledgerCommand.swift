@@ -31,7 +31,7 @@ struct SubledgerCommand: AsyncParsableCommand {
             CommandGroup(
                 name: "Fill",
                 subcommands: [
-                    IngestCommand.self, PollCommand.self, ImportCommand.self,
+                    IngestCommand.self, PollCommand.self, BackfillCommand.self, ImportCommand.self,
                     MigrateCommand.self, CatalogCommand.self, RatesCommand.self,
                     RejectionsCommand.self,
                 ]

@@ -59,12 +59,12 @@ struct DoctorTests {
     @Test func `nothing is wrong with a whole installation`() async throws {
         let folder = try TestFolder()
         let home = TestServer.temporaryHome()
-        let store = try await ServedProcess.start(
+        let store = try await StoreProcess.start([
             "--subscriptions",
             "2",
             "--notify",
-            "http://127.0.0.1:9/"
-        )
+            "http://127.0.0.1:9/",
+        ])
         let environment = ["SUBLEDGER_HOME": home]
         try await Self.run(environment, "migrate", "--lanes", "1")
         try await Self.run(environment, "simulate", "--subscriptions", "2", "--out", folder.path)
@@ -76,7 +76,7 @@ struct DoctorTests {
             ["serve", "--port", "0", "--root-certificate", root],
             environment: environment
         )
-        let url = try await ServedProcess.firstMatch(of: /listening at (http:.*)$/, in: service)
+        let url = try await service.firstMatch(of: /listening at (http:.*)$/)
         let flags = store.flags + ["--url", url]
         let report = try await Self.doctor(environment, flags)
         for check in report.checks where check.check != "apple" && check.check != "disk" {
@@ -262,7 +262,7 @@ struct DoctorTests {
     }
 
     @Test func `keys, services and stores that are not as they must be are found`() async throws {
-        let store = try await ServedProcess.start("--subscriptions", "2")
+        let store = try await StoreProcess.start(["--subscriptions", "2"])
         let key = store.folder.path(of: "AuthKey.p8")
         let environment = ["DATABASE_URL": "host=/nowhere"]
         func expect(
@@ -300,16 +300,16 @@ struct DoctorTests {
                 ["serve", "--port", "0", "--root-certificate", root],
                 environment: environment
             )
-            let url = try await ServedProcess.firstMatch(of: /listening at (http:.*)$/, in: service)
+            let url = try await service.firstMatch(of: /listening at (http:.*)$/)
             for (notify, result) in [
                 ("\(url)/v1/appstore/notifications", "ok"), ("http://127.0.0.1:1/", "wrong"),
             ] {
-                let store = try await ServedProcess.start(
+                let store = try await StoreProcess.start([
                     "--subscriptions",
                     "2",
                     "--notify",
-                    notify
-                )
+                    notify,
+                ])
                 let report = try await Self.doctor(environment, store.flags + ["--ask-apple"])
                 #expect(report.results("apple") == [result], "\(report.words("apple"))")
                 await store.end()

@@ -34,7 +34,7 @@ struct ImportCommandTests {
 
     /// A store of one process, a ledger, and a list.
     private struct Place {
-        let store: ServedProcess
+        let store: StoreProcess
         let settings: ConnectionSettings
         let folder: TestFolder
 
@@ -62,7 +62,7 @@ struct ImportCommandTests {
     private static func run(_ body: (Place) async throws -> Void) async throws {
         try await TestServer.shared.withDatabase(from: .polled) { settings in
             // Every subscription of it has begun, and only those of the sandbox are in the sandbox.
-            let store = try await ServedProcess.start(
+            let store = try await StoreProcess.start([
                 "--subscriptions",
                 "12",
                 "--sandbox-subscriptions",
@@ -70,8 +70,8 @@ struct ImportCommandTests {
                 "--month",
                 "1d",
                 "--elapsed",
-                "60d"
-            )
+                "60d",
+            ])
             let place = Place(store: store, settings: settings, folder: try TestFolder())
             do {
                 try await body(place)

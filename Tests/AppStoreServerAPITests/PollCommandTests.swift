@@ -9,57 +9,27 @@ import Testing
 
 /// `subledger simulate --serve`, `serve` and `poll` as an operator runs them.
 @Suite struct PollCommandTests {
-    private static func run(
-        _ arguments: [String],
-        _ settings: ConnectionSettings,
-        _ environment: [String: String] = [:]
-    ) async throws -> Program.Ending {
-        try await Program("subledger").run(
-            arguments,
-            environment: ["DATABASE_URL": settings.fullConnectionString]
-                .merging(environment) { $1 }
-        )
-    }
-
     @Test func `a store, a service and one poll: nothing lost stays lost`() async throws {
         try await TestServer.shared.withDatabase(from: .polled) { settings in
             let roots = try TestFolder()
-            let root = roots.path(of: "root.der")
-            try Data(AppStoreSimulator(seed: 3).store.pki.rootDER)
-                .write(to: URL(fileURLWithPath: root))
+            let root = try rootFile(seed: 3, in: roots)
             let service = try Program("subledger").start(
                 ["serve", "--port", "0", "--root-certificate", root],
                 environment: ["DATABASE_URL": settings.fullConnectionString]
             )
-            let place = try await ServedProcess.firstMatch(
-                of: /listening at (http:.*)$/,
-                in: service
-            )
-            let store = try await ServedProcess.start(
-                "--subscriptions",
-                "24",
-                "--seed",
-                "3",
-                "--month",
-                "3d",
-                "--elapsed",
-                "90d",
-                "--lose",
-                "0.3",
-                "--repeat",
-                "0.2",
-                "--delay",
-                "0.2",
-                "--notify",
-                "\(place)/v1/appstore/notifications"
-            )
-            try await waitUntilSent(store.url)
+            let place = try await service.firstMatch(of: /listening at (http:.*)$/)
+            let store = try await StoreProcess.start([
+                "--subscriptions", "24", "--seed", "3", "--month", "3d", "--elapsed", "90d",
+                "--lose", "0.3", "--repeat", "0.2", "--delay", "0.2", "--notify",
+                "\(place)/v1/appstore/notifications",
+            ])
+            try await store.waitUntilSent()
             let first = try await poll(["--all"], store, settings)
             #expect(first.missedNotifications > 20 && first.answered >= 24)
             #expect(first.rejected == 0 && first.failed == 0 && first.left == 0)
             let again = try await poll(["--all", "--pause", "0s"], store, settings)
             #expect(again.answered == first.answered && again.appended == 0)
-            let verified = try await Self.run(
+            let verified = try await subledger(
                 ["verify", "--signatures", "--root-certificate", root],
                 settings
             )
@@ -72,11 +42,11 @@ import Testing
 
     private func poll(
         _ arguments: [String],
-        _ store: ServedProcess,
+        _ store: StoreProcess,
         _ settings: ConnectionSettings,
         location: SourceLocation = #_sourceLocation
     ) async throws -> PollReport {
-        let ending = try await Self.run(
+        let ending = try await subledger(
             ["poll", "--json", "--quiet"] + store.flags + arguments,
             settings
         )
@@ -84,22 +54,11 @@ import Testing
         return try JSONDecoder().decode(PollReport.self, from: Data(ending.output.utf8))
     }
 
-    private func waitUntilSent(_ url: String) async throws {
-        for _ in 0..<3000 {
-            let address = try #require(URL(string: url + "/control/notifications"))
-            let data = try Data(contentsOf: address)
-            let sent = try JSONDecoder().decode(TestStore.Sent.self, from: data)
-            if sent.arrived + sent.lost == sent.signed { return }
-            try await Task.sleep(for: .milliseconds(200))
-        }
-        Issue.record("the store did not send all notifications")
-    }
-
     @Test func `settings come from flags, the environment and a file, and each fault is named`()
         async throws
     {
         try await TestServer.shared.withDatabase(from: .polled) { settings in
-            let store = try await ServedProcess.start("--subscriptions", "2")
+            let store = try await StoreProcess.start(["--subscriptions", "2"])
             let id = AppStoreSimulator(seed: 1).life(0).originalTransactionId
             let key = store.folder.path(of: "AuthKey.p8")
             let config = store.folder.path(of: "poll.json")
@@ -112,14 +71,14 @@ import Testing
                 "SUBLEDGER_POLL_API_URL": store.url,
             ]
             let rest = ["--root-certificate", store.folder.path(of: "root.der")]
-            let answered = try await Self.run(
+            let answered = try await subledger(
                 ["poll", id, "--config", config] + rest,
                 settings,
                 environment
             )
             #expect(answered.code == 0, "\(answered.errors)")
             #expect(answered.output.contains("subscriptions asked about  1"))
-            let printed = try await Self.run(
+            let printed = try await subledger(
                 ["poll", "--print-config", "--config", config],
                 settings,
                 environment
@@ -127,7 +86,7 @@ import Testing
             #expect(printed.output.contains("SUBLEDGER_POLL_KEY_ID"))
             #expect(printed.output.contains("issuerId in \(config)"))
             func expect(_ code: Int32, _ words: String, _ arguments: String...) async throws {
-                let ending = try await Self.run(["poll"] + arguments + rest, settings, environment)
+                let ending = try await subledger(["poll"] + arguments + rest, settings, environment)
                 #expect(ending.code == code, "\(arguments): \(ending.errors)")
                 #expect(ending.errors.contains(words), "\(ending.errors)")
             }
@@ -151,7 +110,7 @@ import Testing
 
     @Test func `a store lives while it is watched: months of half a minute`() async throws {
         let begun = Date()
-        let store = try await ServedProcess.start("--subscriptions", "2", "--month", "30s")
+        let store = try await StoreProcess.start(["--subscriptions", "2", "--month", "30s"])
         func periods() throws -> Int {
             let address = try #require(URL(string: store.url + "/control/truth"))
             let text = try String(contentsOf: address, encoding: .utf8)

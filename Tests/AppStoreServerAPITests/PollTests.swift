@@ -34,13 +34,13 @@ import Testing
         #expect(reasons == ["failed": 2, "ends_soon": 2, "overdue": 2, "asked": 3])
     }
 
-    private static let seed: UInt64 = 19
+    static let seed: UInt64 = 19
     // 2026-05-28 20:26:40 UTC
-    private static let now = Instant(milliseconds: 1_780_000_000_000)
+    static let now = Instant(milliseconds: 1_780_000_000_000)
     private static let opened = Instant(milliseconds: now.milliseconds - 90 * 86_400_000)
 
     /// A store whose months took three days, ninety days after it opened, at a clock that stands.
-    private static func store(
+    static func store(
         _ subscriptions: Int,
         _ configure: (inout SimulatedStoreOptions) -> Void,
         _ body: @escaping @Sendable (TestStore) async throws -> Void
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    private static func store(
+    static func store(
         _ subscriptions: Int,
         _ body: @escaping @Sendable (TestStore) async throws -> Void
     ) async throws {
@@ -132,10 +132,7 @@ import Testing
                 let reports = try await [one, other, third]
                 let answered = reports.map(\.answered).reduce(0, +)
                 let skipped = reports.map(\.skipped).reduce(0, +)
-                let asked = try JSONDecoder().decode(
-                    [String: [String: Int]].self,
-                    from: try await store.get("/control/requests")
-                )
+                let asked = try await store.requests()
                 #expect(answered >= 12 && skipped == 2 * answered)
                 #expect(asked["Production statuses"]?["requests"] == answered)
                 let later = try await polled.poll(.all, store)

@@ -66,10 +66,27 @@ struct PolledLedger: Sendable {
         _ store: TestStore,
         _ limits: ServerLimits = .brisk,
         pauseSeconds: Double = 600,
-        clock: (@Sendable () -> Instant)? = nil
+        clock: (@Sendable () -> Instant)? = nil,
+        configure: (inout Poller.Options) -> Void = { _ in }
     ) async throws -> PollReport {
+        try await withPoller(store, limits, clock: clock) {
+            $0.pauseSeconds = pauseSeconds
+            configure(&$0)
+        } _: { poller in
+            try await poller.poll(selection)
+        }
+    }
+
+    /// Runs a body with a poller that asks a store.
+    func withPoller<Value>(
+        _ store: TestStore,
+        _ limits: ServerLimits = .brisk,
+        clock: (@Sendable () -> Instant)? = nil,
+        configure: (inout Poller.Options) -> Void = { _ in },
+        _ body: (Poller) async throws -> Value
+    ) async throws -> Value {
         var options = Poller.Options(holder: UUID().uuidString)
-        options.pauseSeconds = pauseSeconds
+        configure(&options)
         let now = store.now
         let clock = clock ?? { now }
         let client = AppStoreServerClient(
@@ -78,16 +95,30 @@ struct PolledLedger: Sendable {
             limits: limits,
             clock: clock
         )
-        let report: PollReport
+        let result: Result<Value, any Error>
         do {
-            report = try await Poller(ledger, client, options: options, clock: clock)
-                .poll(selection)
+            result = .success(
+                try await body(Poller(ledger, client, options: options, clock: clock))
+            )
         } catch {
-            try await client.close()
-            throw error
+            result = .failure(error)
         }
         try await client.close()
-        return report
+        return try result.get()
+    }
+
+    /// The subscriptions that Apple ever answered about.
+    func answered() async throws -> Set<String> {
+        let session = try await PostgresSession.connect(settings)
+        let rows = try await session.query(
+            """
+            SELECT original_transaction_id FROM operation.poll
+            WHERE answered_at IS NOT NULL AND original_transaction_id <> ''
+            """,
+            []
+        )
+        await session.close()
+        return Set(try (0..<rows.count).map { try rows[$0].text(0) })
     }
 
     /// Takes in what the store has signed, as if nothing had been lost.

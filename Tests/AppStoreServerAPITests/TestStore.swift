@@ -104,6 +104,14 @@ struct TestStore: Sendable {
         }
     }
 
+    /// How often each endpoint was asked, and refused, by the store's own count.
+    func requests() async throws -> [String: [String: Int]] {
+        try JSONDecoder().decode(
+            [String: [String: Int]].self,
+            from: try await get("/control/requests")
+        )
+    }
+
     /// Waits until everything that was signed was sent.
     func waitUntilSent() async throws {
         for _ in 0..<600 {

@@ -99,6 +99,7 @@ struct MigrationRepairTests {
         ),
         Damage(sql: "DROP TABLE operation.lease", mended: ["table operation.lease"]),
         Damage(sql: "DROP TABLE operation.poll", mended: ["table operation.poll"]),
+        Damage(sql: "DROP TABLE operation.backfill", mended: ["table operation.backfill"]),
         Damage(
             sql: "REVOKE UPDATE ON operation.poll FROM ledger_writer",
             mended: ["privileges on operation.poll"]

@@ -135,5 +135,29 @@ BEGIN
         COMMENT ON COLUMN operation.poll.holder IS
             'Which poller is asking now; NULL where none is. It may be taken over once it has expired.';
     END IF;
+    IF to_regclass('operation.backfill') IS NULL THEN
+        CREATE TABLE operation.backfill (
+            environment             text COLLATE "C" NOT NULL,
+            since_ms                bigint           NOT NULL,
+            is_complete             boolean          NOT NULL,
+            reached_ms              bigint           NOT NULL,
+            started_at              timestamptz      NOT NULL,
+            finished_at             timestamptz      NULL,
+            CONSTRAINT backfill_pkey PRIMARY KEY (environment, is_complete),
+            CONSTRAINT backfill_reached_in_span CHECK (reached_ms >= since_ms)
+        );
+        COMMENT ON TABLE operation.backfill IS
+            'The last backfills of each environment, so that one that was interrupted can go on. A lost row costs requests, nothing else.';
+        COMMENT ON COLUMN operation.backfill.since_ms IS
+            'Where its span begins, in milliseconds.';
+        COMMENT ON COLUMN operation.backfill.is_complete IS
+            'Whether every customer is asked about, and not only those whose charge is due.';
+        COMMENT ON COLUMN operation.backfill.reached_ms IS
+            'Up to where notifications were asked for, in milliseconds.';
+        COMMENT ON COLUMN operation.backfill.started_at IS
+            'When it was begun first, on the server''s clock: whoever was answered since is done (poll.answered_at).';
+        COMMENT ON COLUMN operation.backfill.finished_at IS
+            'When everything was asked; NULL where an interrupted one can go on.';
+    END IF;
 END
 $$;

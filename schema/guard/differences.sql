@@ -24,7 +24,9 @@ further (relname, attname, grantee, privilege) AS (VALUES
     ('operation.newest_signature', '', 'ledger_projector', 'DELETE'),
     ('operation.token', 'last_used_at', 'ledger_writer', 'UPDATE'),
     ('operation.poll', '', 'ledger_writer', 'INSERT'),
-    ('operation.poll', '', 'ledger_writer', 'UPDATE')),
+    ('operation.poll', '', 'ledger_writer', 'UPDATE'),
+    ('operation.backfill', '', 'ledger_writer', 'INSERT'),
+    ('operation.backfill', '', 'ledger_writer', 'UPDATE')),
 our (grantee, oid) AS (
     SELECT name, to_regrole(name)::oid
     FROM unnest(ARRAY['ledger_owner', 'ledger_writer', 'ledger_reader', 'ledger_projector',
@@ -93,7 +95,8 @@ difference (stage, what, statement) AS (
     WHERE NOT EXISTS (SELECT FROM space WHERE nspname = name)
     UNION ALL
     SELECT 0, 'table ' || name, NULL
-    FROM unnest('{ledger.migration,operation.lease,operation.token,operation.poll}'::text[]) wanted (name)
+    FROM unnest('{ledger.migration,operation.lease,operation.token,operation.poll,operation.backfill}'::text[])
+        wanted (name)
     WHERE NOT EXISTS (SELECT FROM relation r WHERE r.name = wanted.name)
     UNION ALL
     SELECT 1, 'owner of schema ' || nspname,

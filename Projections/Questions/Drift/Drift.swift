@@ -34,6 +34,13 @@ public enum Drift {
         return report
     }
 
+    /// What Apple stated last about a subscription; nil where it stated nothing.
+    static func newestStatement(in history: StreamHistory) -> Event? {
+        history.events.filter(isStatement).max {
+            ($0.fact.asOf, $0.position) < ($1.fact.asOf, $1.position)
+        }
+    }
+
     private static func isStatement(_ event: Event) -> Bool {
         switch event.fact.content.format {
         case .signedNotification: event.fact.content[.status] != nil

@@ -40,6 +40,9 @@ public struct AppStoreServerClient: Sendable {
     /// Closes all connections; what is under way fails.
     public func close() async throws { try await transport.close() }
 
+    /// Seconds until a request may be sent, by the rate limits and what Apple refused; 0 for now.
+    public func secondsToWait() async -> Double { await budget.secondsToWait }
+
     /// The answer to a question; of one with pages, one page.
     ///
     /// - Parameters:

@@ -15,6 +15,9 @@ actor RequestBudget {
         var heldUntil: ContinuousClock.Instant
         /// How many times slower than allowed: others ask for the same app.
         var slowness = 1.0
+        /// As fast as it may become again for now: somewhat slower than where Apple refused last.
+        var floor = 1.0
+        var floorUntil: ContinuousClock.Instant
     }
 
     private let share: Double
@@ -25,12 +28,26 @@ actor RequestBudget {
     private static let slownessMax = 64.0
     /// What a request that is allowed gives back of it.
     private static let recovery = 0.98
+    /// How much slower than at the last refusal the rate stays afterwards.
+    private static let caution = 1.25
+    /// For how long: after it a higher rate is tried again, which costs a refusal where the limit
+    /// stands.
+    private static let cautionTime = Duration.seconds(900)
     /// Apple allows the sandbox a tenth of the rate.
     private static let sandboxShare = 0.1
 
     init(limits: ServerLimits) {
         share = limits.rateShare
         waitMax = .seconds(limits.rateLimitSecondsMax)
+    }
+
+    /// Requests a second to an endpoint, at a share of what Apple allows.
+    static func rate(
+        _ endpoint: ServerRequest.Endpoint,
+        _ environment: Environment,
+        _ share: Double
+    ) -> Double {
+        endpoint.perSecond * share * (environment == .sandbox ? sandboxShare : 1)
     }
 
     /// Waits for the turn of a request.
@@ -42,15 +59,15 @@ actor RequestBudget {
         _ environment: Environment
     ) async throws -> Duration? {
         let key = Key(endpoint: endpoint, environment: environment)
-        let rate =
-            endpoint.perSecond * share * (environment == .sandbox ? RequestBudget.sandboxShare : 1)
+        let rate = RequestBudget.rate(endpoint, environment, share)
         while true {
             let now = ContinuousClock.now
-            var pace = paces[key] ?? Pace(next: now, heldUntil: now)
+            var pace = paces[key] ?? Pace(next: now, heldUntil: now, floorUntil: now)
             let slot = max(now, pace.next, pace.heldUntil)
             if slot - now > waitMax { return slot - now }
             pace.next = slot + .seconds(pace.slowness / rate)
-            pace.slowness = max(1, pace.slowness * RequestBudget.recovery)
+            let floor = pace.floorUntil > now ? pace.floor : 1
+            pace.slowness = max(floor, pace.slowness * RequestBudget.recovery)
             paces[key] = pace
             if slot > now { try await Task.sleep(until: slot, clock: .continuous) }
             // Another request may have been refused in the meantime.
@@ -67,13 +84,23 @@ actor RequestBudget {
     ) {
         let key = Key(endpoint: endpoint, environment: environment)
         let now = ContinuousClock.now
-        var pace = paces[key] ?? Pace(next: now, heldUntil: now)
+        var pace = paces[key] ?? Pace(next: now, heldUntil: now, floorUntil: now)
         // Requests that were under way together are refused for one reason.
         if pace.heldUntil <= now {
-            pace.slowness = min(RequestBudget.slownessMax, pace.slowness * 2)
+            let slowness = pace.slowness
+            pace.slowness = min(RequestBudget.slownessMax, slowness * 2)
+            pace.floor = min(pace.slowness, slowness * RequestBudget.caution)
+            pace.floorUntil = now + RequestBudget.cautionTime
         }
         pace.heldUntil = max(pace.heldUntil, now + duration)
         pace.next = max(pace.next, pace.heldUntil)
         paces[key] = pace
+    }
+
+    /// Seconds until the next request may be sent to every endpoint that was asked; 0 for now.
+    var secondsToWait: Double {
+        let now = ContinuousClock.now
+        return paces.values.map { (max($0.next, $0.heldUntil) - now) / .seconds(1) }
+            .reduce(0, max)
     }
 }

@@ -1,8 +1,9 @@
 internal import AppStore
+internal import EventLog
 public import Events
 internal import Subledger
 
-/// What a round of questions to Apple came to.
+/// What a round of questions to Apple, or a backfill, came to.
 public struct PollReport: Codable, Hashable, Sendable {
     /// Subscriptions that Apple answered about.
     public internal(set) var answered = 0
@@ -14,8 +15,11 @@ public struct PollReport: Codable, Hashable, Sendable {
     public internal(set) var left = 0
     /// Requests that were answered, pages and refusals included.
     public internal(set) var requests = 0
-    /// Notifications of Apple's history that had not reached the server.
+    /// Notifications of Apple's history that were read: in a round those that had not reached the
+    /// server, in a backfill all of the span.
     public internal(set) var missedNotifications = 0
+    /// Those of them that the log lacked.
+    public internal(set) var newNotifications = 0
     /// Signed statements in the answers: transactions, statuses and notifications.
     public internal(set) var statements = 0
     /// Facts that are events now.
@@ -71,6 +75,17 @@ public struct PollReport: Codable, Hashable, Sendable {
         duplicates += taken.duplicates
         rejected += taken.rejected
     }
+
+    mutating func select(_ customers: AskableCustomers) {
+        left += customers.left
+        reasons[PollSubject.Reason.asked.rawValue, default: 0] +=
+            customers.streams.count + customers.left
+    }
+
+    mutating func wait(until instant: Instant?) {
+        guard let instant else { return }
+        retryAt = max(retryAt ?? .epoch, instant)
+    }
 }
 
 /// What the answers about one subject came to.
@@ -80,9 +95,20 @@ struct TakenAnswers: Sendable {
     var appended = 0
     var duplicates = 0
     var rejected = 0
+    /// Notifications of Apple's history.
+    var notifications = 0
+    /// Those of them that the log lacked.
+    var newNotifications = 0
+    /// The subscriptions and purchases that the answers speak of: all of a customer's.
+    var streams: Set<StreamID> = []
 
     mutating func add(_ ingestion: Ledger.Ingestion) {
         appended += ingestion.outcomes.count(where: \.isNew)
         duplicates += ingestion.outcomes.count { !$0.isNew && !$0.isErased }
+        for (fact, outcome) in zip(ingestion.facts, ingestion.outcomes) {
+            if fact.kind == .notification, outcome.isNew { newNotifications += 1 }
+            if fact.stream.originalTransactionId.isEmpty { continue }
+            streams.insert(fact.stream)
+        }
     }
 }

@@ -8,7 +8,7 @@ public enum PollSelection: Sendable {
     /// Who may have been charged, or have lost access, without our knowing: subscriptions that end
     /// soon, those whose charge failed, for sixty days, and those whose period ended in silence.
     case due(withinMilliseconds: Int64)
-    /// Every subscription in the ledger.
+    /// Every customer in the ledger, those first that were never asked about, then the longest ago.
     case all
     /// These, by any of their transaction ids, whoever asked about them before.
     case ids([String])
@@ -76,5 +76,20 @@ final class UrgentSubjects: Sendable {
         kept.sort { $0.isBefore($1) }
         left += max(0, kept.count - countMax)
         kept.removeLast(max(0, kept.count - countMax))
+    }
+}
+
+extension [PollSubject] {
+    /// Subjects of one urgency by when Apple last answered about them, those first of which it never
+    /// did: so that a round that cannot ask about all does not ask about the same ones each time.
+    func inTurn(_ answeredAt: [StreamID: Instant]) -> [PollSubject] {
+        sorted { left, right in
+            if left.reason != right.reason { return left.isBefore(right) }
+            let answered = (
+                answeredAt[left.stream] ?? .epoch, answeredAt[right.stream] ?? .epoch
+            )
+            if answered.0 != answered.1 { return answered.0 < answered.1 }
+            return left.isBefore(right)
+        }
     }
 }

@@ -11,44 +11,50 @@ private enum PollOutcome: Sendable {
 }
 
 extension Poller {
-    /// Asks about subjects, several at once, in their order.
-    func ask(
-        _ subjects: [PollSubject],
+    /// Asks about subscriptions, several at once, in their order.
+    ///
+    /// - Returns: Whether it ended early: stopped, refused for the rate, or without an answer.
+    @discardableResult func ask(
+        _ subjects: [StreamID],
+        pauseSeconds: Double? = nil,
         _ report: inout PollReport,
-        _ isStopped: @escaping @Sendable () -> Bool,
-        _ progress: (Int, Int) -> Void
-    ) async throws {
-        try await askEach(subjects.map(\.stream), &report, isStopped, progress) { stream in
-            try await ask(stream)
+        _ watch: PollWatch
+    ) async throws -> Bool {
+        try await askEach(subjects, &report, watch) { stream in
+            try await ask(stream, pauseSeconds: pauseSeconds ?? options.pauseSeconds)
         }
     }
 
-    /// Asks about ids that a person named: whole histories, of whichever environment knows them.
-    func ask(
+    /// Asks about ids that the operator named: whole histories, of whichever environment knows them.
+    ///
+    /// - Returns: Whether it ended early.
+    @discardableResult func ask(
         _ ids: [String],
+        withNotifications: Bool = false,
         _ report: inout PollReport,
-        _ isStopped: @escaping @Sendable () -> Bool,
-        _ progress: (Int, Int) -> Void
-    ) async throws {
+        _ watch: PollWatch
+    ) async throws -> Bool {
         let subjects = ids.map { StreamID(environment: .production, originalTransactionId: $0) }
-        try await askEach(subjects, &report, isStopped, progress) { subject in
-            try await askAnywhere(subject.originalTransactionId)
+        return try await askEach(subjects, &report, watch) { subject in
+            try await askAnywhere(
+                subject.originalTransactionId,
+                withNotifications: withNotifications
+            )
         }
     }
 
     private func askEach(
         _ subjects: [StreamID],
         _ report: inout PollReport,
-        _ isStopped: @escaping @Sendable () -> Bool,
-        _ progress: (Int, Int) -> Void,
+        _ watch: PollWatch,
         _ ask: @escaping @Sendable (StreamID) async throws -> PollOutcome
-    ) async throws {
+    ) async throws -> Bool {
         var (begun, done, unavailable) = (0, 0, 0)
         var isEnding = false
         try await withThrowingTaskGroup(of: (StreamID, PollOutcome).self) { group in
             while true {
                 while begun - done < options.concurrency, begun < subjects.count, !isEnding,
-                    !isStopped()
+                    !watch.isStopped()
                 {
                     let subject = subjects[begun]
                     begun += 1
@@ -57,10 +63,11 @@ extension Poller {
                 guard let (subject, outcome) = try await group.next() else { break }
                 done += 1
                 isEnding = try note(outcome, of: subject, in: &report, &unavailable) || isEnding
-                progress(done, subjects.count)
+                watch.progress(.subscriptions(done, of: subjects.count))
             }
         }
         report.left += subjects.count - begun
+        return isEnding || begun < subjects.count
     }
 
     // True where the round had better end.
@@ -74,6 +81,8 @@ extension Poller {
         case .answered(let taken):
             unavailable = 0
             report.answered += 1
+            report.missedNotifications += taken.notifications
+            report.newNotifications += taken.newNotifications
             if taken.appended > 0 { report.withNews += 1 }
             report.add(taken)
             return false
@@ -84,7 +93,7 @@ extension Poller {
             report.add(taken)
             if error.code == .credentials { throw error }
             if error.code == .rateLimited {
-                report.retryAt = max(report.retryAt ?? .epoch, error.retryAt ?? .epoch)
+                report.wait(until: error.retryAt)
                 report.left += 1
                 return true
             }
@@ -94,8 +103,10 @@ extension Poller {
         }
     }
 
-    private func ask(_ stream: StreamID) async throws -> PollOutcome {
-        guard let lease = try await lease(on: stream) else { return .skipped }
+    private func ask(_ stream: StreamID, pauseSeconds: Double) async throws -> PollOutcome {
+        guard let lease = try await lease(on: stream, pauseSeconds: pauseSeconds) else {
+            return .skipped
+        }
         var taken = TakenAnswers()
         do {
             let statuses = try await client.answer(
@@ -106,6 +117,7 @@ extension Poller {
             let revision = try await takeHistory(of: stream, from: lease.continuation, &taken)
             // What was not verified is asked for again.
             try await end(lease, at: taken.rejected > 0 ? nil : revision, isAnswered: true)
+            try await noteOthers(than: stream, in: taken)
             return .answered(taken)
         } catch let error as ServerError {
             taken.requests += error.errorCode == nil ? 0 : 1
@@ -114,17 +126,34 @@ extension Poller {
         }
     }
 
-    private func askAnywhere(_ id: String) async throws -> PollOutcome {
+    private func askAnywhere(
+        _ id: String,
+        withNotifications: Bool
+    ) async throws -> PollOutcome {
         var taken = TakenAnswers()
         do {
             let statuses = try await client.answer(to: .subscriptionStatuses(id))
             try await take(statuses, into: &taken)
-            _ = try await takeHistory(of: id, from: nil, in: statuses.environment, &taken)
+            let environment = statuses.environment
+            _ = try await takeHistory(of: id, from: nil, in: environment, &taken)
+            try await noteOthers(than: nil, in: taken)
+            if withNotifications {
+                try await takeNotifications(about: id, in: environment, &taken)
+            }
             return .answered(taken)
         } catch let error as ServerError {
             taken.requests += error.errorCode == nil ? 0 : 1
             return .failed(error, taken)
         }
+    }
+
+    // Statuses and history are those of the whole customer: the other subscriptions and purchases
+    // are done too.
+    private func noteOthers(than stream: StreamID?, in taken: TakenAnswers) async throws {
+        guard taken.rejected == 0 else { return }
+        var others = taken.streams
+        if let stream { others.remove(stream) }
+        try await ledger.log.noteAnswered(others)
     }
 
     // Apple may refuse the revision of an earlier answer: then the whole history is asked for.
@@ -158,12 +187,12 @@ extension Poller {
 }
 
 extension Poller {
-    func lease(on subject: StreamID) async throws -> PollLease? {
+    func lease(on subject: StreamID, pauseSeconds: Double) async throws -> PollLease? {
         try await ledger.log.takePollLease(
             on: subject,
             holder: options.holder,
             seconds: options.leaseSeconds,
-            pause: options.pauseSeconds
+            pause: pauseSeconds
         )
     }
 

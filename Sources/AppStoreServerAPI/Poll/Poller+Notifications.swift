@@ -2,6 +2,15 @@ internal import EventLog
 internal import Events
 internal import Subledger
 
+/// Notifications of Apple's history that are asked for.
+struct NotificationSpan: Sendable {
+    let environment: Environment
+    let start: Int64
+    let end: Int64
+    /// Only those that have not reached the server.
+    let onlyFailures: Bool
+}
+
 /// What Apple sent and the server never got.
 extension Poller {
     /// What did not reach the server is asked for again so long after it was sent, in milliseconds:
@@ -10,64 +19,174 @@ extension Poller {
 
     /// One question covers at most this span, in milliseconds, so that an answer that ends early
     /// leaves the next round less to ask.
-    private static let span: Int64 = 10 * 86_400_000
+    static let spanMax: Int64 = 10 * 86_400_000
+
+    /// A span with more notifications than one question may answer is halved, down to a second.
+    private static let spanMin: Int64 = 1000
+
+    /// Entries on a page of Apple's answers.
+    static let pageMax = 20
 
     /// Asks for the notifications that have not reached the server since the last time, with the
     /// time before in which Apple may still have been trying.
     func askForMissedNotifications(
         in environment: Environment,
-        _ report: inout PollReport
+        _ report: inout PollReport,
+        _ watch: PollWatch
     ) async throws {
         let subject = StreamID(environment: environment, originalTransactionId: "")
-        guard let lease = try await lease(on: subject) else { return }
+        guard let lease = try await lease(on: subject, pauseSeconds: options.pauseSeconds) else {
+            return
+        }
         let now = clock().milliseconds
         let last = lease.continuation.flatMap { Int64($0) } ?? 0
+        let span = NotificationSpan(
+            environment: environment,
+            start: max(last - Poller.overlap, now - Poller.retention(of: environment)),
+            end: now,
+            onlyFailures: true
+        )
+        try await sweep(span, under: lease, &report, watch) { "\($0)" }
+    }
+
+    /// Asks for the notifications of a span under a lease, which ends with it.
+    ///
+    /// What `keep` returns for the end of a part that is done is kept with the lease. Returns whether
+    /// everything was asked.
+    @discardableResult func sweep(
+        _ span: NotificationSpan,
+        under lease: PollLease,
+        _ report: inout PollReport,
+        _ watch: PollWatch,
+        keep: (Int64) async throws -> String?
+    ) async throws -> Bool {
         var taken = TakenAnswers()
+        var isComplete = false
         do {
-            var start = max(last - Poller.overlap, now - Poller.retention(of: environment))
-            var isHeld = true
-            while isHeld, start < now {
-                let end = min(start + Poller.span, now)
-                try await takeMissed(from: start, to: end, in: environment, &taken)
-                isHeld = try await ledger.log.renew(
-                    lease,
-                    holder: options.holder,
-                    continuation: "\(end)",
-                    seconds: options.leaseSeconds
-                )
-                start = end
-            }
-            try await end(lease, at: nil, isAnswered: true)
+            isComplete = try await take(span, under: lease, &taken, watch, keep)
+            try await end(lease, at: nil, isAnswered: isComplete)
+        } catch is PollWatch.Stopped {
+            try await end(lease, at: nil, isAnswered: false)
         } catch let error as ServerError {
             try await end(lease, at: nil, isAnswered: false)
             guard error.code != .credentials else { throw error }
-            if let retryAt = error.retryAt {
-                report.retryAt = max(report.retryAt ?? .epoch, retryAt)
-            }
-            report.fail(subject, error.code.rawValue, error.message)
+            report.wait(until: error.retryAt)
+            report.fail(lease.subject, error.code.rawValue, error.message)
         }
-        report.missedNotifications += taken.statements
+        report.missedNotifications += taken.notifications
+        report.newNotifications += taken.newNotifications
         report.add(taken)
+        return isComplete
     }
 
-    private func takeMissed(
-        from start: Int64,
-        to end: Int64,
+    // True where the lease was kept to the end.
+    private func take(
+        _ span: NotificationSpan,
+        under lease: PollLease,
+        _ taken: inout TakenAnswers,
+        _ watch: PollWatch,
+        _ keep: (Int64) async throws -> String?
+    ) async throws -> Bool {
+        var (start, length) = (span.start, Poller.spanMax)
+        while start < span.end {
+            let end = min(start + length, span.end)
+            let part = NotificationSpan(
+                environment: span.environment,
+                start: start,
+                end: end,
+                onlyFailures: span.onlyFailures
+            )
+            let before = taken.notifications
+            do {
+                guard try await takePages(of: part, under: lease, &taken, watch) else {
+                    return false
+                }
+            } catch let error as ServerError
+                where error.code == .answerTooLarge && end - start > Poller.spanMin
+            {
+                length = (end - start) / 2
+                continue
+            }
+            // A dense hour is no reason to go on in small steps.
+            let most = client.limits.pagesMax * Poller.pageMax
+            if 2 * (taken.notifications - before) <= most {
+                length = min(Poller.spanMax, 2 * length)
+            }
+            start = end
+            guard try await renew(lease, at: try await keep(end)) else { return false }
+        }
+        return true
+    }
+
+    // False where another poller has taken over.
+    private func takePages(
+        of span: NotificationSpan,
+        under lease: PollLease,
+        _ taken: inout TakenAnswers,
+        _ watch: PollWatch
+    ) async throws -> Bool {
+        let filter = ServerRequest.NotificationFilter(
+            start: Instant(milliseconds: span.start),
+            end: Instant(milliseconds: span.end),
+            onlyFailures: span.onlyFailures
+        )
+        do {
+            _ = try await client.forEachPage(
+                of: .notificationHistory(filter),
+                in: span.environment
+            ) { page in
+                try await takeNotifications(page, into: &taken)
+                watch.progress(.notifications(taken.notifications, span.environment))
+                guard try await renew(lease, at: nil) else { throw LeaseLost() }
+                if watch.isStopped() { throw PollWatch.Stopped() }
+            }
+            return true
+        } catch is LeaseLost {
+            return false
+        }
+    }
+
+    private struct LeaseLost: Error {}
+
+    /// Asks for all notifications about one customer that Apple still has.
+    func takeNotifications(
+        about id: String,
         in environment: Environment,
         _ taken: inout TakenAnswers
     ) async throws {
+        let now = clock()
         let filter = ServerRequest.NotificationFilter(
-            start: Instant(milliseconds: start),
-            end: Instant(milliseconds: end),
-            onlyFailures: true
+            start: Instant(milliseconds: now.milliseconds - Poller.retention(of: environment)),
+            end: now,
+            transactionId: id
         )
         _ = try await client.forEachPage(of: .notificationHistory(filter), in: environment) {
-            try await take($0, into: &taken)
+            try await takeNotifications($0, into: &taken)
         }
     }
 
-    // A day less than Apple keeps them, because the question takes time (Apple's data: server API).
-    private static func retention(of environment: Environment) -> Int64 {
+    private func takeNotifications(
+        _ page: ServerAnswer,
+        into taken: inout TakenAnswers
+    ) async throws {
+        try await take(page, into: &taken)
+        taken.notifications += page.statementCount
+        // These may be of every customer, and nobody asks whose they are.
+        taken.streams = []
+    }
+
+    private func renew(_ lease: PollLease, at continuation: String?) async throws -> Bool {
+        try await ledger.log.renew(
+            lease,
+            holder: options.holder,
+            continuation: continuation,
+            seconds: options.leaseSeconds
+        )
+    }
+
+    /// How long Apple keeps notifications, in milliseconds; a day less, because the question takes
+    /// time (Apple's data: server API).
+    static func retention(of environment: Environment) -> Int64 {
         (environment == .sandbox ? 29 : 179) * 86_400_000
     }
 }

@@ -16,7 +16,7 @@ public struct Poller: Sendable {
     let clock: @Sendable () -> Instant
 
     /// The channel that is kept with what was asked for.
-    public static let source = "app-store-server-api"
+    public static let source = Ledger.serverAPISource
 
     /// How a poller works.
     public struct Options: Sendable {
@@ -26,6 +26,8 @@ public struct Poller: Sendable {
         public var concurrency = 8
         /// Most subscriptions of one round; those that are less urgent are left for the next.
         public var subscriptionsMax = 100_000
+        /// Most due subscriptions that are weighed against each other: some hundred bytes each.
+        public var candidatesMax = 1_000_000
         /// Seconds after an answer before which nobody asks about the same again.
         public var pauseSeconds = 600.0
         /// Seconds after which another poller may take over from one that is silent.
@@ -60,65 +62,117 @@ public struct Poller: Sendable {
         self.clock = clock
     }
 
+    /// The same poller for one environment alone.
+    public func limited(to environment: Environment) -> Poller {
+        var options = options
+        options.environments = [environment]
+        return Poller(ledger, client, options: options, clock: clock)
+    }
+
     /// One round.
     ///
     /// What was taken stays, whatever ends the round.
     ///
     /// - Parameters:
     ///   - selection: Whom to ask about.
-    ///   - isStopped: Asked before each subscription; true finishes those under way and ends.
-    ///   - progress: Told after each subscription how many are done, and of how many.
+    ///   - isStopped: Asked before each subscription and each page of notifications; true finishes
+    ///     what is under way and ends.
+    ///   - progress: Receives how far the round has come.
     /// - Returns: What it came to.
     /// - Throws: `ServerError` with the code `credentials`; `EventLogError`.
     public func poll(
         _ selection: PollSelection,
         isStopped: @escaping @Sendable () -> Bool = { false },
-        progress: (Int, Int) -> Void = { _, _ in }
+        progress: @escaping @Sendable (PollProgress) -> Void = { _ in }
     ) async throws -> PollReport {
         var report = PollReport()
+        let watch = PollWatch(isStopped: isStopped, progress: progress)
         switch selection {
         case .ids(let ids):
             report.reasons[PollSubject.Reason.asked.rawValue] = ids.count
-            try await ask(ids, &report, isStopped, progress)
-        case .due, .all:
-            for environment in options.environments {
-                try await askForMissedNotifications(in: environment, &report)
-            }
+            try await ask(ids, &report, watch)
+        case .due(let milliseconds):
+            try await askForMissedNotifications(&report, watch)
             // What was missed may have ended some of them, and begun others.
-            let selected = try await selected(selection, &report)
-            try await ask(selected, &report, isStopped, progress)
+            let selected = try await due(within: milliseconds, &report)
+            try await ask(selected.map(\.stream), &report, watch)
+        case .all:
+            try await askForMissedNotifications(&report, watch)
+            for environment in options.environments {
+                try await askAll(in: environment, &report, watch)
+            }
         }
         return report
     }
 
-    private func selected(
-        _ selection: PollSelection,
-        _ report: inout PollReport
-    ) async throws -> [PollSubject] {
-        let urgent = UrgentSubjects(countMax: options.subscriptionsMax)
+    private func askForMissedNotifications(
+        _ report: inout PollReport,
+        _ watch: PollWatch
+    ) async throws {
+        for environment in options.environments where !watch.isStopped() {
+            try await askForMissedNotifications(in: environment, &report, watch)
+        }
+    }
+
+    /// Subscriptions whose charge is due, the most urgent first.
+    func due(within milliseconds: Int64, _ report: inout PollReport) async throws -> [PollSubject] {
+        let urgent = UrgentSubjects(countMax: options.candidatesMax)
         let environments = Set(options.environments)
-        switch selection {
-        case .due(let milliseconds):
-            let unreadable = try await ledger.forEachDue(
-                at: clock(),
-                withinMilliseconds: milliseconds
-            ) { due in
-                guard environments.contains(due.environment) else { return }
-                urgent.add(PollSubject(due))
-            }
-            report.unreadable = unreadable.count
-        case .all:
-            try await ledger.forEachStream { stream in
-                guard environments.contains(stream.environment) else { return }
-                urgent.add(PollSubject(stream))
-            }
-        case .ids: break
+        let unreadable = try await ledger.forEachDue(
+            at: clock(),
+            withinMilliseconds: milliseconds
+        ) { due in
+            guard environments.contains(due.environment) else { return }
+            urgent.add(PollSubject(due))
         }
         let (subjects, left, reasons) = urgent.finish()
-        report.left = left
-        report.reasons = reasons
-        return subjects
+        var answeredAt: [StreamID: Instant] = [:]
+        var rest = subjects[...]
+        while !rest.isEmpty {
+            let part = rest.prefix(Poller.lookUpMax)
+            answeredAt.merge(try await ledger.log.answeredAt(of: part.map(\.stream))) { $1 }
+            rest = rest.dropFirst(Poller.lookUpMax)
+        }
+        let chosen = subjects.inTurn(answeredAt).prefix(options.subscriptionsMax)
+        report.unreadable = unreadable.count
+        report.left += left + subjects.count - chosen.count
+        report.reasons.merge(reasons) { $0 + $1 }
+        return Array(chosen)
     }
+
+    // First who has a subscription, then whose purchases are left: the answers about the former
+    // tell to whom most of the latter belong.
+    private func askAll(
+        in environment: Environment,
+        _ report: inout PollReport,
+        _ watch: PollWatch
+    ) async throws {
+        let begun = ContinuousClock.now
+        let subscribers = try await ledger.log.customersToAsk(
+            in: environment,
+            subscribers: true,
+            pause: options.pauseSeconds,
+            limit: options.subscriptionsMax
+        )
+        report.select(subscribers)
+        report.skipped += subscribers.recent
+        let hasEnded = try await ask(subscribers.streams, &report, watch)
+        let room = options.subscriptionsMax - subscribers.streams.count
+        // What another poller asks about now may cover the rest as well.
+        guard !hasEnded, room > 0, try await !ledger.log.isAsking(in: environment) else { return }
+        let pause = max(options.pauseSeconds, (ContinuousClock.now - begun) / .seconds(1))
+        let others = try await ledger.log.customersToAsk(
+            in: environment,
+            subscribers: false,
+            pause: pause,
+            limit: room
+        )
+        report.select(others)
+        try await ask(others.streams, pauseSeconds: pause, &report, watch)
+    }
+
+    /// Subscriptions of which is looked up at once when they were answered.
+    private static let lookUpMax = 10_000
 }
 
 extension PollSubject {
@@ -129,14 +183,5 @@ extension PollSubject {
         )
         reason = Reason(rawValue: due.reason) ?? .unreadable
         accessEnd = due.accessEnd
-    }
-
-    fileprivate init(_ document: StreamDocument) {
-        stream = StreamID(
-            environment: document.environment,
-            originalTransactionId: document.originalTransactionId
-        )
-        reason = .asked
-        accessEnd = nil
     }
 }

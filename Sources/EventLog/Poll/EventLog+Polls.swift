@@ -87,18 +87,18 @@ extension EventLog {
     /// - Parameters:
     ///   - lease: The lease.
     ///   - holder: Who took it.
-    ///   - continuation: Where the last answer ended.
+    ///   - continuation: Where the last answer ended; nil keeps what was known.
     ///   - seconds: How long it lasts from now on.
     /// - Returns: Whether the lease is still held; otherwise another poller has taken over.
     /// - Throws: `databaseUnavailable`.
     public func renew(
         _ lease: PollLease,
         holder: String,
-        continuation: String,
+        continuation: String?,
         seconds: Double
     ) async throws(EventLogError) -> Bool {
         let sql = """
-            UPDATE operation.poll SET continuation = $5,
+            UPDATE operation.poll SET continuation = coalesce($5, continuation),
                 expires_at = clock_timestamp() + $6 * interval '1 millisecond'
             WHERE lane = $1 AND environment = $2 AND original_transaction_id = $3 AND holder = $4
             RETURNING lane
@@ -111,6 +111,68 @@ extension EventLog {
         return try await reading("renew a lease to ask Apple") { session in
             try await !session.query(sql, values).isEmpty
         }
+    }
+
+    /// Records that Apple's answer about one subscription covered others as well, so that they are
+    /// not asked about again soon.
+    ///
+    /// - Parameter streams: The others; one that is being asked about keeps its lease.
+    /// - Throws: `databaseUnavailable`.
+    public func noteAnswered(_ streams: Set<StreamID>) async throws(EventLogError) {
+        guard !streams.isEmpty else { return }
+        let ordered = streams.sorted()
+        try await reading("record what Apple answered") { session in
+            _ = try await session.query(
+                """
+                INSERT INTO operation.poll (lane, environment, original_transaction_id, answered_at)
+                SELECT lane, environment, id, clock_timestamp()
+                FROM unnest($1::int[], $2::text[], $3::text[]) AS told (lane, environment, id)
+                ON CONFLICT ON CONSTRAINT poll_pkey DO UPDATE
+                    SET answered_at = excluded.answered_at
+                """,
+                values(of: ordered)
+            )
+        }
+    }
+
+    /// When Apple last answered about subscriptions, on the server's clock.
+    ///
+    /// - Parameter streams: The subscriptions; memory grows with their number.
+    /// - Returns: The instant of each that was ever answered.
+    /// - Throws: `databaseUnavailable`.
+    public func answeredAt(
+        of streams: [StreamID]
+    ) async throws(EventLogError) -> [StreamID: Instant] {
+        try await reading("look up when Apple answered") { session in
+            let rows = try await session.query(
+                """
+                SELECT environment, original_transaction_id,
+                    floor(extract(epoch FROM answered_at) * 1000)::bigint
+                FROM operation.poll
+                JOIN unnest($1::int[], $2::text[], $3::text[])
+                    AS asked (lane, environment, original_transaction_id)
+                    USING (lane, environment, original_transaction_id)
+                WHERE answered_at IS NOT NULL
+                """,
+                values(of: streams)
+            )
+            var found: [StreamID: Instant] = [:]
+            for row in 0..<rows.count {
+                let stream = StreamID(
+                    environment: Environment(try rows[row].text(0)),
+                    originalTransactionId: try rows[row].text(1)
+                )
+                found[stream] = Instant(milliseconds: try rows[row].int8(2))
+            }
+            return found
+        }
+    }
+
+    private func values(of streams: [StreamID]) -> [PostgresValue] {
+        [
+            .int4Array(streams.map(lane)), .textArray(streams.map(\.environment.word)),
+            .textArray(streams.map(\.originalTransactionId)),
+        ]
     }
 
     private func lane(of subject: StreamID) -> Int32 {

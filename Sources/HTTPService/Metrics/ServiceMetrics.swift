@@ -36,6 +36,13 @@ struct ServiceMetrics: Sendable {
         case databaseUp = "subledger_database_up"
         case events = "subledger_log_events"
         case followerLag = "subledger_follower_lag_events"
+        case appleRounds = "subledger_apple_rounds_total"
+        case appleRequests = "subledger_apple_requests_total"
+        case appleAnswers = "subledger_apple_answers_total"
+        case appleFailures = "subledger_apple_failures_total"
+        case appleEvents = "subledger_apple_new_events_total"
+        case appleLeft = "subledger_apple_left_subscriptions"
+        case appleWait = "subledger_apple_wait_seconds"
     }
 
     /// What exists before anything happened, so that a rate over it is never empty.
@@ -103,6 +110,18 @@ extension ServiceMetrics {
         counter(.wronglyGranted).increment(by: granted)
     }
 
+    /// Counts questions to Apple.
+    func count(_ round: AskedRound) {
+        let labels = [("reason", round.reason)]
+        counter(.appleRounds, labels).increment()
+        counter(.appleRequests, labels).increment(by: round.requests)
+        counter(.appleAnswers, labels).increment(by: round.answers)
+        counter(.appleFailures, labels).increment(by: round.failures)
+        counter(.appleEvents, labels).increment(by: round.newEvents)
+        if let left = round.left { set(.appleLeft, Int64(left)) }
+        set(.appleWait, Int64(round.secondsToWait.rounded(.up)))
+    }
+
     /// Counts late subscriptions of which that was not measured.
     func countNotMeasured(_ count: Int) { counter(.notMeasured).increment(by: count) }
 }
@@ -166,6 +185,13 @@ extension ServiceMetrics.Name: CustomStringConvertible {
         case .databaseUp: "Whether the database answered when the metrics were read."
         case .events: "Events in the log."
         case .followerLag: "Events that are not yet in the live table of a projection."
+        case .appleRounds: "Rounds of questions to Apple, by reason: poll, backfill, refresh."
+        case .appleRequests: "Requests that Apple answered, refusals included, by reason."
+        case .appleAnswers: "Subscriptions that Apple answered about, by reason."
+        case .appleFailures: "Questions that Apple did not answer, by reason."
+        case .appleEvents: "Events that Apple's answers added, by reason."
+        case .appleLeft: "Subscriptions that the last round left for the next."
+        case .appleWait: "Seconds until Apple may be asked again, by its rate limits."
         }
     }
 }

@@ -57,7 +57,7 @@ extension LedgerRoutes {
                 document: nil
             ),
         ]
-        return intake + questions + events + health
+        return intake + questions + [refresh] + events + health
     }
 
     private static var intake: [RouteDescription] {
@@ -127,6 +127,19 @@ extension LedgerRoutes {
                 )
             }
         }
+    }
+
+    private static var refresh: RouteDescription {
+        RouteDescription(
+            method: .post,
+            path: "/v1/customers/{id}/refresh",
+            summary: "Ask Apple about a customer's subscriptions now, at most once a minute, and "
+                + "return their access before and after.",
+            role: .support,
+            query: [.environment, .wait],
+            document: RefreshDocument.self,
+            problems: [400, 404, 409, 422, 501]
+        )
     }
 
     private static var events: [RouteDescription] {

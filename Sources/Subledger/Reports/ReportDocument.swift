@@ -110,6 +110,11 @@ public struct ReportListDocument: Codable, Hashable, Sendable {
             "How long late events made access answers wrong."
         ),
         Entry(
+            "gaps",
+            "Renewals that never came, statuses of Apple that contradict the fold, notifications "
+                + "that only a question to Apple brought."
+        ),
+        Entry(
             "drift",
             "Subscriptions whose statuses and renewal info from Apple differ from the fold."
         ),

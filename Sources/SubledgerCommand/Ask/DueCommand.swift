@@ -76,19 +76,25 @@ extension DueDocument {
 }
 
 extension Clock {
-    /// A length of time: a whole number and its unit, of at most ten years.
-    static func milliseconds(_ text: String) throws -> Int64 {
+    /// A length of time: a whole number and its unit, of at most ten years; nil for anything else.
+    static func duration(_ text: String) -> Int64? {
         let units: [Character: Int64] = [
             "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000,
         ]
         guard let unit = text.last.flatMap({ units[$0] }), let count = Int64(text.dropLast()),
             (0...lengthMax / unit).contains(count)
-        else {
+        else { return nil }
+        return count * unit
+    }
+
+    /// The same for an option of a command.
+    static func milliseconds(_ text: String) throws -> Int64 {
+        guard let duration = duration(text) else {
             throw ValidationError(
                 "invalid duration '\(text)'; expected 24h, 90m, 7d, or 30s"
             )
         }
-        return count * unit
+        return duration
     }
 
     // Longer than any period Apple sells; keeps sums of instants far from overflow.

@@ -25,7 +25,7 @@ struct AppleChecks {
         case .success(let plan): poll = plan
         case .failure: return (.notChecked("key", "the settings of poll cannot be read"), nil)
         }
-        guard poll.hasKeySettings else {
+        guard poll.apple.hasKeySettings else {
             return (
                 .notChecked(
                     "key",
@@ -35,7 +35,7 @@ struct AppleChecks {
             )
         }
         do {
-            let credentials = try poll.credentials()
+            let credentials = try poll.apple.credentials(poll.trust.bundleId)
             try credentials.check(at: .systemClock())
             return (.ok("key", "\(credentials): readable, private, and signs tokens"), credentials)
         } catch let failure as Failure {
@@ -103,7 +103,7 @@ struct AppleChecks {
         var limits = ServerLimits()
         // Two requests a minute leave room for any other program.
         limits.rateShare = 1
-        let client = AppStoreServerClient(credentials, hosts: poll.hosts, limits: limits)
+        let client = AppStoreServerClient(credentials, hosts: poll.apple.hosts, limits: limits)
         let only = poll.trust.environments.compactMap(TrustOptions.knownEnvironment)
         let environment = only == [.sandbox] ? Environment.sandbox : .production
         let check: DoctorCheck

@@ -1,7 +1,6 @@
 import AppStoreServerAPI
 import ArgumentParser
 import CommandSupport
-import Configuration
 import Events
 import Foundation
 import Subledger
@@ -46,53 +45,32 @@ struct ImportCommand: AsyncParsableCommand {
     )
     var pause: Int64 = 30 * 86_400_000
 
-    @Option(help: ArgumentHelp("The private key: a .p8 file.", valueName: "file"))
-    var key: String?
-
-    @Option(help: "The id of the key, as App Store Connect shows it.")
-    var keyId: String?
-
-    @Option(help: "The id of the issuer, as App Store Connect shows it.")
-    var issuerId: String?
-
-    @Option(help: "Ask this store instead of Apple: a `subledger simulate --serve`.")
-    var apiUrl: String?
-
-    @Option(
-        help: ArgumentHelp("The JSON file with the settings of `poll`.", valueName: "file")
-    )
-    var config: String?
-
-    @OptionGroup var trust: TrustOptions
-    @OptionGroup var database: DatabaseOptions
-    @OptionGroup var output: OutputOptions
+    @OptionGroup var options: PollOptions
 
     func validate() throws {
-        guard (file != nil) != known else {
+        guard (file != nil) != known || options.printConfig else {
             throw ValidationError("expected either a file (- for stdin) or --known")
         }
     }
 
     func run() async throws {
+        let plan = try await PollPlan(options, ProcessInfo.processInfo.environment)
+        if options.printConfig {
+            Terminal.print(plan.settings.table)
+            return
+        }
         Interrupt.heed()
         let ids = try file.map(ImportIDFile.init)
         ids?.printRefusedLines(of: file)
-        let plan = try await PollPlan(
-            flags: flags,
-            ProcessInfo.processInfo.environment,
-            file: config,
-            trust: trust,
-            database: database
-        )
         if dryRun, let ids {
             try print(ImportEstimate(of: ids.subjects))
             if ids.refused > 0 { throw Exit.badInput }
             return
         }
-        let credentials = dryRun ? nil : try plan.credentials()
+        let credentials = dryRun ? nil : try plan.apple.credentials(plan.trust.bundleId)
         let ledger = try await plan.database.openLedger(
             policy: try plan.trust.policy(),
-            isQuiet: output.quiet
+            isQuiet: options.output.quiet
         )
         let report: ImportReport?
         do {
@@ -117,7 +95,7 @@ struct ImportCommand: AsyncParsableCommand {
         _ plan: PollPlan
     ) async throws -> [HistoryImport.Subject] {
         if let ids { return ids.subjects }
-        let environments = plan.options(pause: pause).environments
+        let environments = Poller.Options(plan.trust.environments, pause: pause).environments
         var subjects: [HistoryImport.Subject] = []
         try await ledger.forEachStream { stream in
             guard environments.contains(stream.environment) else { return }
@@ -145,15 +123,15 @@ struct ImportCommand: AsyncParsableCommand {
             try print(estimate)
             return nil
         }
-        if !output.quiet { Terminal.write("import: \(estimate.text)") }
-        let polling = plan.options(pause: pause)
-        var options = HistoryImport.Options(holder: polling.holder)
-        (options.environments, options.pauseSeconds) = (polling.environments, polling.pauseSeconds)
-        let client = AppStoreServerClient(credentials, hosts: plan.hosts)
-        var progress = Progress("import", isQuiet: output.quiet)
+        if !options.output.quiet { Terminal.write("import: \(estimate.text)") }
+        let polling = Poller.Options(plan.trust.environments, pause: pause)
+        var rules = HistoryImport.Options(holder: polling.holder)
+        (rules.environments, rules.pauseSeconds) = (polling.environments, polling.pauseSeconds)
+        let client = AppStoreServerClient(credentials, hosts: plan.apple.hosts)
+        var progress = Progress("import", isQuiet: options.output.quiet)
         let report: ImportReport
         do {
-            report = try await HistoryImport(ledger, client, options: options).run(
+            report = try await HistoryImport(ledger, client, options: rules).run(
                 subjects,
                 isStopped: { Interrupt.isRequested }
             ) { progress.report($0, "id", note: " of \(subjects.count)") }
@@ -166,23 +144,11 @@ struct ImportCommand: AsyncParsableCommand {
         try await client.close()
         return report
     }
-
-    private var flags: [PollSetting: ConfigContent] {
-        var flags: [PollSetting: ConfigContent] = [:]
-        flags[.key] = key.map(ConfigContent.string)
-        flags[.keyId] = keyId.map(ConfigContent.string)
-        flags[.issuerId] = issuerId.map(ConfigContent.string)
-        flags[.apiUrl] = apiUrl.map(ConfigContent.string)
-        flags[.databaseUrl] = database.databaseUrl.map(ConfigContent.string)
-        if !trust.bundleId.isEmpty { flags[.bundleId] = .stringArray(trust.bundleId) }
-        if !trust.environments.isEmpty { flags[.environment] = .stringArray(trust.environments) }
-        return flags
-    }
 }
 
 extension ImportCommand {
     private func print(_ estimate: ImportEstimate) throws {
-        if output.json {
+        if options.output.json {
             try Terminal.print(json: estimate)
         } else {
             Terminal.print(estimate.text)
@@ -211,7 +177,7 @@ extension ImportCommand {
         }
         let more = report.unknown + report.failed - report.failures.count
         if more > 0 { Terminal.write("import: and \(counted(more, "failure")) more") }
-        if output.json {
+        if options.output.json {
             try Terminal.print(
                 json: Document(
                     report: report,

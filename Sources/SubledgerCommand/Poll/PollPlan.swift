@@ -1,36 +1,60 @@
 import AppStoreServerAPI
+import ArgumentParser
 import CommandSupport
 import Configuration
 import Events
 import Foundation
+import Subledger
 
-/// What `poll` does, by all its settings.
+/// The options that `poll` and `backfill` share.
+struct PollOptions: ParsableArguments {
+    @OptionGroup var apple: AppleOptions
+
+    @Option(
+        help: ArgumentHelp(
+            "A JSON object with settings, each named as its flag: {\"keyId\": \"2X9R4HXF34\"}.",
+            discussion: """
+                Flags come first, then environment variables such as SUBLEDGER_POLL_KEY_ID, then \
+                this file. The settings: \
+                \(PollSetting.allCases.map(\.rawValue).joined(separator: ", ")).
+                """,
+            valueName: "file"
+        )
+    )
+    var config: String?
+
+    @Flag(help: "Print every setting and where it is from, secrets masked, and end.")
+    var printConfig = false
+
+    @OptionGroup var trust: TrustOptions
+    @OptionGroup var database: DatabaseOptions
+    @OptionGroup var output: OutputOptions
+}
+
+/// What `poll` and `backfill` do, by all their settings.
 struct PollPlan {
-    /// Where Apple is.
-    let hosts: ServerHosts
+    /// Who asks Apple, and where.
+    let apple: AppleAccess
     /// Who is trusted.
     let trust: TrustOptions
     /// Where the database is.
     let database: DatabaseOptions
     /// The settings in force.
     let settings: CommandSettings<PollSetting>
-    private let key: String
-    private let keyId: String
-    private let issuerId: String
 
     /// Reads all settings.
     ///
     /// - Parameters:
-    ///   - command: The flags.
+    ///   - options: The flags.
     ///   - environment: The variables of the process.
     /// - Throws: `Failure` that names the setting that is wrong.
-    init(_ command: PollCommand, _ environment: [String: String]) async throws {
+    init(_ options: PollOptions, _ environment: [String: String]) async throws {
         try await self.init(
-            flags: command.flags,
+            flags: options.flags,
             environment,
-            file: command.config,
-            trust: command.trust,
-            database: command.database
+            file: options.config,
+            trust: options.trust,
+            database: options.database
         )
     }
 
@@ -47,15 +71,7 @@ struct PollPlan {
             environment: environment,
             file: file
         )
-        key = try settings.text(.key, "the .p8 file of an In-App Purchase key", default: "")
-        keyId = try settings.text(.keyId, "the id of the key", default: "")
-        issuerId = try settings.text(.issuerId, "the id of the issuer", default: "")
-        let url = try settings.text(.apiUrl, "the address of a store", default: "")
-        do throws(ServerError) {
-            hosts = url.isEmpty ? .apple : try ServerHosts(url: url)
-        } catch {
-            throw Failure(Exit.configuration, error.description)
-        }
+        apple = try AppleAccess(&settings)
         var trust = trust
         trust.bundleId = try settings.texts(.bundleId, "bundle ids")
         trust.environments = try settings.texts(.environment, "environments: Production, Sandbox") {
@@ -73,65 +89,54 @@ struct PollPlan {
         self.settings = settings
     }
 
-    /// Whether anything of a key is set.
-    var hasKeySettings: Bool { !(key.isEmpty && keyId.isEmpty && issuerId.isEmpty) }
-
-    /// Who asks.
-    func credentials() throws -> ServerCredentials {
-        for (setting, value) in [
-            (PollSetting.key, key), (.keyId, keyId), (.issuerId, issuerId),
-        ] where value.isEmpty {
-            throw Failure(
-                Exit.configuration,
-                "\(setting.rawValue) is not set; expected \(setting.flag), \(setting.variable) or "
-                    + "a member of --config (App Store Connect: Users and Access, Integrations, "
-                    + "In-App Purchase)"
-            )
-        }
-        guard trust.bundleId.count == 1 else {
-            throw Failure(
-                Exit.configuration,
-                "Apple is asked about one app at a time; expected one --bundle-id, found "
-                    + "\(trust.bundleId.count)"
-            )
-        }
-        let text = try PrivateKeyFile.text(key)
-        do throws(ServerError) {
-            return try ServerCredentials(
-                pem: text,
-                keyId: keyId,
-                issuerId: issuerId,
-                bundleId: trust.bundleId[0]
-            )
+    /// Runs a body with a poller, which is closed after it.
+    ///
+    /// - Parameters:
+    ///   - pause: Milliseconds after an answer before which nobody asks about the same again.
+    ///   - isQuiet: Whether nothing but errors is printed.
+    ///   - body: What to do.
+    /// - Returns: What the body returns.
+    /// - Throws: `Failure` for a key that cannot be used, and what the body throws.
+    func withPoller<Value>(
+        pause: Int64,
+        isQuiet: Bool,
+        _ body: (Poller) async throws -> Value
+    ) async throws -> Value {
+        let credentials = try apple.credentials(trust.bundleId)
+        let ledger = try await database.openLedger(policy: try trust.policy(), isQuiet: isQuiet)
+        let client = AppStoreServerClient(credentials, hosts: apple.hosts)
+        let options = Poller.Options(trust.environments, pause: pause)
+        let result: Result<Value, any Error>
+        do {
+            result = .success(try await body(Poller(ledger, client, options: options)))
         } catch {
-            throw Failure(Exit.configuration, error.description)
+            result = .failure(error)
         }
-    }
-
-    /// How the poller works.
-    func options(pause milliseconds: Int64) -> Poller.Options {
-        var options = Poller.Options(
-            holder: "\(ProcessInfo.processInfo.hostName) "
-                + "\(ProcessInfo.processInfo.processIdentifier) \(UUID().uuidString)"
-        )
-        options.pauseSeconds = Double(milliseconds) / 1000
-        let named = trust.environments.compactMap(TrustOptions.knownEnvironment)
-        if !named.isEmpty { options.environments = named }
-        return options
+        try await client.close()
+        await ledger.close()
+        return try result.get()
     }
 }
 
-extension PollCommand {
+extension PollOptions {
     /// What was typed.
     fileprivate var flags: [PollSetting: ConfigContent] {
-        var flags: [PollSetting: ConfigContent] = [:]
-        flags[.key] = key.map(ConfigContent.string)
-        flags[.keyId] = keyId.map(ConfigContent.string)
-        flags[.issuerId] = issuerId.map(ConfigContent.string)
-        flags[.apiUrl] = apiUrl.map(ConfigContent.string)
+        var flags: [PollSetting: ConfigContent] = apple.flags()
         flags[.databaseUrl] = database.databaseUrl.map(ConfigContent.string)
         if !trust.bundleId.isEmpty { flags[.bundleId] = .stringArray(trust.bundleId) }
         if !trust.environments.isEmpty { flags[.environment] = .stringArray(trust.environments) }
         return flags
+    }
+}
+
+extension SharedProgress {
+    /// Reports how far questions to Apple have come.
+    func report(_ progress: PollProgress) {
+        switch progress {
+        case .notifications(let count, let environment):
+            report(count, "notification", note: " of \(environment.word)")
+        case .subscriptions(let done, of: let total):
+            report(done, "subscription", note: " of \(total)")
+        }
     }
 }

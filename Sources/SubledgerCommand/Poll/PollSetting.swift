@@ -1,5 +1,6 @@
-/// A setting of `poll`: each is a flag, an environment variable and a member of the file.
-enum PollSetting: String, SettingName {
+/// A setting of `poll` and `backfill`: each is a flag, an environment variable and a member of the
+/// file.
+enum PollSetting: String, AppleSettingName {
     case key, keyId, issuerId, bundleId, environment, apiUrl, databaseUrl
 
     static let command = "poll"

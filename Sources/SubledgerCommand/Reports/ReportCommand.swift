@@ -9,6 +9,7 @@ struct ReportCommand: AsyncParsableCommand {
         subcommands: [
             TableReportCommand.self, ListReportsCommand.self, IngestQualityReport.self,
             DriftReportCommand.self, WrongAnswersReport.self, AnomaliesReport.self,
+            GapsReport.self,
         ],
         defaultSubcommand: TableReportCommand.self
     )

@@ -65,7 +65,7 @@ extension ReportDocument {
         let lines =
             [columns.map(\.name)]
             + rows.map { row in columns.map { field(of: $0, row[$0.jsonName] ?? .none) } }
-        return lines.map { $0.map(\.quotedForCSV).joined(separator: ",") + "\r\n" }.joined()
+        return lines.csv
     }
 
     /// What to know besides the numbers.
@@ -152,6 +152,13 @@ extension Int64 {
     fileprivate var decimals: String {
         let rest = "\(magnitude % 100 + 100)".dropFirst()
         return "\(self < 0 ? "-" : "")\(magnitude / 100).\(rest)"
+    }
+}
+
+extension [[String]] {
+    /// The lines as RFC 4180 has them.
+    var csv: String {
+        map { $0.map(\.quotedForCSV).joined(separator: ",") + "\r\n" }.joined()
     }
 }
 

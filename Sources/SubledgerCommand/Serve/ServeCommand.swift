@@ -20,6 +20,10 @@ struct ServeCommand: AsyncParsableCommand {
             All routes except notifications, /livez, /readyz and /openapi.json need a token: \
             `subledger tokens create NAME --role ROLE`.
 
+            --poll also asks Apple, as `subledger poll` does: at the start for what was missed \
+            while no service ran, then every --poll-interval; and POST /v1/customers/ID/refresh \
+            asks about one customer at once.
+
             SIGTERM or SIGINT ends it gracefully: /readyz answers 503, requests under way are \
             finished, new ones are not accepted.
             """
@@ -36,6 +40,35 @@ struct ServeCommand: AsyncParsableCommand {
         help: "Also keep the tables of projections up to date, as `subledger follow` does."
     )
     var follow: Bool?
+
+    @Flag(inversion: .prefixedNo, help: "Also ask Apple, as `subledger poll` does.")
+    var poll: Bool?
+
+    @Option(
+        help: ArgumentHelp(
+            "Time from one round of questions to the next. Default: 15m.",
+            valueName: "duration"
+        )
+    )
+    var pollInterval: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Leave out what was asked about a shorter time ago. Default: 10m.",
+            valueName: "duration"
+        )
+    )
+    var pollPause: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Ask about subscriptions that end within this time. Default: 24h.",
+            valueName: "duration"
+        )
+    )
+    var pollWithin: String?
+
+    @OptionGroup var apple: AppleOptions
 
     @Option(
         help: ArgumentHelp(
@@ -109,14 +142,7 @@ struct ServeCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        if printAlerts {
-            Terminal.put(AlertRules.yaml)
-            return
-        }
-        if printDashboard {
-            Terminal.print(try Dashboard.json())
-            return
-        }
+        if try printExample() { return }
         let plan = try await ServePlan(self, ProcessInfo.processInfo.environment)
         if let printProxy {
             Terminal.put(printProxy.text(port: plan.server.port))
@@ -129,6 +155,7 @@ struct ServeCommand: AsyncParsableCommand {
         var logOptions = try DatabaseOptions.logOptions()
         logOptions.appendSecondsMax = plan.appendSeconds
         let logger = plan.makeLogger()
+        let credentials = try plan.credentials()
         var options = plan.server
         if let files = plan.tlsFiles {
             do throws(TLSFilesError) {
@@ -146,9 +173,16 @@ struct ServeCommand: AsyncParsableCommand {
             policy: try plan.trust.policy(),
             options: logOptions
         )
+        let asking = try await plan.asking(ledger, credentials)
         var limits = ServiceLimits()
         limits.connectionsMax = OpenFiles.room(for: limits.connectionsMax)
-        let routes = LedgerRoutes(ledger, limits: limits, sandbox: plan.sandbox)
+        let routes = LedgerRoutes(
+            ledger,
+            limits: limits,
+            sandbox: plan.sandbox,
+            refresh: asking.map { CustomerRefresh($0.poller, $0.client) }
+        )
+        options.others = asking.map { [Polling($0, routes, logger)] } ?? []
         let server = LedgerServer(routes, options: options, logger: logger) { url in
             Terminal.write("serve: listening at \(url)")
         }
@@ -162,6 +196,18 @@ struct ServeCommand: AsyncParsableCommand {
             throw error
         }
         await ledger.close()
+    }
+
+    // True where one was asked for.
+    private func printExample() throws -> Bool {
+        if printAlerts {
+            Terminal.put(AlertRules.yaml)
+        } else if printDashboard {
+            Terminal.print(try Dashboard.json())
+        } else {
+            return false
+        }
+        return true
     }
 }
 

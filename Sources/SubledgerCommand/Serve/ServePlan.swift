@@ -18,6 +18,10 @@ struct ServePlan {
     let trust: TrustOptions
     /// For whom purchases of the sandbox count.
     let sandbox: SandboxPolicy
+    /// Who asks Apple, and where.
+    let apple: AppleAccess
+    /// When Apple is asked; nil for never.
+    let polling: Polling.Options?
     /// Where the database is.
     let database: DatabaseOptions
     /// The settings in force.
@@ -48,19 +52,14 @@ struct ServePlan {
         }
         appendSeconds = try settings.seconds(.appendSeconds, 1...86_400, default: 10)
         server.drainSeconds = try settings.seconds(.drainSeconds, 0...3600, default: 0)
-        server.follows = try settings.value(
-            .follow,
-            [.bool],
-            expecting: "true or false",
-            default: false
-        ) { content in
-            if case .bool(let flag) = content { flag } else { nil }
-        }
+        server.follows = try settings.flag(.follow)
         logFormat = try settings.word(.logFormat, default: .text)
         logLevel = try settings.word(.logLevel, default: .info)
         tlsFiles = try ServePlan.tlsFiles(&settings)
         trust = try ServePlan.trust(&settings)
         sandbox = try ServePlan.sandbox(&settings)
+        apple = try AppleAccess(&settings)
+        polling = try ServePlan.polling(&settings)
         var database = command.database
         let url = try settings.text(.databaseUrl, "a libpq connection string", default: "")
         database.databaseUrl = url.isEmpty ? nil : url
@@ -119,6 +118,17 @@ struct ServePlan {
         return certificate.isEmpty ? nil : (certificate, key)
     }
 
+    private static func polling(
+        _ settings: inout CommandSettings<ServeSetting>
+    ) throws -> Polling.Options? {
+        var options = Polling.Options()
+        let isOn = try settings.flag(.poll)
+        options.interval = try settings.duration(.pollInterval, default: "15m")
+        options.pause = try settings.duration(.pollPause, default: "10m")
+        options.within = try settings.duration(.pollWithin, default: "24h")
+        return isOn ? options : nil
+    }
+
     private static func sandbox(
         _ settings: inout CommandSettings<ServeSetting>
     ) throws -> SandboxPolicy {
@@ -157,6 +167,11 @@ extension ServeCommand {
         flags[.appendSeconds] = appendSeconds.map(ConfigContent.double)
         flags[.drainSeconds] = drainSeconds.map(ConfigContent.double)
         flags[.follow] = follow.map(ConfigContent.bool)
+        flags.merge(apple.flags()) { $1 }
+        flags[.poll] = poll.map(ConfigContent.bool)
+        flags[.pollInterval] = pollInterval.map(ConfigContent.string)
+        flags[.pollPause] = pollPause.map(ConfigContent.string)
+        flags[.pollWithin] = pollWithin.map(ConfigContent.string)
         flags[.logFormat] = logFormat.map(ConfigContent.string)
         flags[.logLevel] = logLevel.map(ConfigContent.string)
         flags[.tlsCertificate] = tlsCertificate.map(ConfigContent.string)

@@ -38,6 +38,25 @@ extension CommandSettings {
         return text.isEmpty ? nil : text
     }
 
+    mutating func flag(_ setting: Name) throws -> Bool {
+        try value(setting, [.bool], expecting: "true or false", default: false) { content in
+            if case .bool(let flag) = content { flag } else { nil }
+        }
+    }
+
+    /// Milliseconds of a duration such as 15m.
+    mutating func duration(_ setting: Name, default fallback: String) throws -> Int64 {
+        let text = try value(
+            setting,
+            [.string],
+            expecting: "a duration: 24h, 90m, 7d",
+            default: fallback
+        ) { content in
+            if case .string(let text) = content, Clock.duration(text) != nil { text } else { nil }
+        }
+        return Clock.duration(text) ?? 0
+    }
+
     mutating func seconds(
         _ setting: Name,
         _ range: ClosedRange<Double>,

@@ -1,0 +1,66 @@
+public import Events
+
+/// What the ledger should know about a subscription, and does not, as far as its own events show.
+public struct StreamGaps: Sendable {
+    /// At most one renewal that never came and one contradiction.
+    public let found: [StreamGap]
+
+    /// The gaps of a history at an instant.
+    ///
+    /// Pure: the instant comes from outside.
+    ///
+    /// - Parameters:
+    ///   - history: All that is known.
+    ///   - instant: As things stand at it.
+    ///   - patience: How long a renewal may be late, in milliseconds.
+    public init(_ history: StreamHistory, at instant: Instant, patience: Int64) {
+        found = [
+            StreamGaps.missingRenewal(in: Timeline(history), at: instant, patience),
+            StreamGaps.contradiction(in: history, at: instant),
+        ].compactMap { $0 }
+    }
+
+    private static func missingRenewal(
+        in timeline: Timeline,
+        at instant: Instant,
+        _ patience: Int64
+    ) -> StreamGap? {
+        // Without an end: whoever was never asked about stays a gap.
+        let due = DueCharge(timeline, at: instant, withinMilliseconds: 0, endedWithin: .max)
+        guard let due, due.reason == .overdue, let newest = timeline.newestCharge else {
+            return nil
+        }
+        let late = instant.milliseconds - due.accessEnd.milliseconds
+        guard late > patience else { return nil }
+        return StreamGap(
+            stream: timeline.stream,
+            kind: .renewalMissing,
+            since: due.accessEnd,
+            milliseconds: late,
+            apple: "",
+            ours: "access ended",
+            positions: [Position(lane: timeline.lane, offset: newest.datesOffset)]
+        )
+    }
+
+    // What Apple said last counts: an earlier contradiction is one of the fold, and among `drift`.
+    private static func contradiction(
+        in history: StreamHistory,
+        at instant: Instant
+    ) -> StreamGap? {
+        guard let last = Drift.newestStatement(in: history),
+            let found = Drift.check(history).disagreements.last(where: {
+                $0.position == last.position
+            })
+        else { return nil }
+        return StreamGap(
+            stream: found.stream,
+            kind: .statusContradicts,
+            since: found.asOf,
+            milliseconds: max(0, instant.milliseconds - found.asOf.milliseconds),
+            apple: "\(found.subject.rawValue) \(found.apple)",
+            ours: found.ours,
+            positions: [found.position]
+        )
+    }
+}

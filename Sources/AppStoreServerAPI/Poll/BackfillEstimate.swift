@@ -1,0 +1,158 @@
+internal import EventLog
+public import Events
+public import Subledger
+internal import Synchronization
+
+/// What a backfill will take, by Apple's limits and by what the ledger knows.
+///
+/// A lower bound: nobody knows before asking how much Apple has that the ledger lacks.
+public struct BackfillEstimate: Codable, Hashable, Sendable {
+    /// The parts.
+    public internal(set) var environments: [Part] = []
+    /// Requests in all.
+    public internal(set) var requests: Int64 = 0
+    /// Seconds that the rate limits make of them, at the share of the limits that is used.
+    public internal(set) var seconds: Double = 0
+
+    /// What one environment will take.
+    public struct Part: Codable, Hashable, Sendable {
+        /// Where the purchases were made.
+        public let environment: Environment
+        /// Where the span of notifications begins; nil where ids are asked about.
+        public let since: Instant?
+        /// Customers to ask about.
+        public let customers: Int64
+        /// Requests for notifications.
+        public let notificationRequests: Int64
+        /// Requests for statuses.
+        public let statusRequests: Int64
+        /// Requests for pages of transaction histories.
+        public let historyRequests: Int64
+        /// Seconds that they take.
+        public let seconds: Double
+    }
+
+    /// Days before the span from which the number of notifications is taken.
+    private static let referenceDays: Int64 = 30
+
+    /// The estimate for a scope.
+    ///
+    /// - Parameters:
+    ///   - scope: What is to be completed.
+    ///   - ledger: What is known.
+    ///   - environments: The environments that are asked about.
+    ///   - limits: The share of Apple's limits that is used.
+    ///   - now: When the backfill begins.
+    /// - Throws: `EventLogError`.
+    public init(
+        of scope: BackfillScope,
+        in ledger: Ledger,
+        _ environments: [Environment],
+        limits: ServerLimits = ServerLimits(),
+        at now: Instant
+    ) async throws {
+        switch scope {
+        case .ids(let ids):
+            let count = Int64(ids.count)
+            let sizes = AskableSize(customers: count, historyPages: count)
+            add(sizes, notifications: count, since: nil, .production, limits)
+        case .since(let instant):
+            for environment in environments {
+                let since = BackfillEstimate.start(instant, environment, now)
+                let due = Atomic<Int64>(0)
+                _ = try await ledger.forEachDue(
+                    at: now,
+                    withinMilliseconds: Poller.dueSpan,
+                    in: environment
+                ) { _ in due.add(1, ordering: .relaxed) }
+                let count = due.load(ordering: .relaxed)
+                add(
+                    AskableSize(customers: count, historyPages: count),
+                    notifications: try await BackfillEstimate.notificationRequests(
+                        since,
+                        now,
+                        environment,
+                        ledger
+                    ),
+                    since: since,
+                    environment,
+                    limits
+                )
+            }
+        case .all:
+            for environment in environments {
+                let since = BackfillEstimate.start(.epoch, environment, now)
+                add(
+                    try await ledger.log.askableSize(
+                        in: environment,
+                        pageTransactions: Poller.pageMax
+                    ),
+                    notifications: try await BackfillEstimate.notificationRequests(
+                        since,
+                        now,
+                        environment,
+                        ledger
+                    ),
+                    since: since,
+                    environment,
+                    limits
+                )
+            }
+        }
+    }
+
+    private static func start(
+        _ since: Instant,
+        _ environment: Environment,
+        _ now: Instant
+    ) -> Instant {
+        max(since, Instant(milliseconds: now.milliseconds - Poller.retention(of: environment)))
+    }
+
+    // As many as the log has of the span, or as it had on the days before: those of an outage it
+    // has not.
+    private static func notificationRequests(
+        _ since: Instant,
+        _ now: Instant,
+        _ environment: Environment,
+        _ ledger: Ledger
+    ) async throws -> Int64 {
+        let span = max(0, now.milliseconds - since.milliseconds)
+        let reference = referenceDays * 86_400_000
+        let known = try await ledger.log.notificationCount(from: since, to: now, in: environment)
+        let before = try await ledger.log.notificationCount(
+            from: Instant(milliseconds: since.milliseconds - reference),
+            to: since,
+            in: environment
+        )
+        let usual = Int64(Double(before) * Double(span) / Double(reference))
+        let page = Int64(Poller.pageMax)
+        return (max(known, usual) + page - 1) / page + (span + Poller.spanMax - 1) / Poller.spanMax
+    }
+
+    private mutating func add(
+        _ size: AskableSize,
+        notifications: Int64,
+        since: Instant?,
+        _ environment: Environment,
+        _ limits: ServerLimits
+    ) {
+        // Statuses and histories are counted apart by Apple, and asked for side by side.
+        func seconds(_ requests: Int64, _ endpoint: ServerRequest.Endpoint) -> Double {
+            Double(requests) / RequestBudget.rate(endpoint, environment, limits.rateShare)
+        }
+        let part = Part(
+            environment: environment,
+            since: since,
+            customers: size.customers,
+            notificationRequests: notifications,
+            statusRequests: size.customers,
+            historyRequests: size.historyPages,
+            seconds: seconds(notifications, .notifications)
+                + max(seconds(size.customers, .statuses), seconds(size.historyPages, .history))
+        )
+        environments.append(part)
+        requests += part.notificationRequests + part.statusRequests + part.historyRequests
+        self.seconds += part.seconds
+    }
+}

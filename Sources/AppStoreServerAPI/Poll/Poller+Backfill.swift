@@ -1,0 +1,224 @@
+internal import EventLog
+public import Events
+internal import Subledger
+
+/// What a backfill is to complete.
+public enum BackfillScope: Hashable, Sendable {
+    /// Every notification that Apple signed since then, and the customers whose charge is due.
+    case since(Instant)
+    /// Every notification that Apple still has, and every customer.
+    case all
+    /// The notifications and the history of these customers, by any of their transaction ids.
+    case ids([String])
+}
+
+/// What a backfill came to.
+public struct BackfillReport: Codable, Hashable, Sendable {
+    /// The span of each environment; none where ids were asked about.
+    public internal(set) var spans: [Span] = []
+    /// Whether everything was asked; otherwise the same command goes on where it ended.
+    public internal(set) var isComplete = false
+    /// What the questions came to.
+    public internal(set) var asked = PollReport()
+
+    /// The span of notifications of one environment.
+    public struct Span: Codable, Hashable, Sendable {
+        /// Where the purchases were made.
+        public let environment: Environment
+        /// Where it begins: not before Apple's oldest notification.
+        public let since: Instant
+        /// Whether an interrupted run was continued.
+        public let isResumed: Bool
+    }
+}
+
+extension Poller {
+    /// Completes the ledger with what Apple still knows.
+    ///
+    /// Unlike a round, it reads every notification of its span, and not only those that did not
+    /// reach the server: so it also finds what a restored backup lacks. How far it came is kept in
+    /// `operation.backfill`. Several share the work; nothing is asked twice.
+    ///
+    /// - Parameters:
+    ///   - scope: What to complete.
+    ///   - isStopped: Asked between two requests; true ends it, to go on another time.
+    ///   - progress: Receives how far it has come.
+    /// - Returns: What it came to.
+    /// - Throws: `ServerError` with the code `credentials`; `EventLogError`.
+    public func backfill(
+        _ scope: BackfillScope,
+        isStopped: @escaping @Sendable () -> Bool = { false },
+        progress: @escaping @Sendable (PollProgress) -> Void = { _ in }
+    ) async throws -> BackfillReport {
+        var report = BackfillReport()
+        let watch = PollWatch(isStopped: isStopped, progress: progress)
+        switch scope {
+        case .ids(let ids):
+            report.asked.reasons[PollSubject.Reason.asked.rawValue] = ids.count
+            report.isComplete = try await !ask(
+                ids,
+                withNotifications: true,
+                &report.asked,
+                watch
+            )
+            if report.asked.failed > 0 { report.isComplete = false }
+        case .since(let instant):
+            try await backfill(since: instant, isComplete: false, &report, watch)
+        case .all:
+            try await backfill(since: .epoch, isComplete: true, &report, watch)
+        }
+        return report
+    }
+
+    private func backfill(
+        since: Instant,
+        isComplete: Bool,
+        _ report: inout BackfillReport,
+        _ watch: PollWatch
+    ) async throws {
+        let begunAt = ContinuousClock.now
+        var begun: [Environment: BackfillProgress] = [:]
+        var isDone = true
+        for environment in options.environments {
+            let progress = try await ledger.log.beginBackfill(
+                in: environment,
+                since: max(since, oldest(in: environment)),
+                isComplete: isComplete
+            )
+            begun[environment] = progress
+            report.spans.append(
+                BackfillReport.Span(
+                    environment: environment,
+                    since: progress.since,
+                    isResumed: progress.isResumed
+                )
+            )
+            isDone =
+                try await askForAllNotifications(progress, in: environment, &report.asked, watch)
+                && isDone
+        }
+        for environment in options.environments {
+            guard let seconds = begun[environment]?.secondsSinceStart else { continue }
+            let pause = { seconds + (ContinuousClock.now - begunAt) / .seconds(1) }
+            isDone =
+                try await isComplete
+                ? askAll(in: environment, pause, &report.asked, watch) && isDone
+                : askDue(in: environment, pause(), &report.asked, watch) && isDone
+        }
+        report.isComplete = isDone && report.asked.failed == 0
+        guard report.isComplete else { return }
+        for environment in options.environments {
+            guard let progress = begun[environment] else { continue }
+            try await ledger.log.finish(progress, in: environment)
+        }
+    }
+
+    private func oldest(in environment: Environment) -> Instant {
+        Instant(milliseconds: clock().milliseconds - Poller.retention(of: environment))
+    }
+
+    // True where everything was asked.
+    private func askForAllNotifications(
+        _ progress: BackfillProgress,
+        in environment: Environment,
+        _ report: inout PollReport,
+        _ watch: PollWatch
+    ) async throws -> Bool {
+        let subject = StreamID(environment: environment, originalTransactionId: "")
+        guard let lease = try await waitForLease(on: subject, watch) else { return false }
+        // Another process may have asked for a part of it while this one waited.
+        let reached = try await ledger.log.reached(by: progress, in: environment)
+        let span = NotificationSpan(
+            environment: environment,
+            start: max(reached, oldest(in: environment)).milliseconds,
+            end: clock().milliseconds,
+            onlyFailures: false
+        )
+        return try await sweep(span, under: lease, &report, watch) { end in
+            try await ledger.log.keep(
+                progress,
+                reached: Instant(milliseconds: end),
+                in: environment
+            )
+            return nil
+        }
+    }
+
+    private func waitForLease(on subject: StreamID, _ watch: PollWatch) async throws -> PollLease? {
+        while !watch.isStopped() {
+            if let lease = try await lease(on: subject, pauseSeconds: 0) { return lease }
+            try await Task.sleep(for: Poller.leaseInterval)
+        }
+        return nil
+    }
+
+    // Those that were answered since the backfill began are done. Charges that were due in the
+    // span are due still, or overdue.
+    private func askDue(
+        in environment: Environment,
+        _ pauseSeconds: Double,
+        _ report: inout PollReport,
+        _ watch: PollWatch
+    ) async throws -> Bool {
+        let left = report.left
+        let due = try await due(within: Poller.dueSpan, &report)
+            .filter { $0.stream.environment == environment }
+        let hasEnded = try await ask(due.map(\.stream), pauseSeconds: pauseSeconds, &report, watch)
+        return !hasEnded && report.left == left
+    }
+
+    private func askAll(
+        in environment: Environment,
+        _ pauseSeconds: () -> Double,
+        _ report: inout PollReport,
+        _ watch: PollWatch
+    ) async throws -> Bool {
+        var subscribers = true
+        while true {
+            let pause = pauseSeconds()
+            let selected = try await ledger.log.customersToAsk(
+                in: environment,
+                subscribers: subscribers,
+                pause: pause,
+                limit: options.subscriptionsMax
+            )
+            if selected.streams.isEmpty, !subscribers { return true }
+            if selected.streams.isEmpty {
+                guard try await waitForOthers(in: environment, watch) else { return false }
+                subscribers = false
+                continue
+            }
+            report.reasons[PollSubject.Reason.asked.rawValue, default: 0] += selected.streams.count
+            let answered = report.answered
+            let hasEnded = try await ask(
+                selected.streams,
+                pauseSeconds: pause,
+                &report,
+                watch
+            )
+            // Without an answer the same ones would be selected again.
+            guard !hasEnded, report.answered > answered else {
+                report.left += selected.left
+                return false
+            }
+        }
+    }
+
+    // What another process asks about now may cover purchases whose customer is unknown. False
+    // where this one is to end.
+    private func waitForOthers(
+        in environment: Environment,
+        _ watch: PollWatch
+    ) async throws -> Bool {
+        while !watch.isStopped() {
+            if try await !ledger.log.isAsking(in: environment) { return true }
+            try await Task.sleep(for: Poller.leaseInterval)
+        }
+        return false
+    }
+
+    /// How far a backfill of a span looks ahead for charges, in milliseconds: a day.
+    static let dueSpan: Int64 = 86_400_000
+    /// Before the lease on an environment's notifications is asked for again.
+    private static let leaseInterval = Duration.milliseconds(500)
+}

@@ -1,0 +1,179 @@
+public import Events
+internal import Postgres
+
+/// Whom to ask Apple about, one subscription for each customer.
+public struct AskableCustomers: Sendable {
+    /// The subscription or purchase to name in the question.
+    ///
+    /// Apple answers about everything that its customer bought. Those that were never answered come
+    /// first, then the longest ago.
+    public let streams: [StreamID]
+    /// How many more there are than were wanted.
+    public let left: Int
+    /// How many were answered a shorter time ago than the pause; none of them is among `streams`.
+    public let recent: Int
+}
+
+/// What it takes to ask about every customer.
+public struct AskableSize: Hashable, Sendable {
+    /// Customers, or subscriptions where the customer is unknown.
+    public let customers: Int64
+    /// Pages of their transaction histories, as far as the ledger knows them.
+    public let historyPages: Int64
+
+    /// So many customers with so many pages.
+    public init(customers: Int64, historyPages: Int64) {
+        self.customers = customers
+        self.historyPages = historyPages
+    }
+}
+
+extension EventLog {
+    /// Customers to ask Apple about.
+    ///
+    /// Subscriptions and purchases that share an `appTransactionId` belong to one customer. The
+    /// server sorts them; memory here grows with the limit alone.
+    ///
+    /// - Parameters:
+    ///   - environment: Where the purchases were made.
+    ///   - subscribers: Whether only customers with a subscription are wanted. Purchases from before
+    ///     2025 name no customer: ask about them afterwards, when the answers about subscriptions
+    ///     have told whose they are.
+    ///   - pause: Seconds since the last answer before which no one is asked about again.
+    ///   - limit: Most customers of the answer.
+    /// - Returns: The customers.
+    /// - Throws: `databaseUnavailable`.
+    public func customersToAsk(
+        in environment: Environment,
+        subscribers: Bool,
+        pause: Double,
+        limit: Int
+    ) async throws(EventLogError) -> AskableCustomers {
+        let sql = """
+            SELECT original_transaction_id, total, recent FROM (
+                SELECT *, count(*) OVER () AS total,
+                    count(*) FILTER (WHERE is_recent) OVER () AS recent
+                FROM (
+                    SELECT c.original_transaction_id, p.answered_at, coalesce(p.answered_at
+                        > clock_timestamp() - $2 * interval '1 millisecond', false) AS is_recent
+                    FROM (\(EventLog.customersSQL)) c
+                    LEFT JOIN operation.poll p USING (lane, environment, original_transaction_id)
+                    WHERE c.is_subscription OR NOT $4
+                ) judged
+            ) counted
+            ORDER BY is_recent, answered_at NULLS FIRST, original_transaction_id
+            LIMIT $3
+            """
+        let values: [PostgresValue] = [
+            .text(environment.word), .int8(Int64(pause * 1000)), .int8(Int64(limit)),
+            .bool(subscribers),
+        ]
+        return try await reading("select whom to ask Apple about") { session in
+            let rows = try await session.query(sql, values)
+            guard rows.count > 0 else { return AskableCustomers(streams: [], left: 0, recent: 0) }
+            let recent = Int(try rows[0].int8(2))
+            let due = Int(try rows[0].int8(1)) - recent
+            let streams = try (0..<min(rows.count, due)).map { row in
+                StreamID(
+                    environment: environment,
+                    originalTransactionId: try rows[row].text(0)
+                )
+            }
+            return AskableCustomers(streams: streams, left: due - streams.count, recent: recent)
+        }
+    }
+
+    /// Whether another process asks Apple about a subscription of an environment now.
+    ///
+    /// - Parameter environment: Where the purchases were made.
+    /// - Returns: Whether one does.
+    /// - Throws: `databaseUnavailable`.
+    public func isAsking(in environment: Environment) async throws(EventLogError) -> Bool {
+        try await reading("look up who asks Apple") { session in
+            try await session.query(
+                """
+                SELECT EXISTS (SELECT FROM operation.poll
+                    WHERE environment = $1 AND original_transaction_id <> ''
+                        AND expires_at > clock_timestamp())
+                """,
+                [.text(environment.word)]
+            ).single().bool(0)
+        }
+    }
+
+    /// How much there is to ask about every customer of an environment.
+    ///
+    /// - Parameters:
+    ///   - environment: Where the purchases were made.
+    ///   - pageTransactions: Transactions on a page of Apple's answer.
+    /// - Returns: How much.
+    /// - Throws: `databaseUnavailable`.
+    public func askableSize(
+        in environment: Environment,
+        pageTransactions: Int
+    ) async throws(EventLogError) -> AskableSize {
+        let sql = """
+            SELECT count(*), coalesce(sum(greatest(1, (purchases + $2 - 1) / $2)), 0)::bigint FROM (
+                SELECT sum(purchases)::bigint AS purchases
+                FROM (\(EventLog.streamsSQL)) s GROUP BY customer
+            ) c
+            """
+        return try await reading("count whom to ask Apple about") { session in
+            let rows = try await session.query(
+                sql,
+                [.text(environment.word), .int8(Int64(pageTransactions))]
+            )
+            return AskableSize(
+                customers: try rows.single().int8(0),
+                historyPages: try rows.single().int8(1)
+            )
+        }
+    }
+
+    /// How many notifications the log has that Apple signed in a span.
+    ///
+    /// - Parameters:
+    ///   - start: The first instant.
+    ///   - end: The instant after the last.
+    ///   - environment: Where the purchases were made.
+    /// - Returns: How many.
+    /// - Throws: `databaseUnavailable`.
+    public func notificationCount(
+        from start: Instant,
+        to end: Instant,
+        in environment: Environment
+    ) async throws(EventLogError) -> Int64 {
+        try await reading("count notifications") { session in
+            try await session.query(
+                """
+                SELECT count(*) FROM ledger.event
+                WHERE kind = 'notification' AND environment = $1
+                    AND as_of_ms >= $2 AND as_of_ms < $3
+                """,
+                [.text(environment.word), .int8(start.milliseconds), .int8(end.milliseconds)]
+            ).single().int8(0)
+        }
+    }
+
+    // Links and catalog versions are the operator's own: Apple knows nothing of a subscription that
+    // has only these.
+    private static let streamsSQL = """
+        SELECT lane, environment, original_transaction_id,
+            coalesce(max(app_transaction_id), original_transaction_id) AS customer,
+            max(expires_date_ms) > 0 AS is_subscription,
+            count(DISTINCT (purchase_date_ms, expires_date_ms))
+                FILTER (WHERE kind = 'transaction') AS purchases
+        FROM ledger.event
+        WHERE environment = $1 AND original_transaction_id <> ''
+            AND kind IN ('transaction', 'renewal', 'notification')
+        GROUP BY lane, environment, original_transaction_id
+        """
+
+    // A subscription stands for its customer before a one-time purchase does.
+    private static let customersSQL = """
+        SELECT DISTINCT ON (customer) lane, environment, original_transaction_id,
+            is_subscription
+        FROM (\(streamsSQL)) s
+        ORDER BY customer, is_subscription DESC, original_transaction_id
+        """
+}

@@ -1,0 +1,73 @@
+public import Events
+internal import Postgres
+
+/// A notification that came by a question to Apple.
+public struct MissedNotification: Hashable, Sendable {
+    /// The subscription.
+    public let stream: StreamID
+    /// Where it stands.
+    public let position: Position
+    /// When Apple signed it.
+    public let asOf: Instant
+    /// When the log took it.
+    public let recordedAt: Instant
+}
+
+extension EventLog {
+    /// Notifications that came by a channel, and so long after Apple signed them.
+    ///
+    /// - Parameters:
+    ///   - source: The channel.
+    ///   - milliseconds: From signature to commit, at least.
+    ///   - knownAt: How much of the log is used.
+    ///   - limit: Most of them that are returned; all are counted.
+    /// - Returns: The latest ones first, and how many there are in all.
+    /// - Throws: `databaseUnavailable`.
+    public func missedNotifications(
+        by source: String,
+        atLeast milliseconds: Int64,
+        knownAt: KnownAt,
+        limit: Int
+    ) async throws(EventLogError) -> (found: [MissedNotification], count: Int) {
+        let heads = try await heads(knownAt: knownAt).sorted { $0.key < $1.key }
+        let values: [PostgresValue] = [
+            .int4Array(heads.map { Int32($0.key) }), .int8Array(heads.map { $0.value.offset }),
+            .text(source), .int8(milliseconds), .int8(Int64(limit)),
+        ]
+        return try await reading("look up missed notifications") { session in
+            let rows = try await session.query(
+                """
+                SELECT e.lane, e.lane_offset, e.environment, e.original_transaction_id,
+                    e.as_of_ms, floor(extract(epoch FROM e.recorded_at) * 1000)::bigint,
+                    count(*) OVER ()
+                FROM unnest($1::int[], $2::bigint[]) AS head (lane, last)
+                JOIN ledger.event e ON e.lane = head.lane AND e.lane_offset <= head.last
+                JOIN ledger.evidence p ON p.lane = e.lane AND p.evidence_no = e.evidence_no
+                WHERE e.kind = 'notification' AND p.source = $3
+                    AND extract(epoch FROM e.recorded_at) * 1000 - e.as_of_ms >= $4
+                ORDER BY e.as_of_ms DESC, e.lane, e.lane_offset
+                LIMIT $5
+                """,
+                values
+            )
+            var found: [MissedNotification] = []
+            for row in 0..<rows.count {
+                found.append(
+                    MissedNotification(
+                        stream: StreamID(
+                            environment: Environment(try rows[row].text(2)),
+                            originalTransactionId: try rows[row].text(3)
+                        ),
+                        position: Position(
+                            lane: Int(try rows[row].int4(0)),
+                            offset: try rows[row].int8(1)
+                        ),
+                        asOf: Instant(milliseconds: try rows[row].int8(4)),
+                        recordedAt: Instant(milliseconds: try rows[row].int8(5))
+                    )
+                )
+            }
+            return (found, rows.isEmpty ? 0 : Int(try rows[0].int8(6)))
+        }
+    }
+}

@@ -1,0 +1,161 @@
+public import EventLog
+public import Events
+internal import Projections
+
+/// What the ledger should know, and does not, or learnt only by asking Apple.
+public struct GapsDocument: Codable, Hashable, Sendable {
+    /// The instant as of which renewals are missing.
+    public let at: Instant
+    /// Subscriptions that were looked at.
+    public let streams: Int
+    /// How many gaps there are of each kind.
+    public let counts: [String: Int]
+    /// The worst, as many as were asked for.
+    public let gaps: [Gap]
+    /// How many subscriptions have events that cannot be read.
+    public let unreadableStreams: Int
+    /// The first of these.
+    public let unreadable: [UnreadableStreams.Named]
+
+    /// A gap.
+    public struct Gap: Codable, Hashable, Sendable {
+        /// The subscription; empty where a notification is about none.
+        public let originalTransactionId: String
+        /// Where the purchases were made.
+        public let environment: Environment
+        /// `renewal_missing`, `status_contradicts` or `notification_missed`.
+        public let kind: String
+        /// The end of the access, or when Apple signed what differs or was missed.
+        public let since: Instant
+        /// How long that lasts, or how long the notification took, in milliseconds.
+        public let milliseconds: Int64
+        /// What Apple says; nil where nothing is heard.
+        public let apple: String?
+        /// What is folded from the log; nil where nothing is.
+        public let ours: String?
+        /// The events that it rests on.
+        public let positions: [PositionValue]
+    }
+
+    /// The kinds, in the order in which they are listed.
+    public static let kinds = StreamGap.Kind.allCases.map(\.rawValue)
+}
+
+/// From where on something is a gap.
+public struct GapLimits: Hashable, Sendable {
+    /// How long a renewal may be late, in milliseconds: a day, in which Apple tells of most.
+    public var renewalPatience: Int64 = 86_400_000
+    /// How long a notification may take that came by a question, in milliseconds: an hour, after
+    /// which Apple sends for the second time.
+    public var notificationPatience: Int64 = 3_600_000
+
+    /// The limits that hold unless others are named.
+    public init() {}
+}
+
+extension Ledger {
+    /// The channel of what was fetched from the App Store Server API; kept with its evidence.
+    package static let serverAPISource = "app-store-server-api"
+
+    /// What the ledger should know, and does not, or learnt only by asking Apple.
+    ///
+    /// Reads the log once; memory does not grow with it.
+    ///
+    /// - Parameters:
+    ///   - instant: As things stand at it.
+    ///   - limit: Most gaps that are listed; all are counted.
+    ///   - knownAt: How much of the log is used.
+    ///   - limits: From where on something is a gap.
+    /// - Returns: The answer.
+    /// - Throws: `QuestionError`, `EventLogError`.
+    public func gaps(
+        at instant: Instant,
+        limit: Int = 100,
+        knownAt: KnownAt = .latest,
+        limits: GapLimits = GapLimits()
+    ) async throws -> GapsDocument {
+        var found = try await foldAll(into: GapTally(limit: limit), knownAt: knownAt) {
+            tally,
+            history in
+            guard history.unreadable.isEmpty else { return }
+            tally.take(
+                StreamGaps(history, at: instant, patience: limits.renewalPatience).found
+            )
+        }
+        let missed = try await log.missedNotifications(
+            by: Ledger.serverAPISource,
+            atLeast: limits.notificationPatience,
+            knownAt: knownAt,
+            limit: limit
+        )
+        found.state.take(missed.found, of: missed.count)
+        found.state.trim()
+        let (tally, lanes) = (found.state, log.identity.lanes)
+        return GapsDocument(
+            at: instant,
+            streams: tally.streams,
+            counts: Dictionary(
+                uniqueKeysWithValues: StreamGap.Kind.allCases.map {
+                    ($0.rawValue, tally.counts[$0] ?? 0)
+                }
+            ),
+            gaps: tally.worst.map { GapsDocument.Gap($0, lanes: lanes) },
+            unreadableStreams: found.unreadable.count,
+            unreadable: found.unreadable.named
+        )
+    }
+}
+
+extension GapsDocument.Gap {
+    fileprivate init(_ gap: StreamGap, lanes: LaneCount) {
+        originalTransactionId = gap.stream.originalTransactionId
+        environment = gap.stream.environment
+        kind = gap.kind.rawValue
+        since = gap.since
+        milliseconds = gap.milliseconds
+        apple = gap.apple.isEmpty ? nil : gap.apple
+        ours = gap.ours.isEmpty ? nil : gap.ours
+        positions = gap.positions.values(lanes: lanes)
+    }
+}
+
+/// The worst gaps so far, and how many there were.
+private struct GapTally: Sendable {
+    private(set) var streams = 0
+    private(set) var counts: [StreamGap.Kind: Int] = [:]
+    private(set) var worst: [StreamGap] = []
+    private let limit: Int
+
+    init(limit: Int) {
+        self.limit = limit
+    }
+
+    mutating func take(_ found: [StreamGap]) {
+        streams += 1
+        for gap in found { counts[gap.kind, default: 0] += 1 }
+        worst += found
+        // Twice the limit before sorting, so that sorting is rare and memory bounded.
+        if worst.count > 2 * limit { trim() }
+    }
+
+    mutating func take(_ missed: [MissedNotification], of count: Int) {
+        counts[.notificationMissed, default: 0] += count
+        worst += missed.map { notification in
+            StreamGap(
+                stream: notification.stream,
+                kind: .notificationMissed,
+                since: notification.asOf,
+                milliseconds: notification.recordedAt.milliseconds
+                    - notification.asOf.milliseconds,
+                apple: "",
+                ours: "",
+                positions: [notification.position]
+            )
+        }
+    }
+
+    mutating func trim() {
+        worst.sort(by: StreamGap.isWorse)
+        worst.removeLast(Swift.max(0, worst.count - limit))
+    }
+}

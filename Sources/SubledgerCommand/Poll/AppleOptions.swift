@@ -1,0 +1,122 @@
+import AppStoreServerAPI
+import ArgumentParser
+import CommandSupport
+import Configuration
+import Events
+import Foundation
+
+/// Who asks Apple, and where.
+struct AppleOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("The private key: a .p8 file.", valueName: "file"))
+    var key: String?
+
+    @Option(help: "The id of the key, as App Store Connect shows it.")
+    var keyId: String?
+
+    @Option(help: "The id of the issuer, as App Store Connect shows it.")
+    var issuerId: String?
+
+    @Option(help: "Ask this store instead of Apple: a `subledger simulate --serve`.")
+    var apiUrl: String?
+}
+
+/// The settings of every command that asks Apple.
+protocol AppleSettingName: SettingName {
+    static var key: Self { get }
+    static var keyId: Self { get }
+    static var issuerId: Self { get }
+    static var apiUrl: Self { get }
+}
+
+extension AppleOptions {
+    /// What was typed.
+    func flags<Name: AppleSettingName>() -> [Name: ConfigContent] {
+        var flags: [Name: ConfigContent] = [:]
+        flags[.key] = key.map(ConfigContent.string)
+        flags[.keyId] = keyId.map(ConfigContent.string)
+        flags[.issuerId] = issuerId.map(ConfigContent.string)
+        flags[.apiUrl] = apiUrl.map(ConfigContent.string)
+        return flags
+    }
+}
+
+/// Who asks Apple, and where, by all settings.
+struct AppleAccess {
+    /// Where Apple is.
+    let hosts: ServerHosts
+    private let key: String
+    private let keyId: String
+    private let issuerId: String
+    /// The settings without a value, each with what to do about it.
+    private let missing: [String]
+
+    /// Reads the settings.
+    ///
+    /// - Throws: `Failure` that names the setting that is wrong.
+    init<Name: AppleSettingName>(_ settings: inout CommandSettings<Name>) throws {
+        key = try settings.text(.key, "the .p8 file of an In-App Purchase key", default: "")
+        keyId = try settings.text(.keyId, "the id of the key", default: "")
+        issuerId = try settings.text(.issuerId, "the id of the issuer", default: "")
+        let url = try settings.text(.apiUrl, "the address of a store", default: "")
+        do throws(ServerError) {
+            hosts = url.isEmpty ? .apple : try ServerHosts(url: url)
+        } catch {
+            throw Failure(Exit.configuration, error.description)
+        }
+        missing = [(Name.key, key), (.keyId, keyId), (.issuerId, issuerId)]
+            .filter { $0.1.isEmpty }
+            .map { setting, _ in
+                "\(setting.rawValue) is not set; expected \(setting.flag), \(setting.variable) or "
+                    + "a member of --config (App Store Connect: Users and Access, Integrations, "
+                    + "In-App Purchase)"
+            }
+    }
+
+    /// Whether anything of a key is set.
+    var hasKeySettings: Bool { !(key.isEmpty && keyId.isEmpty && issuerId.isEmpty) }
+
+    /// Who asks.
+    ///
+    /// - Parameter bundleIds: The apps that are accepted; one of them can be asked about.
+    /// - Returns: The credentials.
+    /// - Throws: `Failure` that names the setting that is missing or wrong.
+    func credentials(_ bundleIds: [String]) throws -> ServerCredentials {
+        if let missing = missing.first { throw Failure(Exit.configuration, missing) }
+        guard let bundleId = bundleIds.first, bundleIds.count == 1 else {
+            throw Failure(
+                Exit.configuration,
+                "Apple is asked about one app at a time; expected one --bundle-id, found "
+                    + "\(bundleIds.count)"
+            )
+        }
+        let text = try PrivateKeyFile.text(key)
+        do throws(ServerError) {
+            return try ServerCredentials(
+                pem: text,
+                keyId: keyId,
+                issuerId: issuerId,
+                bundleId: bundleId
+            )
+        } catch {
+            throw Failure(Exit.configuration, error.description)
+        }
+    }
+}
+
+extension Poller.Options {
+    /// A poller of this process.
+    ///
+    /// - Parameters:
+    ///   - environments: Those that are accepted, as the operator named them; none for all.
+    ///   - pause: Milliseconds after an answer before which nobody asks about the same again.
+    init(_ environments: [String], pause: Int64) {
+        self.init(
+            holder: "\(ProcessInfo.processInfo.hostName) "
+                + "\(ProcessInfo.processInfo.processIdentifier) \(UUID().uuidString)"
+        )
+        pauseSeconds = Double(pause) / 1000
+        let asked: [Events.Environment] = [.production, .sandbox]
+        let named = environments.compactMap(TrustOptions.knownEnvironment).filter(asked.contains)
+        if !environments.isEmpty { self.environments = named }
+    }
+}

@@ -1,0 +1,44 @@
+import AppStoreServerAPI
+import ArgumentParser
+import CommandSupport
+
+extension PollReport {
+    /// What scripts are told; nil for success.
+    var exitCode: ExitCode? {
+        if rejected > 0 { return Exit.badInput }
+        if failures.contains(where: { $0.reason == "refused" }) { return Exit.notFound }
+        return left > 0 || failed > 0 || retryAt != nil ? Exit.tryAgain : nil
+    }
+
+    /// Writes what was not answered, on stderr.
+    func printFailures(of command: String) {
+        for failure in failures {
+            let subject = failure.originalTransactionId ?? "notifications"
+            Terminal.write("\(command): \(subject): \(failure.message)")
+        }
+        if failed > failures.count {
+            Terminal.write("\(command): and \(counted(failed - failures.count, "failure")) more")
+        }
+    }
+
+    /// The report for people.
+    var table: String {
+        var table = TextTable(["", "count"])
+        table.add(["subscriptions asked about", "\(answered)"])
+        for (reason, count) in reasons.sorted(by: { $0.key < $1.key }) {
+            table.add(["  selected: \(reason)", "\(count)"])
+        }
+        table.add(["  with news", "\(withNews)"])
+        if skipped > 0 { table.add(["  asked about a short while ago", "\(skipped)"]) }
+        if left > 0 { table.add(["  left for another round", "\(left)"]) }
+        if failed > 0 { table.add(["  not answered", "\(failed)"]) }
+        table.add(["missed notifications", "\(missedNotifications)"])
+        table.add(["  new to the log", "\(newNotifications)"])
+        table.add(["requests", "\(requests)"])
+        table.add(["new events", "\(appended)"])
+        if rejected > 0 { table.add(["refused answers", "\(rejected)"]) }
+        if unreadable > 0 { table.add(["unreadable subscriptions", "\(unreadable)"]) }
+        if let retryAt { table.add(["go on at", "\(retryAt)"]) }
+        return table.text
+    }
+}

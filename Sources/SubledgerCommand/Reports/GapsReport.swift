@@ -1,0 +1,124 @@
+import ArgumentParser
+import CommandSupport
+import Events
+import Subledger
+
+struct GapsReport: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "gaps",
+        abstract: "What the ledger lacks, or learnt only by asking Apple.",
+        discussion: """
+            renewal_missing: a subscription that renews, whose access ended longer than \
+            --late-renewal ago without a word from Apple. status_contradicts: Apple's newest \
+            status or renewal info differs from the fold of everything that was signed by then. \
+            notification_missed: a notification that `poll` or `backfill` fetched from Apple's \
+            history, at least --late-notification after Apple signed it. Exit 3 if a renewal is \
+            missing or a status contradicts: `subledger poll` or `backfill` may close these.
+            """
+    )
+
+    /// Most rows that can be asked for: they are held in memory.
+    static let limitMax = 100_000
+
+    @Option(help: "Maximum number of rows, from 1 to \(limitMax); the counts include all.")
+    var limit = 100
+
+    @Option(
+        help: ArgumentHelp("How late a renewal may be. Default: 24h.", valueName: "duration"),
+        transform: Clock.milliseconds
+    )
+    var lateRenewal = GapLimits().renewalPatience
+
+    @Option(
+        help: ArgumentHelp("How late a notification may be. Default: 1h.", valueName: "duration"),
+        transform: Clock.milliseconds
+    )
+    var lateNotification = GapLimits().notificationPatience
+
+    @Option(help: Clock.help("As things stood then. Default: now."), transform: Clock.time)
+    var at: AskedTime?
+
+    @Flag(help: "Print CSV: one line for each gap.")
+    var csv = false
+
+    @OptionGroup var knowledge: KnowledgeOptions
+    @OptionGroup var database: DatabaseOptions
+    @OptionGroup var output: OutputOptions
+
+    func validate() throws {
+        guard (1...GapsReport.limitMax).contains(limit) else {
+            throw ValidationError("--limit is \(limit); expected 1 to \(GapsReport.limitMax)")
+        }
+        guard !csv || !output.json else {
+            throw ValidationError("--csv and --json cannot be combined")
+        }
+    }
+
+    func run() async throws {
+        let clocks = knowledge.clocks(at: at)
+        var limits = GapLimits()
+        limits.renewalPatience = lateRenewal
+        limits.notificationPatience = lateNotification
+        let ledger = try await database.openLedger()
+        let answer = try await ledger.gaps(
+            at: clocks.instant,
+            limit: limit,
+            knownAt: clocks.knownAt,
+            limits: limits
+        )
+        try await AnswerNotes.writeIfEmpty(ledger)
+        await ledger.close()
+        if output.json {
+            try Terminal.print(json: answer)
+        } else if csv {
+            answer.printCSV()
+        } else {
+            answer.printTable()
+        }
+        UnreadableStreams.tell(answer.unreadable, answer.unreadableStreams, "report gaps")
+        let open = answer.counts
+            .filter { $0.key != "notification_missed" }
+            .values.reduce(0, +)
+        guard answer.unreadableStreams == 0, open == 0 else { throw Exit.mismatch }
+    }
+}
+
+extension GapsDocument {
+    private static let header = [
+        "subscription", "environment", "what", "since", "for", "Apple", "ours", "because of",
+    ]
+
+    private static let csvHeader = [
+        "original_transaction_id", "environment", "kind", "since", "seconds", "apple", "ours",
+        "positions",
+    ]
+
+    /// The answer for people.
+    fileprivate func printTable() {
+        if !gaps.isEmpty {
+            var table = TextTable(GapsDocument.header)
+            for gap in gaps {
+                table.add([
+                    gap.originalTransactionId.isEmpty ? "–" : gap.originalTransactionId,
+                    gap.environment.word, gap.kind, gap.since.clock,
+                    durationWords(Double(gap.milliseconds) / 1000), gap.apple ?? "–",
+                    gap.ours ?? "–", gap.positions.text,
+                ])
+            }
+            Terminal.print(table.text)
+        }
+        let parts = GapsDocument.kinds.map { "\(counts[$0] ?? 0) \($0)" }
+        Terminal.print("\(counted(streams, "stream")): " + parts.joined(separator: ", "))
+    }
+
+    /// The answer for spreadsheets.
+    fileprivate func printCSV() {
+        let rows = gaps.map { gap in
+            [
+                gap.originalTransactionId, gap.environment.word, gap.kind, gap.since.clock,
+                "\(gap.milliseconds / 1000)", gap.apple ?? "", gap.ours ?? "", gap.positions.text,
+            ]
+        }
+        Terminal.put(([GapsDocument.csvHeader] + rows).csv)
+    }
+}

@@ -1,0 +1,210 @@
+import AppStoreServerAPI
+import EventLog
+import Events
+import HTTPService
+import Logging
+import ServiceLifecycle
+import Subledger
+import Synchronization
+
+/// Asks Apple while the service runs: first for what was missed while none ran, then round by round.
+struct Polling: Service {
+    private let poller: Poller
+    private let client: AppStoreServerClient
+    private let options: Options
+    private let routes: LedgerRoutes
+    private let logger: Logger
+
+    /// Who asks.
+    struct Asking: Sendable {
+        let poller: Poller
+        let client: AppStoreServerClient
+        let options: Options
+    }
+
+    init(_ asking: Asking, _ routes: LedgerRoutes, _ logger: Logger) {
+        (poller, client, options) = (asking.poller, asking.client, asking.options)
+        (self.routes, self.logger) = (routes, logger)
+    }
+
+    /// When it asks.
+    struct Options: Sendable {
+        /// Milliseconds from the end of a round to the next.
+        var interval: Int64 = 900_000
+        /// Milliseconds after an answer before which nobody asks about the same again.
+        var pause: Int64 = 600_000
+        /// Notifications that Apple signed within this time may arrive in any order, in
+        /// milliseconds.
+        static let disorder: Int64 = 3_600_000
+
+        /// How far a round looks ahead, in milliseconds.
+        var within: Int64 = 86_400_000
+        /// Since when something may have been missed before the program started.
+        var missedSince: [Events.Environment: Instant] = [:]
+    }
+
+    /// What the client of a service may take: a stop is not to wait for a rate limit.
+    static var limits: ServerLimits {
+        var limits = ServerLimits()
+        limits.rateLimitSecondsMax = 5
+        limits.answerSecondsMax = 20
+        limits.attemptsMax = 3
+        return limits
+    }
+
+    func run() async throws {
+        let isStopped = StopFlag()
+        await withGracefulShutdownHandler {
+            var missedSince = options.missedSince
+            while !isStopped.isSet, !Task.isCancelled {
+                var retryAt: Instant?
+                do {
+                    for (environment, since) in missedSince where !isStopped.isSet {
+                        let report = try await poller.limited(to: environment)
+                            .backfill(.since(since), isStopped: { isStopped.isSet })
+                        await note(report.asked, "backfill")
+                        if report.isComplete { missedSince[environment] = nil }
+                    }
+                    let report = try await poller.poll(
+                        .due(withinMilliseconds: options.within),
+                        isStopped: { isStopped.isSet }
+                    )
+                    await note(report, "poll")
+                    retryAt = report.retryAt
+                } catch {
+                    var round = AskedRound(reason: "poll")
+                    round.failures = 1
+                    routes.count(round)
+                    logger.error("asking Apple failed", metadata: ["error": "\(error)"])
+                }
+                await pause(until: retryAt)
+            }
+        } onGracefulShutdown: {
+            isStopped.set()
+        }
+        try await client.close()
+    }
+
+    /// Counts a round, and writes its line.
+    private func note(_ report: PollReport, _ reason: String) async {
+        let wait = await client.secondsToWait()
+        routes.count(AskedRound(report, reason: reason, secondsToWait: wait))
+        var metadata: Logger.Metadata = [
+            "reason": "\(reason)", "answered": "\(report.answered)", "left": "\(report.left)",
+            "requests": "\(report.requests)", "newEvents": "\(report.appended)",
+            "newNotifications": "\(report.newNotifications)", "failed": "\(report.failed)",
+        ]
+        if let retryAt = report.retryAt { metadata["retryAt"] = "\(retryAt)" }
+        if let failure = report.failures.first { metadata["error"] = "\(failure.message)" }
+        logger.log(
+            level: report.failed > 0 ? .warning : .info,
+            "asked Apple",
+            metadata: metadata
+        )
+    }
+
+    // A rate limit that ends sooner than the interval is no reason to wait for all of it.
+    private func pause(until retryAt: Instant?) async {
+        let wait = retryAt.map { $0.milliseconds - Instant.systemClock().milliseconds }
+        let milliseconds = min(options.interval, max(1000, wait ?? options.interval))
+        do {
+            try await cancelWhenGracefulShutdown {
+                try await Task.sleep(for: .milliseconds(milliseconds))
+            }
+        } catch {
+            logger.debug("asked to stop between two rounds")
+        }
+    }
+}
+
+extension ServePlan {
+    /// The key with which Apple is asked; nil where it is not.
+    func credentials() throws -> ServerCredentials? {
+        polling == nil ? nil : try apple.credentials(trust.bundleId)
+    }
+
+    /// Who asks Apple; nil where it is not asked.
+    ///
+    /// What was missed is looked up now, before the first new notification arrives: the span since
+    /// the newest notification in the ledger. A heartbeat would not tell what a restored backup
+    /// lacks.
+    func asking(
+        _ ledger: Ledger,
+        _ credentials: ServerCredentials?
+    ) async throws -> Polling.Asking? {
+        guard var polling, let credentials else { return nil }
+        let options = Poller.Options(trust.environments, pause: polling.pause)
+        for environment in options.environments {
+            guard let newest = try await ledger.log.newestNotification(in: environment) else {
+                continue
+            }
+            polling.missedSince[environment] = Instant(
+                milliseconds: newest.milliseconds - Polling.Options.disorder
+            )
+        }
+        let client = AppStoreServerClient(credentials, hosts: apple.hosts, limits: Polling.limits)
+        return Polling.Asking(
+            poller: Poller(ledger, client, options: options),
+            client: client,
+            options: polling
+        )
+    }
+}
+
+extension AskedRound {
+    /// What a report is for the metrics.
+    init(_ report: PollReport, reason: String, secondsToWait: Double) {
+        self.init(reason: reason)
+        requests = report.requests
+        answers = report.answered
+        newEvents = report.appended
+        failures = report.failed
+        left = reason == "poll" ? report.left : nil
+        self.secondsToWait = secondsToWait
+    }
+}
+
+extension CustomerRefresh {
+    /// A refresh by a poller.
+    init(_ poller: Poller, _ client: AppStoreServerClient) {
+        self.init { streams in
+            do {
+                let report = try await poller.refresh(streams)
+                let round = AskedRound(
+                    report.asked,
+                    reason: "refresh",
+                    secondsToWait: await client.secondsToWait()
+                )
+                return (Outcome(report), round)
+            } catch let error as ServerError {
+                var round = AskedRound(reason: "refresh")
+                round.failures = 1
+                return (.failed(error.message), round)
+            }
+        }
+    }
+}
+
+extension CustomerRefresh.Outcome {
+    fileprivate init(_ report: RefreshReport) {
+        let asked = report.asked
+        if let retryAt = asked.retryAt {
+            self = .rateLimited(retryAt: retryAt)
+        } else if let failure = asked.failures.first {
+            self = .failed(failure.message)
+        } else if asked.answered > 0, let instant = report.answeredAt {
+            self = .answered(appended: asked.appended, at: instant)
+        } else {
+            self = .recent(answeredAt: report.answeredAt)
+        }
+    }
+}
+
+/// Whether a service was asked to stop.
+private final class StopFlag: Sendable {
+    private let flag = Atomic<Bool>(false)
+
+    var isSet: Bool { flag.load(ordering: .relaxed) }
+
+    func set() { flag.store(true, ordering: .relaxed) }
+}

@@ -1,0 +1,164 @@
+import AppStoreServerAPI
+import AppStoreSimulator
+import EventLog
+import Foundation
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+import Postgres
+import Subledger
+import TestSupport
+import Testing
+
+/// `subledger serve --poll` as an operator runs it.
+@Suite struct ServePollTests {
+    private struct Service {
+        let program: RunningProgram
+        let url: String
+
+        static func start(
+            _ arguments: [String],
+            _ settings: ConnectionSettings
+        ) async throws -> Service {
+            let program = try Program("subledger").start(
+                ["serve", "--port", "0", "--poll", "--poll-interval", "1s", "--poll-pause", "0s"]
+                    + arguments,
+                environment: ["DATABASE_URL": settings.fullConnectionString]
+            )
+            let url = try await program.firstMatch(of: /listening at (http:.*)$/)
+            return Service(program: program, url: url)
+        }
+
+        /// Waits for the line of a round.
+        func waitForRound(_ reason: String) async throws -> String {
+            for await line in program.errorLines
+            where line.contains("asked Apple") && line.contains("reason=\(reason)") {
+                return line
+            }
+            throw POSIXError(.ESRCH)
+        }
+
+        func send(
+            _ method: String,
+            _ path: String,
+            _ token: String
+        ) async throws -> (status: Int, json: [String: Any], retryAfter: String?) {
+            var request = URLRequest(url: try #require(URL(string: url + path)))
+            request.httpMethod = method
+            request.setValue("Bearer \(token)", forHTTPHeaderField: "Authorization")
+            let (data, response) = try await URLSession.shared.data(for: request)
+            let http = try #require(response as? HTTPURLResponse)
+            let json =
+                path == "/metrics"
+                ? ["text": String(decoding: data, as: UTF8.self)]
+                : try JSONSerialization.jsonObject(with: data) as? [String: Any] ?? [:]
+            return (http.statusCode, json, http.value(forHTTPHeaderField: "Retry-After"))
+        }
+    }
+
+    private static func token(_ role: String, _ settings: ConnectionSettings) async throws -> String
+    {
+        let made = try await subledger(
+            ["tokens", "create", role, "--role", role, "--json"],
+            settings
+        )
+        let object = try JSONSerialization.jsonObject(with: Data(made.output.utf8))
+        return try #require((object as? [String: Any])?["token"] as? String, "\(made)")
+    }
+
+    @Test func `a service asks by itself: first what was missed, then round by round`()
+        async throws
+    {
+        try await TestServer.shared.withDatabase(from: .polled) { settings in
+            let store = try await StoreProcess.start([
+                "--subscriptions", "16", "--month", "3d", "--elapsed", "90d",
+            ])
+            // What the ledger knew before the service stopped: one customer.
+            let id = AppStoreSimulator(seed: 1).life(0).originalTransactionId
+            let known = try await subledger(["backfill", id, "--quiet"] + store.flags, settings)
+            #expect(known.code == 0, "\(known.errors)")
+            let service = try await Service.start(store.flags, settings)
+            let missed = try await service.waitForRound("backfill")
+            #expect(missed.contains("failed=0"), "\(missed)")
+            let round = try await service.waitForRound("poll")
+            #expect(round.contains("newNotifications=") && round.contains("requests="))
+            let token = try await Self.token("support", settings)
+            let metrics = try await service.send("GET", "/metrics", token)
+            let text = try #require(metrics.json["text"] as? String)
+            for line in [
+                #"subledger_apple_rounds_total{reason="backfill"} 1"#,
+                #"subledger_apple_requests_total{reason="poll"}"#, "subledger_apple_wait_seconds ",
+                "subledger_apple_left_subscriptions 0",
+            ] {
+                #expect(text.contains(line), "\(line)")
+            }
+            let streams = try await subledger(["streams", "--json"], settings)
+            #expect(streams.output.matches(of: /"originalTransactionId"/).count >= 16)
+            service.program.signal(SIGTERM)
+            #expect(await service.program.ending().code == 0)
+            await store.end()
+        }
+    }
+
+    @Test func `a customer is refreshed at once, and once a minute`() async throws {
+        try await TestServer.shared.withDatabase(from: .polled) { settings in
+            let store = try await StoreProcess.start([
+                "--subscriptions", "4", "--month", "3d", "--elapsed", "90d",
+            ])
+            // The notifications that never arrived make the ledger.
+            let life = AppStoreSimulator(seed: 1).life(2)
+            let service = try await Service.start(
+                store.flags + ["--poll-interval", "1h"],
+                settings
+            )
+            _ = try await service.waitForRound("poll")
+            let id = life.originalTransactionId
+            let session = try await PostgresSession.connect(settings)
+            try await session.execute("UPDATE operation.poll SET answered_at = NULL")
+            await session.close()
+            let token = try await Self.token("ingest", settings)
+            let path = "/v1/customers/\(id)/refresh"
+            let first = try await service.send("POST", path + "?wait=20", token)
+            #expect(first.status == 200, "\(first.json)")
+            #expect(first.json["outcome"] as? String == "answered")
+            #expect(first.json["answeredAt"] is Int64 || first.json["answeredAt"] is NSNumber)
+            #expect((first.json["access"] as? [String: Any])?["id"] as? String == id)
+            #expect(first.json["before"] is [String: Any])
+            let asked = try store.requests()
+            let second = try await service.send("POST", path, token)
+            #expect(second.json["outcome"] as? String == "recent")
+            #expect(try store.requests() == asked, "Apple was asked again within a minute")
+            let wrong = try await service.send("POST", path + "?wait=soon", token)
+            #expect(wrong.status == 400)
+            let unknown = try await service.send("POST", "/v1/customers/nobody/refresh", token)
+            #expect(unknown.status == 404)
+            service.program.signal(SIGTERM)
+            #expect(await service.program.ending().code == 0)
+            await store.end()
+        }
+    }
+
+    @Test func `without a key a service does not start to ask, and masks what is secret`()
+        async throws
+    {
+        let missing = try await Program("subledger").run(
+            ["serve", "--poll", "--port", "0", "--bundle-id", "a.b"]
+        )
+        #expect(missing.code == 78 && missing.errors.contains("key is not set"))
+        let printed = try await Program("subledger").run(
+            ["serve", "--print-config"],
+            environment: [
+                "SUBLEDGER_SERVE_POLL": "true", "SUBLEDGER_SERVE_POLL_INTERVAL": "5m",
+                "SUBLEDGER_SERVE_KEY_ID": "2X9R4HXF34",
+            ]
+        )
+        #expect(printed.code == 0, "\(printed.errors)")
+        for words in ["pollInterval", "5m", "SUBLEDGER_SERVE_KEY_ID", "pollPause", "10m"] {
+            #expect(printed.output.contains(words), "\(words)")
+        }
+        let wrong = try await Program("subledger").run(
+            ["serve", "--print-config", "--poll-interval", "often"]
+        )
+        #expect(wrong.code == 78 && wrong.errors.contains("a duration"), "\(wrong.errors)")
+    }
+}
