@@ -95,7 +95,7 @@ extension AnalyticsRelation {
                 row each time that one of them changed. As known at an instant: known_from <= \
                 instant AND (known_to IS NULL OR instant < known_to). The customer and what is sold \
                 are as known now. Only the rows with is_latest are independent of the order in \
-                which facts arrived. There once `subledger rebuild transactions_history` was run.
+                which facts arrived. It exists after `subledger rebuild transactions_history`.
                 """,
                 and: ", t.first_lane_offset, t.known_from, t.known_to, t.is_latest"
             ),
@@ -123,8 +123,8 @@ extension AnalyticsRelation {
                 The movements as they became known: the columns of analytics.movements, one row \
                 each, and one with the movement correction, and the amount back, for each that \
                 later facts withdrew or changed. No row ever changes, so that sums over the rows \
-                with known_from <= instant are those that were known then. There once `subledger \
-                rebuild movements_history` was run.
+                with known_from <= instant are those that were known then. It exists after \
+                `subledger rebuild movements_history`.
                 """,
                 corrects: "m.corrects_ordinal",
                 and: ", m.known_from"

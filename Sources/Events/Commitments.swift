@@ -1,6 +1,11 @@
 internal import Crypto
-internal import Glibc
 internal import Synchronization
+
+#if canImport(Glibc)
+internal import Glibc
+#else
+internal import Darwin
+#endif
 
 /// Sixteen random bytes of one row of the log, from which the salts of its commitments are derived.
 ///

@@ -17,6 +17,29 @@ public struct ServerAnswer: Sendable {
     /// The token of a test notification that was requested; nil in other answers.
     public let testNotificationToken: String?
 
+    /// What is signed in a page of notifications or transactions, each as a payload of its own; none
+    /// in other answers.
+    var parts: [[UInt8]] {
+        guard let root = parsed?.root else { return [] }
+        let notifications = (root["notificationHistory"]?.elements ?? []).compactMap { element in
+            element["signedPayload"]?.utf8.map { compact in
+                Array(#"{"signedPayload":""#.utf8) + compact + Array(#""}"#.utf8)
+            }
+        }
+        let transactions = (root["signedTransactions"]?.elements ?? []).compactMap { element in
+            element.utf8.map { Array($0) }
+        }
+        return notifications + transactions
+    }
+
+    private var parsed: JSON? {
+        do {
+            return try JSON(payload)
+        } catch {
+            return nil
+        }
+    }
+
     /// Reads the form of an answer; nothing is verified.
     ///
     /// - Throws: `ServerError` with the code `answerUnreadable`.

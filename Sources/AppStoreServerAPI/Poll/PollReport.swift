@@ -36,6 +36,8 @@ public struct PollReport: Codable, Hashable, Sendable {
     public internal(set) var failures: [Failure] = []
     /// How many there were in all.
     public internal(set) var failed = 0
+    /// How many of them Apple refused, which it will again: it does not know the id.
+    public internal(set) var refused = 0
     /// When to go on, where a rate limit ended the round.
     public internal(set) var retryAt: Instant?
 
@@ -56,6 +58,7 @@ public struct PollReport: Codable, Hashable, Sendable {
 
     mutating func fail(_ subject: StreamID, _ reason: String, _ message: String) {
         failed += 1
+        refused += reason == ServerError.Code.refused.rawValue ? 1 : 0
         guard failures.count < PollReport.failuresMax else { return }
         failures.append(
             Failure(

@@ -209,7 +209,8 @@ extension Poller {
         )
     }
 
-    // An answer without statements is no payload. One that is refused is kept by the ledger.
+    // An answer without statements is no payload. One that is refused is kept by the ledger, and what
+    // is signed in it is taken one by one: what is wrong with one statement refuses no other.
     func take(_ answer: ServerAnswer, into taken: inout TakenAnswers) async throws {
         taken.requests += 1
         taken.statements += answer.statementCount
@@ -224,6 +225,23 @@ extension Poller {
             taken.add(ingestion)
         } catch is Rejection {
             taken.rejected += 1
+            try await takeParts(of: answer, into: &taken)
+        }
+    }
+
+    private func takeParts(of answer: ServerAnswer, into taken: inout TakenAnswers) async throws {
+        for part in answer.parts {
+            do {
+                let ingestion = try await ledger.ingest(
+                    part,
+                    source: Poller.source,
+                    receivedAt: clock(),
+                    voucher: .client
+                )
+                taken.add(ingestion)
+            } catch is Rejection {
+                taken.rejected += 1
+            }
         }
     }
 }

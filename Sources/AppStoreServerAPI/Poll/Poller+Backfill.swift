@@ -61,7 +61,7 @@ extension Poller {
                 &report.asked,
                 watch
             )
-            if report.asked.failed > 0 { report.isComplete = false }
+            if report.asked.failed > report.asked.refused { report.isComplete = false }
         case .since(let instant):
             try await backfill(since: instant, isComplete: false, &report, watch)
         case .all:
@@ -103,9 +103,14 @@ extension Poller {
             isDone =
                 try await isComplete
                 ? askAll(in: environment, pause, &report.asked, watch) && isDone
-                : askDue(in: environment, pause(), &report.asked, watch) && isDone
+                : askDue(
+                    in: environment,
+                    max(pause(), options.pauseSeconds),
+                    &report.asked,
+                    watch
+                ) && isDone
         }
-        report.isComplete = isDone && report.asked.failed == 0
+        report.isComplete = isDone && report.asked.failed == report.asked.refused
         guard report.isComplete else { return }
         for environment in options.environments {
             guard let progress = begun[environment] else { continue }

@@ -13,13 +13,17 @@ public struct BackfillProgress: Hashable, Sendable {
     public let secondsSinceStart: Double
     /// Whether an earlier run of it was interrupted.
     public let isResumed: Bool
+    /// What tells it from another one of the same environment that replaced it: when it was started
+    /// first, in microseconds of the server's clock.
+    let startedAt: Int64
 }
 
 extension EventLog {
     /// Starts a backfill, or goes on with one that was interrupted.
     ///
-    /// An unfinished one is gone on with if its span covers the new one; otherwise the new one
-    /// replaces it. Those that ask about every customer and those that do not leave each other alone.
+    /// An unfinished one is gone on with if its span covers the new one and it was started less than
+    /// two days ago; otherwise the new one replaces it. What a replaced one still does is not recorded:
+    /// its span is another. Those that ask about every customer and those that do not leave each other alone.
     ///
     /// - Parameters:
     ///   - environment: Where the purchases were made; at most two of each.
@@ -41,6 +45,7 @@ extension EventLog {
                 SET since_ms = excluded.since_ms, reached_ms = excluded.reached_ms,
                     started_at = excluded.started_at, finished_at = NULL
                 WHERE backfill.finished_at IS NOT NULL OR backfill.since_ms > excluded.since_ms
+                    OR backfill.started_at < clock_timestamp() - interval '2 days'
             RETURNING environment
             """
         let values: [PostgresValue] = [
@@ -51,7 +56,8 @@ extension EventLog {
             let row = try await session.query(
                 """
                 SELECT since_ms, reached_ms,
-                    ceil(extract(epoch FROM clock_timestamp() - started_at) * 1000)::bigint
+                    ceil(extract(epoch FROM clock_timestamp() - started_at) * 1000)::bigint,
+                    (extract(epoch FROM started_at) * 1000000)::bigint
                 FROM operation.backfill WHERE environment = $1 AND is_complete = $2
                 """,
                 [.text(environment.word), .bool(isComplete)]
@@ -61,7 +67,8 @@ extension EventLog {
                 since: Instant(milliseconds: try row.int8(0)),
                 reached: Instant(milliseconds: try row.int8(1)),
                 secondsSinceStart: Double(try row.int8(2)) / 1000,
-                isResumed: !isNew
+                isResumed: !isNew,
+                startedAt: try row.int8(3)
             )
         }
     }
@@ -81,7 +88,7 @@ extension EventLog {
             let rows = try await session.query(
                 """
                 SELECT reached_ms FROM operation.backfill
-                WHERE environment = $1 AND is_complete = $2
+                WHERE \(EventLog.isSame)
                 """,
                 EventLog.key(of: progress, environment)
             )
@@ -104,8 +111,8 @@ extension EventLog {
         try await reading("record how far a backfill came") { session in
             _ = try await session.query(
                 """
-                UPDATE operation.backfill SET reached_ms = greatest(reached_ms, $3)
-                WHERE environment = $1 AND is_complete = $2
+                UPDATE operation.backfill SET reached_ms = greatest(reached_ms, $4)
+                WHERE \(EventLog.isSame)
                 """,
                 EventLog.key(of: progress, environment) + [.int8(reached.milliseconds)]
             )
@@ -126,18 +133,23 @@ extension EventLog {
             _ = try await session.query(
                 """
                 UPDATE operation.backfill SET finished_at = clock_timestamp()
-                WHERE environment = $1 AND is_complete = $2
+                WHERE \(EventLog.isSame)
                 """,
                 EventLog.key(of: progress, environment)
             )
         }
     }
 
+    private static let isSame = """
+        environment = $1 AND is_complete = $2
+            AND (extract(epoch FROM started_at) * 1000000)::bigint = $3
+        """
+
     private static func key(
         of progress: BackfillProgress,
         _ environment: Environment
     ) -> [PostgresValue] {
-        [.text(environment.word), .bool(progress.isComplete)]
+        [.text(environment.word), .bool(progress.isComplete), .int8(progress.startedAt)]
     }
 
     /// When Apple signed the newest notification among the newest events.

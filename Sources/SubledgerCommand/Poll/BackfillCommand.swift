@@ -61,6 +61,9 @@ struct BackfillCommand: AsyncParsableCommand {
         }
         let now = Instant.systemClock()
         let scope = scope(at: now)
+        if case .since(let instant) = scope, instant >= now {
+            throw ValidationError("--since is in the future; expected a time in the past")
+        }
         if dryRun {
             try await printEstimate(of: scope, plan, at: now)
             return

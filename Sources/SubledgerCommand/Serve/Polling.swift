@@ -93,11 +93,12 @@ struct Polling: Service {
             "reason": "\(reason)", "answered": "\(report.answered)", "left": "\(report.left)",
             "requests": "\(report.requests)", "newEvents": "\(report.appended)",
             "newNotifications": "\(report.newNotifications)", "failed": "\(report.failed)",
+            "rejected": "\(report.rejected)",
         ]
         if let retryAt = report.retryAt { metadata["retryAt"] = "\(retryAt)" }
         if let failure = report.failures.first { metadata["error"] = "\(failure.message)" }
         logger.log(
-            level: report.failed > 0 ? .warning : .info,
+            level: report.failed > 0 || report.rejected > 0 ? .warning : .info,
             "asked Apple",
             metadata: metadata
         )
@@ -190,10 +191,11 @@ extension CustomerRefresh.Outcome {
         let asked = report.asked
         if let retryAt = asked.retryAt {
             self = .rateLimited(retryAt: retryAt)
+        } else if asked.answered > 0, let instant = report.answeredAt {
+            // Perhaps not of all: what Apple does not know it does not know the next time either.
+            self = .answered(appended: asked.appended, at: instant)
         } else if let failure = asked.failures.first {
             self = .failed(failure.message)
-        } else if asked.answered > 0, let instant = report.answeredAt {
-            self = .answered(appended: asked.appended, at: instant)
         } else {
             self = .recent(answeredAt: report.answeredAt)
         }

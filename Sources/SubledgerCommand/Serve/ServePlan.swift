@@ -124,6 +124,9 @@ struct ServePlan {
         var options = Polling.Options()
         let isOn = try settings.flag(.poll)
         options.interval = try settings.duration(.pollInterval, default: "15m")
+        guard options.interval >= 1000 else {
+            throw Failure(Exit.configuration, "pollInterval is below 1s; expected 1s or more")
+        }
         options.pause = try settings.duration(.pollPause, default: "10m")
         options.within = try settings.duration(.pollWithin, default: "24h")
         return isOn ? options : nil
