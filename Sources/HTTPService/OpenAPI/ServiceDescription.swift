@@ -138,7 +138,7 @@ extension LedgerRoutes {
             role: .support,
             query: [.environment, .wait],
             document: RefreshDocument.self,
-            problems: [400, 404, 409, 422, 501]
+            problems: [400, 404, 409, 422]
         )
     }
 
@@ -293,7 +293,8 @@ extension RouteDescription {
         case 409:
             """
             The id does not name one thing: several-subscriptions (subscriptions lists them), \
-            several-environments (name one with environment), or ambiguous-id.
+            several-environments (name one with environment), or ambiguous-id. Or this service does \
+            not ask Apple (refresh-off).
             """
         case 410: "The payload is not kept (payload-erased, payload-not-kept)."
         case 413: "The body is longer than the route accepts (body-too-large, payload-too-large)."

@@ -42,7 +42,7 @@ extension LedgerRoutes {
             try call.check([.environment, .wait])
             guard let refresh else {
                 throw Problem(
-                    .notImplemented,
+                    .conflict,
                     "refresh-off",
                     "This service does not ask Apple. Start it with --poll and an In-App Purchase "
                         + "key, or run `subledger poll ID`."
