@@ -262,7 +262,10 @@ public final class EventLog: Sendable {
         do {
             return try await pool.borrowing { session in
                 let held = HeldSession(pool: pool, session: session)
-                return try await EventLog.$heldSession.withValue(held) { try await body() }
+                // Two changes of thread a read cost more than most reads.
+                return try await withTaskExecutorPreference(session.taskExecutor) {
+                    try await EventLog.$heldSession.withValue(held) { try await body() }
+                }
             }
         } catch let error as PostgresError {
             throw EventLogError(error, doing: "connect")

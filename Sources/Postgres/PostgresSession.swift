@@ -16,6 +16,12 @@ public actor PostgresSession {
         executor.asUnownedSerialExecutor()
     }
 
+    /// The session's own thread for the parts of a task that belong to no actor.
+    ///
+    /// A task that prefers it, with `withTaskExecutorPreference`, runs its statements without
+    /// waking a thread for each; what it computes holds up the session meanwhile.
+    public nonisolated var taskExecutor: any TaskExecutor { executor.taskExecutor }
+
     /// Opens a session.
     ///
     /// Throws `invalidSettings` for settings libpq cannot read, `couldNotConnect` when no server

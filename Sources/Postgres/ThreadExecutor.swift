@@ -29,13 +29,39 @@ package final class ThreadExecutor: SerialExecutor {
     }
 
     package func isIsolatingCurrentContext() -> Bool? { queue.isCurrentThread }
+
+    /// The same thread for work that belongs to no actor.
+    ///
+    /// A task that prefers it calls the actor of this thread without waking another thread.
+    package var taskExecutor: any TaskExecutor { ThreadTaskExecutor(queue: queue) }
+}
+
+/// The thread of a ``ThreadExecutor`` for the parts of a task that belong to no actor.
+private final class ThreadTaskExecutor: TaskExecutor {
+    private let queue: JobQueue
+
+    init(queue: JobQueue) { self.queue = queue }
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        queue.append(UnownedJob(job), for: asUnownedTaskExecutor())
+    }
 }
 
 /// Jobs that wait for their thread.
 ///
 /// Unchecked because the condition guards every stored property.
 private final class JobQueue: @unchecked Sendable {
-    private typealias Entry = (job: UnownedJob, executor: UnownedSerialExecutor)
+    private enum Entry {
+        case ofActor(UnownedJob, UnownedSerialExecutor)
+        case ofTask(UnownedJob, UnownedTaskExecutor)
+
+        func run() {
+            switch self {
+            case .ofActor(let job, let executor): job.runSynchronously(on: executor)
+            case .ofTask(let job, let executor): job.runSynchronously(on: executor)
+            }
+        }
+    }
 
     private let condition = NSCondition()
     private var entries: [Entry] = []
@@ -43,8 +69,16 @@ private final class JobQueue: @unchecked Sendable {
     private var isClosed = false
 
     func append(_ job: UnownedJob, for executor: UnownedSerialExecutor) {
+        append(.ofActor(job, executor))
+    }
+
+    func append(_ job: UnownedJob, for executor: UnownedTaskExecutor) {
+        append(.ofTask(job, executor))
+    }
+
+    private func append(_ entry: Entry) {
         condition.lock()
-        entries.append((job, executor))
+        entries.append(entry)
         condition.signal()
         condition.unlock()
     }
@@ -67,7 +101,7 @@ private final class JobQueue: @unchecked Sendable {
         thread = Thread.current
         condition.unlock()
         while let batch = next() {
-            for entry in batch { entry.job.runSynchronously(on: entry.executor) }
+            for entry in batch { entry.run() }
         }
         // The thread retains the queue through its block: without this the two keep each other.
         condition.lock()
