@@ -1,11 +1,11 @@
-/// The SQL that makes a ledger, in the order in which it is applied.
+/// The SQL that creates a ledger, in the order in which it is applied.
 ///
-/// No logic: the migrator in `EventLog` reads it. A migration that has shipped is never edited (its
-/// checksum is kept in `ledger.migration`); a function is replaced whole where it differs.
+/// Contains no logic: the migrator in `EventLog` reads it. A migration that has shipped is never
+/// edited (its checksum is kept in `ledger.migration`); a function that differs is replaced whole.
 public enum Schema {
     /// One numbered, forward-only step.
     public struct Migration: Sendable {
-        /// From 1, without holes.
+        /// From 1, without gaps.
         public let version: Int
         /// File name without its ending.
         public let name: String
@@ -13,12 +13,12 @@ public enum Schema {
         public let sql: String
         /// Assertions that hold after it.
         public let check: String
-        /// Indexes on large tables, which are built after the step, while appends go on.
+        /// Indexes on large tables, built after the step, while appends continue.
         public let indexes: [Index]
 
         /// A step.
         ///
-        /// One that makes small or new tables makes their indexes itself.
+        /// A step that creates small or new tables also creates their indexes in its SQL.
         public init(
             version: Int,
             name: String,
@@ -36,8 +36,8 @@ public enum Schema {
 
     /// An index on a table of schema `ledger`, built with `CREATE INDEX CONCURRENTLY`.
     ///
-    /// `CREATE INDEX` in a migration stops all appends while it reads the table. PostgreSQL cannot
-    /// build one concurrently on a partitioned table: there it does stop them.
+    /// `CREATE INDEX` in a migration blocks all appends while it reads the table. PostgreSQL cannot
+    /// build an index concurrently on a partitioned table, so there it does block them.
     public struct Index: Sendable {
         /// Its name, unique in the schema; without quotes in SQL.
         public let name: String
@@ -60,7 +60,7 @@ public enum Schema {
     /// Finds what differs from the roles, owners, privileges, triggers and storage options that a
     /// ledger must have.
     ///
-    /// It only reads. Each row has what differs, and the statement that mends it; NULL where
+    /// It only reads. Each row contains what differs and the statement that repairs it, or NULL if
     /// ``bootstrap`` does.
     public static let differences = text(PackageResources.differences_sql)
 
@@ -98,7 +98,7 @@ public enum Schema {
             name: "v003-erasure",
             sql: text(PackageResources.v003_erasure_sql),
             check: text(PackageResources.check_v003_erasure_sql),
-            // Erasures are few, and every append asks whether its subscriptions were erased.
+            // Erasures are few, and every append checks whether its subscriptions were erased.
             indexes: [
                 Index(
                     name: "event_erasure",
@@ -113,8 +113,8 @@ public enum Schema {
             name: "v004-continuation",
             sql: text(PackageResources.v004_continuation_sql),
             check: text(PackageResources.check_v004_continuation_sql),
-            // Form and byte are looked at first: only signed transactions have the field, few have
-            // the byte, and reading fields takes longer.
+            // The condition tests form and byte first: only signed transactions have the field, few
+            // have the byte, and reading fields takes longer.
             indexes: [
                 Index(
                     name: "event_continuation",

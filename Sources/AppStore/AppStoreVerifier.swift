@@ -3,17 +3,17 @@ public import Events
 /// Turns payloads of the App Store into verified facts, or refuses them with a reason.
 ///
 /// Bytes and trust anchors in, values out: no I/O and no clock. One verifier serves any number of
-/// threads; it remembers only which certificate chains it has judged. A signed payload counts as a
-/// whole: if one statement in it cannot be verified, nothing of it is taken.
+/// threads; it remembers only which certificate chains it has judged. A signed payload is accepted
+/// or refused as a whole: if one statement in it cannot be verified, none is used.
 public struct AppStoreVerifier: Sendable {
-    /// What is trusted and accepted.
+    /// What it trusts and accepts.
     public let policy: VerificationPolicy
 
     let opener: StatementOpener
     let receiptOpener: ReceiptOpener
 
-    /// Largest payload accepted, in bytes: a server response has some hundred thousand, an app
-    /// receipt of a long customer life a few million.
+    /// Largest payload accepted, in bytes: a server response has a few hundred thousand, the app
+    /// receipt of a long-time customer a few million.
     public static let payloadByteCountMax = 16 << 20
 
     /// A verifier with that policy.
@@ -25,28 +25,29 @@ public struct AppStoreVerifier: Sendable {
 
     /// The facts of a payload, by the units of evidence that prove them.
     ///
-    /// The form is recognised by itself: a notification of either version as posted, a bare JWS, a
-    /// response of the App Store Server API or of verifyReceipt, an app receipt, or the operator's
-    /// statement whose a subscription is (`CustomerLink`). Facts come in the payload's order, of a
-    /// notification its transactions, its renewal info, then itself.
+    /// The form is detected: a notification of either version as posted, a bare JWS, a response of
+    /// the App Store Server API or of verifyReceipt, an app receipt, or the operator's statement of
+    /// who owns a subscription (`CustomerLink`). Facts come in the payload's order; a notification
+    /// gives its transactions, then its renewal info, then itself.
     ///
     /// A unit is the smallest piece that proves itself: a JWS with those nested in it, an element
-    /// of a statuses response, the PKCS #7 of an app receipt, an unsigned body. What surrounds it
-    /// is taken apart and not kept: a page of a response, white space, the base64 of a receipt.
-    /// Unsigned words of it that were used are the unit's context. Units of the same bytes are one.
+    /// of a statuses response, the PKCS #7 of an app receipt, an unsigned body. What surrounds it,
+    /// such as a page of a response, white space or a receipt's base64, is not kept. Unsigned
+    /// values from there that were used become the unit's context. Units with the same bytes count
+    /// as one.
     ///
     /// - Parameters:
     ///   - payload: The exact bytes that arrived, or those of a unit that is in evidence.
-    ///   - source: The channel they came by; recorded with the evidence.
-    ///   - arrival: Whether they came live or by an import; recorded with the evidence.
+    ///   - source: The channel they arrived by; recorded with the evidence.
+    ///   - arrival: Whether they arrived live or by an import; recorded with the evidence.
     ///   - receivedAt: Our clock; recorded with the evidence. The certificates of a statement
-    ///     without any date of Apple's are judged at it, before the statement is refused for want
-    ///     of a date.
-    ///   - voucher: Who stands behind statements that are not signed.
-    ///   - context: The context of a unit that is in evidence. Its environment stands in for the
-    ///     words of the response that was around the unit, and for the one to be assumed.
+    ///     without any date from Apple are judged at this time, before the statement is refused for
+    ///     having no date.
+    ///   - voucher: Who vouches for statements that are not signed.
+    ///   - context: The context of a unit that is in evidence. Its environment replaces what the
+    ///     response around the unit said, and the assumed environment.
     /// - Returns: The facts with their evidence, and what was left out.
-    /// - Throws: `Rejection`; then nothing of the payload counts.
+    /// - Throws: `Rejection`; then nothing of the payload is used.
     public func verify(
         payload: [UInt8],
         source: String,
@@ -66,12 +67,12 @@ public struct AppStoreVerifier: Sendable {
         )
     }
 
-    /// The same, without checking signatures of bytes that are in evidence already.
+    /// The same, without checking signatures of bytes that are already in evidence.
     ///
-    /// `known` is asked with the SHA-256 of each signed unit and answers how those very bytes were
-    /// verified before. Where that was by a signature under a root of the policy, neither the
+    /// `known` is called with the SHA-256 of each signed unit and returns how exactly those bytes
+    /// were verified before. If that was by a signature under a root of the policy, neither the
     /// signatures of the unit nor their chains are checked again. Everything else is judged as
-    /// always, so that the facts are the same. An answer that is not true lets a forgery in.
+    /// always, so the facts are the same. A wrong answer from `known` lets a forgery in.
     package func verify(
         _ payload: RecognisedPayload,
         source: String,
@@ -135,10 +136,10 @@ public struct AppStoreVerifier: Sendable {
 }
 
 extension AppStoreVerifier {
-    /// The addresses that the units of a payload would have as evidence, each once, in their order.
+    /// The digests that the units of a payload would have as evidence, each once, in their order.
     ///
-    /// Nothing is verified: this is for looking up which bytes are known. Without those units that
-    /// cannot be read.
+    /// Verifies nothing: this is for looking up which bytes are known. Omits units that cannot be
+    /// read.
     package func evidenceDigests(of payload: RecognisedPayload) -> [Digest] {
         switch payload.form {
         case .signed(let envelope):

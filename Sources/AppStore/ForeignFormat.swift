@@ -1,8 +1,8 @@
 internal import Events
 
-/// Forms that are recognised in order to say what they are, but cannot be decoded here.
+/// Forms that are recognised so that a rejection can name them, but cannot be decoded here.
 enum ForeignFormat {
-    /// The rejection of a JSON object that is no notification and no server response.
+    /// The rejection of a JSON object that is neither a notification nor a server response.
     static func rejection(of body: JSON.Value) -> Rejection {
         func has(_ names: StaticString...) -> Bool { names.contains { body[$0] != nil } }
         if has("signedAppTransactionInfo") {
@@ -22,12 +22,12 @@ enum ForeignFormat {
         return unsupported("a JSON object of unknown form")
     }
 
-    /// The rejection of text in braces that is no JSON, where it is something else.
+    /// The rejection of text in braces that is not JSON but another known form.
     static func rejection(ofText text: ArraySlice<UInt8>) -> Rejection? {
         isIOS6Receipt(text) ? Rejection.ios6Receipt : nil
     }
 
-    /// Whether text is the property list that iOS 6 took for a receipt
+    /// Whether text is the property list that iOS 6 used as a receipt
     /// (Apple's data: app receipts).
     static func isIOS6Receipt(_ text: ArraySlice<UInt8>) -> Bool {
         let head = text.prefix(lookAheadByteCount)
@@ -54,7 +54,7 @@ enum ForeignFormat {
         return unsupported("base64 of unknown form")
     }
 
-    /// How far into a payload is looked for a mark: each stands in the first lines.
+    /// How far into a payload to search for a mark: each occurs in the first lines.
     private static let lookAheadByteCount = 4096
 
     private static func unsupported(_ form: String) -> Rejection {

@@ -1,26 +1,26 @@
 import Events
 
-/// How a payload came in: what its evidence records, and what stands behind its unsigned words.
+/// How a payload arrived: what its evidence records, and who vouches for its unsigned values.
 struct Intake {
     let policy: VerificationPolicy
     let source: String
     let arrival: Arrival
     let receivedAt: Instant
     let voucher: Voucher
-    /// The words that a stored piece was read with; nil for a payload that arrives.
+    /// The unsigned values that a stored piece was read with; nil for a payload that arrives.
     let context: EvidenceContext?
-    /// How bytes that are in evidence already were verified; nil for bytes that are not.
+    /// How bytes that are already in evidence were verified; nil for other bytes.
     let known: (Digest) -> Verification?
 
-    /// An environment, and the unsigned words that it was taken from; nil where the piece names it.
+    /// An environment and the unsigned values it was taken from; nil if the piece itself names it.
     struct NamedEnvironment {
         let environment: Environment
         let context: EvidenceContext?
     }
 
-    /// The root under which a piece was verified before; nil where its signatures must be checked.
+    /// The root under which a piece was verified before; nil if its signatures must be checked.
     ///
-    /// A root that the policy does not trust, or any other trust than `signed`, counts for nothing.
+    /// A root that the policy does not trust, or a trust other than `signed`, does not count.
     func knownRoot(of digest: Digest) -> Digest? {
         guard let verification = known(digest), verification.trust == .signed,
             let root = verification.root, policy.roots.contains(where: { $0.digest == root })
@@ -28,9 +28,9 @@ struct Intake {
         return root
     }
 
-    /// The first environment that a signed word names; if there is none, that of unsigned words.
+    /// The first environment that a signed value names; without one, that of unsigned values.
     ///
-    /// `hint` is the word of the response around the piece. Throws `environment-unknown`.
+    /// `hint` is what the response around the piece says. Throws `environment-unknown`.
     func environment(
         _ words: Environment?...,
         hint: Environment? = nil
@@ -45,8 +45,8 @@ struct Intake {
         )
     }
 
-    /// What unsigned words say: those that are stored with the piece, else the response around it,
-    /// else the environment that the operator lets us assume.
+    /// The environment from unsigned values: those stored with the piece, otherwise the response
+    /// around it, otherwise the environment that the operator lets us assume.
     func unsignedEnvironment(hint: Environment? = nil) -> NamedEnvironment? {
         let context = context ?? context(hint: hint)
         guard let context, let environment = context.decidedEnvironment else { return nil }
@@ -60,7 +60,7 @@ struct Intake {
         }
     }
 
-    /// The evidence of a piece that came in so.
+    /// The evidence of a piece that arrived this way.
     func evidence(
         _ payload: [UInt8],
         digest: Digest,

@@ -1,17 +1,17 @@
 import Events
 
-/// What a payload is, recognised by its bytes.
+/// What a payload is, detected from its bytes.
 enum PayloadForm {
-    /// A JWS, or JSON that holds some.
+    /// A JWS, or JSON that contains some.
     case signed(Envelope)
     /// A PKCS#7 app receipt, as DER or base64.
     case receipt(ArraySlice<UInt8>)
-    /// JSON that nothing signs but the receipt in it, with its own bytes.
+    /// JSON in which at most an embedded receipt is signed, with its own bytes.
     case unsigned(UnsignedBody, [UInt8])
-    /// A statement of the operator's own, with its own bytes.
+    /// One of the operator's own statements, with its own bytes.
     case link(CustomerLink, [UInt8])
 
-    /// Recognises the form; white space around text is not part of it.
+    /// Detects the form; white space around text is not part of it.
     init(_ payload: [UInt8]) throws(Rejection) {
         guard payload.count <= AppStoreVerifier.payloadByteCountMax else {
             throw Rejection.payloadTooLarge(payload.count)

@@ -1,16 +1,16 @@
 package import Events
 
-/// A payload whose form is known and whose JSON is parsed; nothing of it is verified.
+/// A payload whose form was detected and whose JSON is parsed; nothing in it is verified.
 package struct RecognisedPayload {
     let form: PayloadForm
 
-    /// Throws where the bytes have no form that is known.
+    /// Throws if the bytes have no known form.
     package init(_ payload: [UInt8]) throws(Rejection) {
         form = try PayloadForm(payload)
     }
 
-    /// What it is; nil where only its claims tell, as of a bare JWS, and of a response of the App
-    /// Store Server API that holds nothing.
+    /// What it is; nil if only its claims would show it, as for a bare JWS, and for a response of
+    /// the App Store Server API that holds nothing.
     package var kind: PayloadKind? {
         switch form {
         case .signed(let envelope):
@@ -21,7 +21,7 @@ package struct RecognisedPayload {
         }
     }
 
-    /// How many statements it makes; nil where only its verification tells, as of a receipt.
+    /// The number of statements in it; nil if only verification can find it, as for a receipt.
     package var statementCount: Int? {
         switch form {
         case .signed(let envelope): envelope.parts.count

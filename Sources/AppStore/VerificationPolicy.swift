@@ -1,11 +1,11 @@
 public import Events
 
-/// What a verifier trusts and accepts; the operator's configuration, nothing else.
+/// What a verifier trusts and accepts: the operator's configuration only.
 public struct VerificationPolicy: Sendable {
     /// Where every certificate chain must end.
     ///
-    /// Apple's roots are not added by themselves: `RootCertificate.apple` are the default, and an
-    /// operator's own come after them.
+    /// Apple's roots are not added automatically: `RootCertificate.apple` is the default, and an
+    /// operator's own roots come after them.
     public var roots: [RootCertificate]
     /// The apps whose payloads are accepted; empty means any.
     public var bundleIds: Set<String>
@@ -13,18 +13,18 @@ public struct VerificationPolicy: Sendable {
     public var appAppleId: Int64?
     /// The environment of payloads that name none, as all before 2022-02-24; nil refuses them.
     ///
-    /// Nothing signed tells an old test purchase from a real one, so this is for whoever knows
-    /// where the payloads come from, and never follows from `environments`.
+    /// Nothing signed distinguishes an old test purchase from a real one, so set this only if you
+    /// know where the payloads come from. It is never derived from `environments`.
     public var assumedEnvironment: Environment?
-    /// The app's shared secret, which version 1 notifications carry as `password`; nil, or empty,
-    /// where there is none to compare with.
+    /// The app's shared secret, which version 1 notifications carry as `password`; nil or empty to
+    /// compare with none.
     ///
     /// Never stored, never logged.
     public var sharedSecret: String?
     /// The environments accepted.
     ///
-    /// Sandbox payloads are signed under the same roots as production ones, so that this list is
-    /// all that keeps them apart (Apple's data: JWS verification). `Xcode` needs its root as well.
+    /// Sandbox payloads are signed under the same roots as production ones, so only this list keeps
+    /// them apart (Apple's data: JWS verification). `Xcode` also needs its own root.
     public var environments: Set<Environment>
 
     /// A policy; by default Apple's roots, any app, production and sandbox.
@@ -59,7 +59,7 @@ extension VerificationPolicy {
         )
     }
 
-    /// Refuses an environment that is not accepted, or that the signer may not speak for.
+    /// Refuses an environment that is not accepted, or that the signer cannot sign for.
     func checkEnvironment(
         _ environment: Environment,
         of statement: Statement
@@ -67,7 +67,7 @@ extension VerificationPolicy {
         try checkAccepted(environment, isLocal: statement.isLocal)
     }
 
-    /// The same for what was signed on a developer's machine, or not.
+    /// The same by whether the payload was signed on a developer's machine.
     func checkAccepted(_ environment: Environment, isLocal: Bool = false) throws(Rejection) {
         if isLocal {
             guard environment == .xcode || environment == .localTesting else {
@@ -105,9 +105,9 @@ extension VerificationPolicy {
 }
 
 extension VerificationPolicy: CustomStringConvertible, CustomReflectable {
-    /// What is accepted, without the shared secret.
+    /// A fixed text, so that printing a policy never shows the shared secret.
     public var description: String { "verification policy" }
 
-    /// Nothing: what is printed of a program may end in a log, and the shared secret must not.
+    /// Empty: a printed value may end up in a log, and the shared secret must not.
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 }

@@ -1,14 +1,13 @@
 public import Events
 
-/// What a payload came to: proven facts, each group with the evidence for it, and what was left
-/// out.
+/// The result of a payload: proven facts, grouped by the evidence for them, and what was left out.
 public struct VerifiedPayload: Sendable {
-    /// The facts by evidence, in the order in which they are to be appended.
+    /// The facts by evidence, in the order in which to append them.
     ///
-    /// Mostly one group. An unsigned body that embeds a signed receipt gives two: what the receipt
-    /// proves, then what somebody vouches for. Groups without facts are left out.
+    /// Usually one group. An unsigned body that embeds a signed receipt yields two: what the
+    /// receipt proves, then what is vouched for. Groups without facts are omitted.
     public let groups: [Verified<[Fact]>]
-    /// What a person should know about it; nothing of it stopped the facts.
+    /// What the operator should know about it; none of it prevented the facts.
     public let notices: [Notice]
 
     /// All facts, in order.
@@ -19,10 +18,10 @@ public struct VerifiedPayload: Sendable {
         self.notices = notices + EmptyPeriods.notices(groups.flatMap(\.value))
     }
 
-    /// Whether something was left out that a voucher or a secret would have taken.
+    /// Whether something was left out that a voucher or a secret would have admitted.
     public var leavesOutUnproven: Bool { notices.contains { $0.code == .unprovenLeftOut } }
 
-    /// A part of a payload that was not taken, or taken with a reservation.
+    /// A part of a payload that was left out, or accepted with a reservation.
     public struct Notice: Hashable, Sendable {
         /// What scripts switch on.
         public let code: Code
@@ -31,17 +30,18 @@ public struct VerifiedPayload: Sendable {
         /// How many statements were left out.
         public let leftOut: Int
 
-        /// The kinds of notices; raw values are a contract: added, never renamed.
+        /// The kinds of notices; raw values are a contract: add cases, never rename them.
         public enum Code: String, CaseIterable, Sendable {
-            /// Statements that nothing proves were left out; `--vouch` would take them.
+            /// Unproven statements were left out; `--vouch` would accept them.
             case unprovenLeftOut = "unproven-left-out"
-            /// The body contradicts the receipt it embeds: only the receipt was taken.
+            /// The body contradicts the receipt it embeds: only the receipt was accepted.
             case receiptContradicted = "receipt-contradicted"
-            /// The embedded receipt could not be verified; the body was taken on trust alone.
+            /// The embedded receipt could not be verified; the body was accepted on trust alone.
             case receiptUnverified = "receipt-unverified"
-            /// Rows of a response or receipt that cannot be read were left out, the others taken.
+            /// Rows of a response or receipt that cannot be read were left out, the others
+            /// accepted.
             case rowsLeftOut = "rows-left-out"
-            /// Periods were taken that give no access: the purchase is not before the expiry.
+            /// Periods were accepted that give no access: the purchase is not before the expiry.
             case periodsEmpty = "periods-empty"
         }
     }

@@ -1,6 +1,6 @@
-/// Who stands behind statements that are not signed (Concepts: trust).
+/// Who vouches for statements that are not signed (Concepts: trust).
 public enum Voucher: Sendable {
-    /// Nobody: only what a signature or the shared secret proves is taken.
+    /// No one: only what a signature or the shared secret proves is accepted.
     case nobody
     /// The operator, by `ingest --vouch`.
     case `operator`

@@ -2,10 +2,10 @@ internal import Events
 
 /// Customers with several subscriptions, each made from a seed.
 extension AppStoreSimulator {
-    /// The customer of that number, from 0, below 10^7; it depends on no other and shares no id
-    /// with a life below 5 · 10^8.
+    /// The customer with that number, from 0, below 10^7; independent of all others, and shares no
+    /// id with a life below 5 · 10^8.
     ///
-    /// Their situations take turns. What happens is drawn where the situation leaves it open.
+    /// The situations take turns. Whatever the situation leaves open is drawn.
     public func customer(_ index: Int) -> SimulatedCustomer {
         precondition((0..<10_000_000).contains(index), "a customer is numbered below 10^7")
         let situations = SimulatedCustomer.Situation.allCases
@@ -13,13 +13,13 @@ extension AppStoreSimulator {
         return draft.customer(situations[index % situations.count])
     }
 
-    /// The first customers, made one at a time as they are asked for.
+    /// The first customers, created one at a time on demand.
     public func customers(_ count: Int) -> some Sequence<SimulatedCustomer> {
         (0..<count).lazy.map { customer($0) }
     }
 }
 
-/// Makes the subscriptions of one customer.
+/// Creates the subscriptions of one customer.
 private struct CustomerDraft {
     let simulator: AppStoreSimulator
     let index: Int
@@ -27,7 +27,7 @@ private struct CustomerDraft {
     let otherToken: String
     var generator: SeededGenerator
 
-    // Lives are numbered from 0 on; those of customers begin here, a few for each.
+    // Lives are numbered from 0; those of customers start here, a few for each.
     private static let firstLife: Int64 = 500_000_000
     private static let livesPerCustomer: Int64 = 4
     private static let branch: UInt64 = 0x4355_5354_4f4d_4552
@@ -87,8 +87,8 @@ private struct CustomerDraft {
         return life(identity, story.script)
     }
 
-    // Another plan bought while the old one is in retry, which is given up on day 60
-    // (Apple's data: trap 3).
+    // Another plan, bought while the old one is in billing retry, which ends on day 60 (Apple's
+    // data: trap 3).
     private mutating func secondStream() -> [SubscriptionLife] {
         let (monthly, pro) = (SimulatedCatalog.lumen[2], SimulatedCatalog.lumen[0])
         let start = start()

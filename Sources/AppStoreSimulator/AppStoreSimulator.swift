@@ -3,7 +3,7 @@ public import Events
 /// A signed, seeded, synthetic App Store whose truth is known.
 ///
 /// Everything follows from the seed: certificates, customers, what happens to them, and the bytes
-/// Apple would send. Each life can be had on its own, so that any number of them streams through
+/// Apple would send. Each life can be created on its own, so any number of them can be streamed in
 /// bounded memory.
 public struct AppStoreSimulator: Sendable {
     /// The seed of everything.
@@ -11,10 +11,10 @@ public struct AppStoreSimulator: Sendable {
     /// The store whose app all lives belong to.
     public let store: SimulatedStore
 
-    /// The share of lives, in percent, that are those of family members.
+    /// The share of lives, in percent, that belong to family members.
     public static let familySharePercent: Int64 = 8
 
-    /// The simulation of a seed; flaws make chains that a verifier must refuse.
+    /// The simulation of a seed; flaws produce chains that a verifier must refuse.
     public init(
         seed: UInt64,
         environment: Environment = .production,
@@ -29,13 +29,13 @@ public struct AppStoreSimulator: Sendable {
         )
     }
 
-    /// The simulation of a seed in a store of its own.
+    /// The simulation of a seed in the given store.
     public init(seed: UInt64, store: SimulatedStore) {
         self.seed = seed
         self.store = store
     }
 
-    /// The life of that number, from 0, below 10^9; it depends on no other.
+    /// The life with that number, from 0, below 10^9; independent of all others.
     public func life(_ index: Int) -> SubscriptionLife {
         var generator = SeededGenerator(seed: seed, branch: UInt64(index))
         let identity = LifeIdentity(
@@ -51,12 +51,13 @@ public struct AppStoreSimulator: Sendable {
         }
     }
 
-    /// The first lives, made one at a time as they are asked for.
+    /// The first lives, created one at a time on demand.
     public func lives(_ count: Int) -> some Sequence<SubscriptionLife> {
         (0..<count).lazy.map { life($0) }
     }
 
-    /// All that arrives unasked about the first lives: notifications and restores, life by life.
+    /// Everything that arrives unasked about the first lives: notifications and restores, life by
+    /// life.
     public func sampleHistory(count: Int) -> some Sequence<Delivery> {
         (0..<count).lazy.flatMap { life($0).deliveries() }
     }

@@ -1,10 +1,10 @@
 import Events
 
-/// Whose life it is: what all payloads of a subscription have in common.
+/// The identity of a life: what all payloads of a subscription have in common.
 public struct LifeIdentity: Hashable, Sendable {
     /// The seed of the simulation.
     public let seed: UInt64
-    /// The number of the life in it, below 10^9; no two lives of a seed share an id.
+    /// The number of the life in that simulation, below 10^9; no two lives of a seed share an id.
     public let index: Int64
     /// Where the customer buys.
     public let storefront: SimulatedStorefront
@@ -18,7 +18,7 @@ public struct LifeIdentity: Hashable, Sendable {
     private let transactionBase: Int64
     private let lineItemBase: Int64
 
-    /// The life of that number; store and token follow from the seed unless given.
+    /// The life with that number; store and token follow from the seed unless given.
     public init(
         seed: UInt64,
         index: Int64,
@@ -28,8 +28,8 @@ public struct LifeIdentity: Hashable, Sendable {
     ) {
         precondition((0..<1_000_000_000).contains(index), "a life is numbered below 10^9: \(index)")
         var common = SeededGenerator(seed: seed, branch: Self.branch)
-        // Fifteen digits as Apple's have; the last three number the transactions of one life, and
-        // equal lengths keep the order of bytes that of the numbers.
+        // Fifteen digits, like Apple's; the last three number the transactions of one life. Equal
+        // lengths make the order of bytes the same as the order of numbers.
         transactionBase = common.integer(in: 200...899) * 1_000_000_000_000 + index * 1000
         lineItemBase = common.integer(in: 200...899) * 1_000_000_000_000 + index * 1000
         var generator = SeededGenerator(seed: seed ^ Self.branch, branch: UInt64(index))
@@ -45,20 +45,20 @@ public struct LifeIdentity: Hashable, Sendable {
         self.storefront = storefront ?? chosen
     }
 
-    /// The id of the subscription: that of its first transaction.
+    /// The id of the subscription, which is the id of its first transaction.
     public var originalTransactionId: String { transactionId(0) }
 
     func transactionId(_ number: Int64) -> String { String(transactionBase + number) }
 
     func webOrderLineItemId(_ number: Int64) -> String { String(lineItemBase + number) }
 
-    /// Draws for the notifications of one step: its delay and its UUIDs.
+    /// The generator for the notifications of one step: their delay and UUIDs.
     func generator(step: Int) -> SeededGenerator {
         SeededGenerator(seed: seed &+ UInt64(index) &* 0x9e37_79b9, branch: UInt64(step))
     }
 
     /// When Apple signs the first notification of a step: 1 to 29 seconds after it, which is less
-    /// than the distance of two steps.
+    /// than the distance between two steps.
     func signedAt(step: Int, at: Instant) -> Instant {
         var generator = generator(step: step)
         return Instant(milliseconds: at.milliseconds + generator.integer(in: 1000...28_999))

@@ -1,11 +1,10 @@
 public import Events
 
-/// How the calendar of a life is laid upon real time.
+/// How the calendar of a life maps to real time.
 ///
-/// A life is computed in calendar time, whose months are Apple's. A pace says which real instant an
-/// instant of the calendar is: the same one, or one of a life whose months take minutes, as those of
-/// Apple's sandbox do. Only instants in payloads go through it; the life and its truth stay in
-/// calendar time.
+/// A life is computed in calendar time, with Apple's months. A pace maps each calendar instant to a
+/// real one: the same instant, or one in a life whose months take minutes, as in Apple's sandbox.
+/// Only instants in payloads are converted; the life and its truth stay in calendar time.
 public struct SimulatedPace: Hashable, Sendable {
     private let origin: Instant
     private let start: Instant
@@ -18,16 +17,16 @@ public struct SimulatedPace: Hashable, Sendable {
         monthMilliseconds: SimulatedPace.calendarMonth
     )
 
-    /// A month of the calendar as it is counted here: thirty days.
+    /// A calendar month as counted here: thirty days.
     public static let calendarMonth = 30 * SimulatedCalendar.day
 
-    /// The shortest month: its days then take a second, which is what keys of periods tell apart.
+    /// The shortest month: a day then takes one second, the resolution of the keys of periods.
     public static let monthMillisecondsMin = 30 * SimulatedCalendar.second
 
-    /// A pace at which a calendar instant falls on a real one.
+    /// A pace that maps a calendar instant to a real one.
     ///
     /// - Parameters:
-    ///   - origin: The instant of the calendar.
+    ///   - origin: The calendar instant.
     ///   - start: The real instant.
     ///   - monthMilliseconds: How long thirty days of the calendar take.
     public init(origin: Instant, start: Instant, monthMilliseconds: Int64) {
@@ -41,13 +40,13 @@ public struct SimulatedPace: Hashable, Sendable {
         self.monthMilliseconds = monthMilliseconds
     }
 
-    /// The real instant of a date: a whole second, where it is one of the calendar, as Apple's are.
+    /// The real instant of a date; whole seconds if the date is in whole seconds, as Apple's are.
     public func date(_ instant: Instant) -> Instant {
         let isWhole = instant == instant.flooredToSecond
         return isWhole ? real(instant).flooredToSecond : real(instant)
     }
 
-    /// The real instant of an instant of the calendar.
+    /// The real instant of a calendar instant.
     public func real(_ instant: Instant) -> Instant {
         Instant(
             milliseconds: start.milliseconds
@@ -55,12 +54,12 @@ public struct SimulatedPace: Hashable, Sendable {
         )
     }
 
-    /// The real length of a span of the calendar.
+    /// The real length of a calendar span.
     public func real(milliseconds: Int64) -> Int64 {
         SimulatedPace.scale(milliseconds, by: monthMilliseconds, over: SimulatedPace.calendarMonth)
     }
 
-    /// The instant of the calendar at a real one: the last that is not after it.
+    /// The calendar instant at a real one: the last that is not after it.
     public func calendar(_ instant: Instant) -> Instant {
         let milliseconds = instant.milliseconds - start.milliseconds
         return Instant(
@@ -73,8 +72,7 @@ public struct SimulatedPace: Hashable, Sendable {
         )
     }
 
-    // Rounded down, also before the start, so that order is kept. Years times a month need more
-    // than 64 bits.
+    // Rounded down, also before the start, to preserve order. Years times a month exceed 64 bits.
     private static func scale(_ value: Int64, by factor: Int64, over divisor: Int64) -> Int64 {
         let (quotient, remainder) =
             (Int128(value) * Int128(factor)).quotientAndRemainder(dividingBy: Int128(divisor))

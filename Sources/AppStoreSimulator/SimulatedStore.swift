@@ -10,10 +10,10 @@ public struct SimulatedStore: Sendable {
     public let bundleId: String
     /// Apple's number of the app, as in every notification.
     public let appAppleId: Int64
-    /// How fast time passes in it.
+    /// How fast time passes in this store.
     public let pace: SimulatedPace
 
-    /// A store; the defaults are an app that exists nowhere else.
+    /// A store; the default app does not exist anywhere else.
     public init(
         pki: SimulatedPKI,
         environment: Environment = .production,

@@ -1,15 +1,15 @@
 import Projections
 
-/// Makes a catalog of responses of the App Store Connect API.
+/// Builds a catalog from responses of the App Store Connect API.
 ///
-/// Prices are not read: they are resources of their own for each of 175 stores, and dated.
+/// Prices are not read: they are dated, separate resources for each of 175 stores.
 struct AppStoreConnectReader {
     private typealias Resource = AppStoreConnectResponse.Resource
     private typealias Identifier = AppStoreConnectResponse.Relationship.Identifier
 
     private let responses: [AppStoreConnectResponse]
     private var resources: [Identifier: Resource] = [:]
-    /// The group that a subscription belongs to, where the group's own list or a link says it.
+    /// The group of a subscription, if the group's own list or a link names it.
     private var groupOfSubscription: [String: String] = [:]
     private var order: [Resource] = []
 
@@ -18,7 +18,7 @@ struct AppStoreConnectReader {
         for response in responses {
             for resource in response.data.resources + (response.included ?? []) {
                 let identifier = Identifier(type: resource.type, id: resource.id)
-                // A resource may stand in several pages.
+                // A resource may occur in several pages.
                 guard resources.updateValue(resource, forKey: identifier) == nil else { continue }
                 order.append(resource)
             }
@@ -55,7 +55,7 @@ struct AppStoreConnectReader {
                 groupOfSubscription[member.id] = group.id
             }
         }
-        // …/v1/subscriptionGroups/21400001/subscriptions names the group nowhere else.
+        // For …/v1/subscriptionGroups/21400001/subscriptions, only the link names the group.
         let parts = (response.links?.own ?? "").split { $0 == "/" || $0 == "?" }
         guard let index = parts.firstIndex(of: "subscriptionGroups"), index + 2 < parts.count,
             parts[index + 2] == "subscriptions"
@@ -142,7 +142,7 @@ struct AppStoreConnectReader {
         resource.relationships?.group?.identifiers.first?.id ?? groupOfSubscription[resource.id]
     }
 
-    /// The offers that were included, each once: an introductory offer is a resource a store.
+    /// The included offers, each once: App Store Connect has one introductory offer per store.
     private func offers(
         of resource: Resource,
         _ productId: String,
@@ -198,7 +198,7 @@ struct AppStoreConnectReader {
         )
     }
 
-    /// App Store Connect's words for lengths.
+    /// Converts App Store Connect's words for durations.
     private static func period(_ word: String) -> SubscriptionPeriod? {
         let words = [
             "THREE_DAYS": "P3D", "ONE_WEEK": "P1W", "TWO_WEEKS": "P2W", "ONE_MONTH": "P1M",

@@ -15,7 +15,7 @@ struct AppStoreConnectResponse: Decodable {
         }
     }
 
-    /// A list of resources, or the one that was asked for.
+    /// A list of resources, or the single one that was requested.
     struct OneOrMore: Decodable {
         let resources: [Resource]
 
@@ -31,7 +31,7 @@ struct AppStoreConnectResponse: Decodable {
         }
     }
 
-    /// One resource; of its attributes those that any of the types we read has.
+    /// One resource, with the attributes that any of the types we read has.
     struct Resource: Decodable {
         let type: String
         let id: String
@@ -65,10 +65,10 @@ struct AppStoreConnectResponse: Decodable {
         let winBackOffers: Relationship?
     }
 
-    /// Which resources are meant; `data` is an object, a list, or absent where none was asked for.
+    /// The resources referred to; `data` is an object, a list, or absent if none was requested.
     struct Relationship: Decodable {
         let identifiers: [Identifier]
-        /// How many there are in all; nil where the response does not say.
+        /// The total number; nil if the response does not state it.
         let total: Int?
 
         struct Identifier: Decodable, Hashable {

@@ -1,18 +1,18 @@
 public import Events
 public import Projections
 
-/// What a file says an app sells, before it is a version of the catalog.
+/// What an app sells according to a file, before it becomes a version of the catalog.
 public struct CatalogContent: Hashable, Sendable {
     /// The format it was read from, such as `storekit 4.0` or `app-store-connect`.
     public let format: String
     /// The subscriptions, each product id once.
     public let subscriptions: [ProductCatalog.Subscription]
-    /// All else that is sold, each product id once.
+    /// Everything else that is sold, each product id once.
     public let otherProducts: [ProductCatalog.OtherProduct]
     /// What the operator should know, in the order of the file.
     public let warnings: [Warning]
 
-    /// Something in the file that does less than it seems to.
+    /// Something in the file that does less than it appears to.
     public struct Warning: Hashable, Sendable {
         /// What it is, for scripts.
         public let code: Code
@@ -21,24 +21,24 @@ public struct CatalogContent: Hashable, Sendable {
 
         /// The kinds.
         public enum Code: String, CaseIterable, Sendable {
-            /// A group identifier that Xcode made up: it is in no payload.
+            /// A group identifier that Xcode generated: it occurs in no payload.
             case localGroup = "local-group"
-            /// A subscription that names another group than the one it stands in.
+            /// A subscription that names another group than the one that contains it.
             case groupMismatch = "group-mismatch"
-            /// A product that cannot be sold yet, for something is missing.
+            /// A product that cannot be sold yet because something is missing.
             case productLeftOut = "product-left-out"
             /// An offer that cannot be read.
             case offerLeftOut = "offer-left-out"
             /// A response that is one page of several.
             case incompleteResponse = "incomplete-response"
-            /// A format newer than those this program knows.
+            /// A newer format than this program knows.
             case newerFormat = "newer-format"
             /// No subscription at all.
             case noSubscriptions = "no-subscriptions"
         }
     }
 
-    /// The version of the catalog that it is.
+    /// This content as a version of the catalog.
     public func version(_ number: Int, effectiveFrom: Instant) -> ProductCatalog {
         ProductCatalog(
             version: number,
@@ -49,13 +49,13 @@ public struct CatalogContent: Hashable, Sendable {
     }
 }
 
-/// Collects what a reader finds, and keeps the rules that both formats share.
+/// Collects what a reader finds, and applies the rules that both formats share.
 struct CatalogBuilder {
     private var subscriptions: [ProductCatalog.Subscription] = []
     private var otherProducts: [ProductCatalog.OtherProduct] = []
     private var warnings: [CatalogContent.Warning] = []
     private var groupsWarnedOf: Set<[UInt8]> = []
-    // Bytes, for two spellings of one letter are two identifiers.
+    // Bytes, because two spellings of one letter are two identifiers.
     private var placeOfProduct: [[UInt8]: String] = [:]
 
     mutating func add(
@@ -79,7 +79,7 @@ struct CatalogBuilder {
         warnings.append(CatalogContent.Warning(code: code, message: message))
     }
 
-    /// What was collected.
+    /// Returns what was collected.
     func content(format: String) -> CatalogContent {
         var all = warnings
         if subscriptions.isEmpty {
@@ -108,9 +108,9 @@ struct CatalogBuilder {
         }
     }
 
-    // App Store Connect's identifiers are numbers; Xcode makes up eight hexadecimal digits
-    // (Apple's data: StoreKit configuration). Eight digits that happen to be decimal cannot be told
-    // apart.
+    // App Store Connect's identifiers are numbers; Xcode generates eight hexadecimal digits
+    // (Apple's data: StoreKit configuration). Eight digits that happen to be decimal cannot be
+    // distinguished from a number.
     private mutating func warnOfLocalGroup(_ group: String) {
         guard group.utf8.contains(where: { !(48...57).contains($0) }),
             groupsWarnedOf.insert(Array(group.utf8)).inserted

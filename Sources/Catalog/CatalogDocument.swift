@@ -2,10 +2,10 @@ public import Events
 import Foundation
 public import Projections
 
-/// A catalog as normalised JSON: what a version is kept as, and what `catalog show` prints.
+/// A catalog as normalised JSON: the stored form of a version, and the output of `catalog show`.
 ///
-/// Names are Apple's where Apple has one. Members that say nothing are left out; members may be
-/// added one day, so unknown ones are ignored.
+/// Uses Apple's names where they exist. Members without a value are omitted; unknown members are
+/// ignored, because later versions may add some.
 public struct CatalogDocument: Codable, Sendable {
     /// By product id in UTF-8 bytes.
     public let subscriptions: [Subscription]
@@ -63,20 +63,20 @@ public struct CatalogDocument: Codable, Sendable {
 }
 
 extension CatalogDocument {
-    /// The document of a catalog; its number and instant are not in it.
+    /// The document of a catalog, without its number and instant.
     public init(_ catalog: ProductCatalog) {
         subscriptions = catalog.subscriptions.map(Subscription.init)
         products = catalog.otherProducts.map(Product.init)
     }
 
-    /// Its JSON in UTF-8: members sorted, so that equal catalogs have equal bytes.
+    /// Its JSON in UTF-8: members sorted, so equal catalogs have equal bytes.
     public func bytes() throws -> [UInt8] {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         return [UInt8](try encoder.encode(self))
     }
 
-    /// The catalog that was kept as these bytes.
+    /// The catalog that is stored as these bytes.
     ///
     /// - Throws: `unreadableVersion`.
     public static func catalog(

@@ -7,15 +7,15 @@ public struct CatalogError: Error, Hashable, Sendable {
 
     /// The causes.
     public enum Code: String, CaseIterable, Sendable {
-        /// It is neither of the formats that are read.
+        /// It is in neither of the supported formats.
         case notACatalog = "not-a-catalog"
         /// It is one of them, but something in it is missing or of another type.
         case malformed
-        /// Two products have one identifier.
+        /// Two products have the same identifier.
         case duplicateProduct = "duplicate-product"
         /// It is larger than any catalog.
         case tooLarge = "too-large"
-        /// A version that was imported cannot be read back.
+        /// An imported version cannot be read back.
         case unreadableVersion = "unreadable-version"
     }
 

@@ -1,13 +1,13 @@
 import Foundation
 
-/// Reads what an app sells from the files its developer has anyway.
+/// Reads what an app sells from files that its developer already has.
 public enum CatalogFile {
-    /// Most bytes of a file: a thousand products with all their offers have a tenth of it.
+    /// Most bytes of a file: a thousand products with all their offers take a tenth of that.
     public static let byteCountMax = 16 << 20
 
     /// Reads a `.storekit` file of Xcode (formats 1 to 5), or a saved response of the App Store
-    /// Connect API, several in one JSON array included
-    /// (Apple's data: StoreKit configuration, App Store Connect responses).
+    /// Connect API, including several in one JSON array (Apple's data: StoreKit configuration, App
+    /// Store Connect responses).
     ///
     /// - Throws: `notACatalog`, `malformed`, `duplicateProduct`, `tooLarge`.
     public static func read(_ bytes: [UInt8]) throws(CatalogError) -> CatalogContent {
@@ -48,7 +48,8 @@ public enum CatalogFile {
         case responses
     }
 
-    /// Which members the document has; it says which format it is, for neither has a name.
+    /// The names of the document's members, which show its format, because neither format has a
+    /// name.
     private struct Members: Decodable {
         let names: Set<String>
 
@@ -67,7 +68,7 @@ public enum CatalogFile {
     }
 
     private static func shape(of data: Data) -> Shape? {
-        // Whatever is wrong with it, it is none of the formats.
+        // Whatever the error is, the file has neither format.
         func members<Value: Decodable>(_ type: Value.Type) -> Value? {
             do {
                 return try JSONDecoder().decode(type, from: data)
@@ -97,7 +98,7 @@ public enum CatalogFile {
         }
     }
 
-    /// Where it is wrong and what was expected; never a value of the file.
+    /// Where the error is and what was expected; never a value of the file.
     private static func explanation(of error: any Error) -> String {
         guard let error = error as? DecodingError else { return "it cannot be read as JSON" }
         switch error {

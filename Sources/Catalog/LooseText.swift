@@ -1,6 +1,6 @@
 import Foundation
 
-/// A text that people also write as a number: an identifier, a price.
+/// A text that may also be written as a number: an identifier, a price.
 struct LooseText: Decodable {
     let text: String
 
@@ -14,6 +14,6 @@ struct LooseText: Decodable {
         }
     }
 
-    /// The text; nil where it is empty.
+    /// The text; nil if it is empty.
     var ifAny: String? { text.isEmpty ? nil : text }
 }

@@ -1,6 +1,6 @@
 import Projections
 
-/// Xcode's StoreKit configuration file, formats 1 to 5, as far as it says what is sold
+/// The parts of Xcode's StoreKit configuration file, formats 1 to 5, that define what is sold
 /// (Apple's data: StoreKit configuration); unknown members are ignored.
 struct StoreKitConfiguration: Decodable {
     let version: Version?
@@ -82,7 +82,7 @@ struct StoreKitConfiguration: Decodable {
 }
 
 extension StoreKitConfiguration {
-    /// Newest format that this program knows.
+    /// The newest format that this program knows.
     static let newestFormat = 5
 
     /// Such as `storekit 4.0`; the oldest files name none.
@@ -136,7 +136,7 @@ extension StoreKitConfiguration {
         }
     }
 
-    /// Xcode's words, and those of transactions (Apple's data: transactions).
+    /// Xcode's words, and the words of transactions (Apple's data: transactions).
     private static let typeNames = [
         "Consumable": "Consumable", "NonConsumable": "Non-Consumable",
         "NonRenewingSubscription": "Non-Renewing Subscription",
@@ -162,7 +162,7 @@ extension StoreKitConfiguration {
                     + "P2M, P3M, P6M or P1Y"
             )
         }
-        // A file written by hand may leave the group out; where it stands decides in any case.
+        // A hand-written file may omit the group; in any case the containing group counts.
         if let named = read.subscriptionGroupID?.text, named != group.id.text {
             builder.warn(
                 .groupMismatch,
@@ -224,7 +224,8 @@ extension StoreKitConfiguration {
             (read.numberOfPeriods ?? 1) >= 1
         else { return nil }
         let paymentMode = CatalogOffer.PaymentMode(word: Self.modeWords[mode] ?? mode)
-        // A transaction names a code's offer by its reference name (Apple's data: transactions).
+        // A transaction identifies an offer code's offer by its reference name (Apple's data:
+        // transactions).
         let names =
             kind == .code
             ? [read.referenceName, read.offerID?.ifAny] : [read.offerID?.ifAny, read.referenceName]
@@ -243,7 +244,7 @@ extension StoreKitConfiguration {
     ]
 
     private func price(_ text: LooseText?) -> CatalogPrice? {
-        // The file says in which store, and never in which currency.
+        // The file names the store, but never the currency.
         text?.ifAny.map {
             CatalogPrice(storefront: settings?.storefront, currency: nil, text: $0)
         }

@@ -1,7 +1,7 @@
 import CSpawn
 import Foundation
 
-/// A program run to its end, with arguments passed as they are, never through a shell.
+/// A program that runs to its end, with its arguments passed unchanged, never through a shell.
 struct ChildProcess {
     /// How a program ended.
     struct Ending {
@@ -12,7 +12,7 @@ struct ChildProcess {
         var succeeded: Bool { code == 0 }
     }
 
-    /// More output than this is cut: it is for one error message.
+    /// Output beyond this length is cut: it is meant for one error message.
     private static let outputBytesMax = 16 * 1024
 
     let command: [String]
@@ -32,9 +32,9 @@ struct ChildProcess {
         return Ending(code: code, output: output.text(max: Self.outputBytesMax))
     }
 
-    /// Starts the program in a session of its own, for it to outlive us.
+    /// Starts the program in a session of its own, so that it outlives this process.
     ///
-    /// It inherits no descriptor but its input and output, no directory and no PG* variable.
+    /// It inherits only its input and output descriptors, not the directory or any PG* variable.
     @discardableResult
     func spawn(output: Int32?) throws(EmbeddedServerError) -> pid_t {
         #if os(Linux)
@@ -53,7 +53,7 @@ struct ChildProcess {
         redirect(input, to: STDIN_FILENO, O_RDONLY, &actions)
         redirect(output, to: STDOUT_FILENO, O_WRONLY, &actions)
         posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO)
-        // The caller's folder may be closed to the user the server runs as.
+        // The server's user may not have access to the caller's folder.
         posix_spawn_file_actions_addchdir_np(&actions, "/")
         var flags = Int32(POSIX_SPAWN_SETSID) | Int32(POSIX_SPAWN_SETSIGMASK)
         #if os(Linux)
@@ -95,7 +95,7 @@ struct ChildProcess {
         }
     }
 
-    /// Only what the server's programs need: PG* and the locale would change what they do.
+    /// Only what the server's programs need: PG* and the locale would change their behaviour.
     private static var environment: [String] {
         let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin:/usr/sbin:/sbin"
         return ["PATH=\(path)", "LC_ALL=C", "TZ=UTC"]
@@ -109,9 +109,9 @@ struct ChildProcess {
     }
 }
 
-/// An unnamed file that takes a program's output.
+/// An unnamed file for a program's output.
 ///
-/// A pipe would not do: the server inherits it, and reading would wait for the server's end.
+/// A pipe would not work: the server inherits it, and reading would wait until the server ends.
 private struct TemporaryOutput {
     let descriptor: Int32
 
@@ -135,7 +135,7 @@ private struct TemporaryOutput {
     func close() { _ = Foundation.close(descriptor) }
 }
 
-/// Lends C copies of strings as `exec` wants them, ended by a null pointer.
+/// Passes C copies of strings in the form that `exec` expects, terminated by a null pointer.
 private func withMutableCStrings<R>(
     _ strings: [String],
     _ body: (UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) -> R

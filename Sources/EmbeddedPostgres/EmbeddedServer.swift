@@ -1,15 +1,15 @@
 import Foundation
 public import Postgres
 
-/// A private PostgreSQL, run from the programs that are installed.
+/// A private PostgreSQL server, run from the installed programs.
 ///
-/// It listens on a Unix socket in a folder that only its user may enter, and on no network; whoever
-/// can enter needs no password. It outlives the process that started it, so that the next one finds
-/// it warm. Run by root, it runs as `postgres` or `nobody`. All methods block a thread of their
-/// own, never a shared one.
+/// It listens on a Unix socket in a folder that only its user may enter, and on no network; a
+/// process that can enter needs no password. It outlives the process that started it, so the next
+/// one finds it warm. Started by root, it runs as `postgres` or `nobody`. All methods block a
+/// separate thread, never a shared one.
 ///
 /// It is for development and small ledgers on one machine. `pg_basebackup` over its socket and
-/// `pg_dump` back it up. Settings of the operator in `postgresql.conf` overrule ours and are kept.
+/// `pg_dump` back it up. The operator's settings in `postgresql.conf` override ours and are kept.
 public actor EmbeddedServer {
     /// The only role that exists at first, a superuser.
     public static let userName = "subledger"
@@ -17,7 +17,7 @@ public actor EmbeddedServer {
     /// The database that exists at first: UTF-8, locale C.
     public static let databaseName = "subledger"
 
-    /// Recovery after a crash replays the log before the server is ready.
+    /// Recovery after a crash replays the WAL before the server is ready.
     public static let startTimeoutSeconds = 120
 
     /// A fast stop writes one checkpoint.
@@ -26,7 +26,7 @@ public actor EmbeddedServer {
     /// Another process may hold the lock for a whole start and stop.
     static let lockTimeoutSeconds = startTimeoutSeconds + stopTimeoutSeconds
 
-    /// Processes of a killed server need a moment to notice, and block the next one meanwhile.
+    /// Processes of a killed server need a moment to notice, and block the next server until then.
     static let orphansTimeoutSeconds = 15
 
     /// How long the server lives.
@@ -39,16 +39,16 @@ public actor EmbeddedServer {
         case process
     }
 
-    /// What may differ from the usual.
+    /// Deviations from the defaults.
     public struct Options: Sendable {
         /// How long the server lives.
         public var lifetime: Lifetime
-        /// Settings of `postgresql.conf` by name, which count from the next start.
+        /// Settings of `postgresql.conf` by name, which take effect at the next start.
         public var settings: [String: String]
-        /// The folder of the server's programs; nil looks for them.
+        /// The folder of the server's programs; nil to search for them.
         public var binaries: String?
 
-        /// The usual: a permanent server with the settings of a ledger.
+        /// The defaults: a permanent server with the settings of a ledger.
         public init(
             lifetime: Lifetime = .permanent,
             settings: [String: String] = [:],
@@ -60,13 +60,13 @@ public actor EmbeddedServer {
         }
     }
 
-    /// What there is of a server.
+    /// The state of a server.
     public enum Status: Sendable, Hashable {
-        /// Nothing was ever started in this home.
+        /// No server was ever started in this home.
         case absent
-        /// There is data, and no server runs on it.
+        /// There is data, but no server runs on it.
         case stopped
-        /// A server runs, as this process.
+        /// A server runs, with this process id.
         case running(processId: Int32)
     }
 
@@ -75,7 +75,7 @@ public actor EmbeddedServer {
     private let options: Options
     private var isWatched = false
 
-    /// Names a server by its home folder; nothing is touched yet.
+    /// Names a server by its home folder; changes nothing yet.
     public init(home: String, options: Options = Options()) {
         self.home = home
         self.options = options
@@ -86,14 +86,14 @@ public actor EmbeddedServer {
         executor.asUnownedSerialExecutor()
     }
 
-    /// Starts the server, or finds it running, and says how to reach it.
+    /// Starts the server, or finds it running, and returns how to connect to it.
     ///
-    /// May be called by several processes at once.
+    /// Several processes may call it at the same time.
     ///
-    /// - Parameter makes: Whether a server is made where there is none.
+    /// - Parameter makes: Whether to create a server if there is none.
     /// - Returns: How to connect.
-    /// - Throws: `notInstalled` with what to install; `absent` where there is no server and none
-    ///   is to be made, and then nothing was touched.
+    /// - Throws: `notInstalled` with what to install; `absent` if there is no server and none may
+    ///   be created, in which case nothing was changed.
     public func start(makes: Bool = true) throws(EmbeddedServerError) -> ConnectionSettings {
         if !makes, try existing() == nil {
             throw EmbeddedServerError(
@@ -117,7 +117,7 @@ public actor EmbeddedServer {
         return settings(folders, user)
     }
 
-    /// Stops the server, if it runs: open transactions are rolled back, the data is kept.
+    /// Stops the server if it runs: open transactions are rolled back, the data is kept.
     public func stop() throws(EmbeddedServerError) {
         guard let (folders, user) = try existing() else { return }
         let lock = try FileLock(path: folders.lock, timeoutSeconds: Self.lockTimeoutSeconds)
@@ -126,7 +126,7 @@ public actor EmbeddedServer {
         }
     }
 
-    /// Looks whether the server runs, without changing anything.
+    /// Checks whether the server runs, without changing anything.
     public func status() throws(EmbeddedServerError) -> Status {
         guard let (folders, _) = try existing() else { return .absent }
         return switch ServerProcess(folders: folders) {
@@ -135,7 +135,7 @@ public actor EmbeddedServer {
         }
     }
 
-    /// The folder of its data, with `postgresql.conf`; nil where nothing was ever started.
+    /// The folder of its data, with `postgresql.conf`; nil if no server was ever started.
     public func dataFolder() throws(EmbeddedServerError) -> String? {
         try existing()?.0.data
     }
@@ -238,8 +238,8 @@ extension EmbeddedServer {
 
     private static let pollMicroseconds: UInt32 = 100_000
 
-    /// Waits for a server that another process has begun to start; false where it dies instead,
-    /// as one that was killed a moment ago and has not let go of its memory yet.
+    /// Waits for a server that another process has started; false if it dies instead, like a server
+    /// that was just killed and still holds its shared memory.
     private func isReadyInTime(
         _ folders: ServerFolders,
         _ user: ServerUser
@@ -260,7 +260,8 @@ extension EmbeddedServer {
 
     private func settings(_ folders: ServerFolders, _ user: ServerUser) -> ConnectionSettings {
         let host = folders.sockets.replacing("\\", with: "\\\\").replacing("'", with: "\\'")
-        // The peer's name keeps a stranger from answering in a folder that was swept from /tmp.
+        // Checking the peer's name prevents a stranger from answering in a folder that was swept
+        // from /tmp.
         var settings = ConnectionSettings(
             "host='\(host)' port=\(ServerFolders.port) user=\(Self.userName) "
                 + "dbname=\(Self.databaseName) requirepeer=\(user.name) "
@@ -285,9 +286,9 @@ extension EmbeddedServer {
         ])
     }
 
-    /// Leaves a process behind that ends the server and removes its home once we have ended.
+    /// Starts a process that stops the server and removes its home once this process has ended.
     ///
-    /// It waits for the end of a pipe that we never close, so that no way of dying escapes it.
+    /// It waits for the end of a pipe that we never close, so it notices however we die.
     private func watch(
         _ folders: ServerFolders,
         _ user: ServerUser,
@@ -325,7 +326,7 @@ extension EmbeddedServer {
         return stat(path, &status) == 0 ? UInt64(status.st_size) : 0
     }
 
-    /// What was logged from a point on, cut to the length of one message.
+    /// The log from a point on, cut to the length of one message.
     private static func tail(_ path: String, from start: UInt64) -> String? {
         guard let file = FileHandle(forReadingAtPath: path) else { return nil }
         do {
@@ -334,7 +335,7 @@ extension EmbeddedServer {
             try file.close()
             return String(decoding: bytes, as: UTF8.self)
         } catch {
-            // The message names the log; without its words it is still true.
+            // The message names the log, and is true without the log's content.
             return nil
         }
     }

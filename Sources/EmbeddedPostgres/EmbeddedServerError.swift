@@ -1,11 +1,11 @@
-/// Why the embedded server could not be started, stopped or looked at.
+/// Why the embedded server could not be started, stopped or inspected.
 ///
 /// Callers switch on ``code``; equality compares it alone. `description` is safe to log;
 /// `debugDescription` adds what the server's programs printed.
 public struct EmbeddedServerError: Error, Sendable, Equatable {
     /// What kind of failure this is.
     public enum Code: Sendable, Hashable, CaseIterable {
-        /// There is no server in this home, and none was to be made.
+        /// There is no server in this home, and none was to be created.
         case absent
         /// No PostgreSQL server is installed.
         case notInstalled
@@ -13,9 +13,9 @@ public struct EmbeddedServerError: Error, Sendable, Equatable {
         case wrongVersion
         /// The process runs as root and no unprivileged user or way to become one exists.
         case noUnprivilegedUser
-        /// A folder or file cannot be made, read or owned as it must be.
+        /// A folder or file cannot be created, read or given the required owner.
         case fileSystem
-        /// A folder belongs to somebody else, who could read or replace the data.
+        /// A folder belongs to another user, who could read or replace the data.
         case notOurs
         /// Another process starts or stops the same server and did not finish in time.
         case busy
@@ -42,7 +42,7 @@ public struct EmbeddedServerError: Error, Sendable, Equatable {
         self.output = output
     }
 
-    /// Compares the codes alone.
+    /// Compares only the codes.
     public static func == (left: EmbeddedServerError, right: EmbeddedServerError) -> Bool {
         left.code == right.code
     }

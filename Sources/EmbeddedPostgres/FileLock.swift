@@ -1,12 +1,12 @@
 import Foundation
 
-/// A lock among processes, on a file; the end of the process releases it as well.
+/// A lock between processes, on a file; also released when the process ends.
 struct FileLock: ~Copyable {
     private static let pollMicroseconds: UInt32 = 50_000
 
     private let descriptor: Int32
 
-    /// Waits for the lock; `busy` when another process keeps it for longer.
+    /// Waits for the lock; throws `busy` if another process holds it for longer.
     ///
     /// Blocks its thread.
     init(path: String, timeoutSeconds: Int) throws(EmbeddedServerError) {

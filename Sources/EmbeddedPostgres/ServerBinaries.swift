@@ -6,7 +6,7 @@ struct ServerBinaries: Equatable {
 
     let folder: String
 
-    /// Takes a folder that has all the programs, else nil.
+    /// Accepts a folder that has all the programs; otherwise nil.
     init?(folder: String) {
         let isComplete = Self.programs.allSatisfy {
             FileManager.default.isExecutableFile(atPath: "\(folder)/\($0)")
@@ -17,9 +17,9 @@ struct ServerBinaries: Equatable {
 
     func path(_ program: String) -> String { "\(folder)/\(program)" }
 
-    /// Finds the programs: for data that exists, those of its major version.
+    /// Finds the programs; for existing data, those of its major version.
     ///
-    /// Looks where `pg_config` says, in PATH, then in the folders of the distributions, newest
+    /// Searches where `pg_config` points, in PATH, then in the folders of the distributions, newest
     /// first.
     static func find(
         explicit: String?,
@@ -39,7 +39,7 @@ struct ServerBinaries: Equatable {
         )
     }
 
-    /// The major version as a data folder's PG_VERSION says it, such as `15`.
+    /// The major version in the form of a data folder's PG_VERSION, such as `15`.
     private func majorVersion() throws(EmbeddedServerError) -> String {
         let ending = try ChildProcess(command: [path("postgres"), "--version"]).run()
         let digits = ending.output.drop { !$0.isNumber }.prefix { $0.isNumber }
@@ -60,7 +60,7 @@ struct ServerBinaries: Equatable {
             let ending = try ChildProcess(command: [program, "--bindir"]).run()
             return ending.succeeded ? [ending.output] : []
         } catch {
-            // A pg_config that cannot be run is as good as none: other places follow.
+            // A pg_config that cannot be run is ignored: other places are searched next.
             return []
         }
     }
@@ -81,7 +81,7 @@ struct ServerBinaries: Equatable {
         do {
             names = try FileManager.default.contentsOfDirectory(atPath: base)
         } catch {
-            // The folder of another distribution than ours.
+            // The folder belongs to a distribution other than ours.
             return []
         }
         return names.filter(accept)
@@ -89,12 +89,12 @@ struct ServerBinaries: Equatable {
             .map { "\(base)/\($0)/bin" }
     }
 
-    /// The first of these folders' programs of that name.
+    /// The program of that name in the first of these folders that has it.
     static func executable(_ name: String, in folders: [String]) -> String? {
         folders.map { "\($0)/\(name)" }.first { FileManager.default.isExecutableFile(atPath: $0) }
     }
 
-    /// The folder behind links, so that a link to one program leads to all.
+    /// The folder behind links, so a link to one program leads to all of them.
     private static func resolved(_ folder: String) -> String {
         let program = URL(fileURLWithPath: "\(folder)/postgres").resolvingSymlinksInPath()
         return program.deletingLastPathComponent().path

@@ -1,16 +1,16 @@
 import Foundation
 
-/// Makes and configures the data folder of an embedded server.
+/// Creates and configures the data folder of an embedded server.
 struct ServerCluster {
     let binaries: ServerBinaries
     let folders: ServerFolders
     let user: ServerUser
     let settings: [String: String]
 
-    /// Makes the data folder with its database, or nothing.
+    /// Creates the data folder with its database, or nothing.
     ///
-    /// It gets its name only when it is complete, so a process killed on the way leaves no half
-    /// of one behind.
+    /// The folder gets its name only when it is complete, so a process killed on the way never
+    /// leaves an incomplete one under that name.
     func create() throws(EmbeddedServerError) {
         try removeUnfinished()
         let data = folders.unfinishedData
@@ -70,15 +70,15 @@ struct ServerCluster {
             "timezone": "UTC",
             "log_timezone": "UTC",
             "lc_messages": "C",
-            // Statements and rows hold customers' data, which has no place in a log.
+            // Statements and rows contain customers' data, which does not belong in a log.
             "log_min_error_statement": "panic",
             "log_error_verbosity": "terse",
-            // So that pg_basebackup can copy it: one connection for the files, one for the log, and
-            // room for a second backup.
+            // Allows pg_basebackup: one connection for the files, one for the WAL, and room for a
+            // second backup.
             "wal_level": "replica",
             "max_wal_senders": "4",
             "max_wal_size": "4GB",
-            // Taken only as it is used.
+            // Memory is allocated only as it is used.
             "shared_buffers": "512MB",
         ]
         if hasLZ4 { all["default_toast_compression"] = "lz4" }
@@ -94,7 +94,7 @@ struct ServerCluster {
         )
     }
 
-    /// Makes the database before there is a server, so that there is never a server without it.
+    /// Creates the database before the server first starts, so no server ever runs without it.
     private func createDatabase(_ data: String) throws(EmbeddedServerError) {
         let statement = "CREATE DATABASE \(EmbeddedServer.databaseName) TEMPLATE template0;\n"
         var ends: [Int32] = [0, 0]
@@ -102,7 +102,7 @@ struct ServerCluster {
             throw EmbeddedServerError(.fileSystem, "No pipe could be opened.")
         }
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-        // So short a text fits into the pipe before anybody reads.
+        // A text this short fits into the pipe before it is read.
         let bytes = Array(statement.utf8)
         let written = write(ends[1], bytes, bytes.count)
         close(ends[1])

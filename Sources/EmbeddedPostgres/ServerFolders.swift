@@ -2,12 +2,12 @@ import Foundation
 
 /// Where an embedded server keeps its data, socket, log and lock.
 ///
-/// All lies under the home, in `postgres/`, unless the server's user cannot get there or the path
-/// holds characters that pg_ctl would hand to a shell: then in a folder under /var/tmp, named by a
-/// hash of the home, and a text file in the home says so.
+/// Everything is in `postgres/` under the home, unless the server's user cannot get there or the
+/// path contains characters that pg_ctl would pass to a shell. Then it is in a folder under
+/// /var/tmp, named by a hash of the home, and a text file in the home names that folder.
 struct ServerFolders: Sendable {
-    /// The kernel's limit for the path of a socket is 104 bytes on macOS, 108 on Linux, with the
-    /// closing zero.
+    /// The kernel's limit for the path of a socket is 104 bytes on macOS and 108 on Linux,
+    /// including the terminating zero.
     static let socketPathBytesMax = 103
 
     static let port = 5432
@@ -25,10 +25,10 @@ struct ServerFolders: Sendable {
     var settings: String { "\(data)/subledger.conf" }
     var processFile: String { "\(data)/postmaster.pid" }
 
-    /// Whether the server is ready on a socket that is not there any more.
+    /// Whether the server is ready on a socket that no longer exists.
     ///
-    /// Where a home was removed under a running server, that server removes its socket when it
-    /// notices, up to a minute later, and then it is the socket of the next server in this home.
+    /// If a home was removed under a running server, that server removes its socket when it
+    /// notices, up to a minute later; by then it is the socket of the next server in this home.
     var isSocketLost: Bool {
         guard let text = FileManager.default.contents(atPath: processFile) else { return false }
         let lines = String(decoding: text, as: UTF8.self).split(
@@ -40,7 +40,7 @@ struct ServerFolders: Sendable {
         return isReady && access("\(sockets)/.s.PGSQL.\(Self.port)", F_OK) != 0
     }
 
-    /// Decides where things lie; the home must exist.
+    /// Decides where everything is stored; the home must exist.
     init(home: String, user: ServerUser) {
         let hash = Self.hash(home)
         let isPlain = !home.unicodeScalars.contains { scalar in
@@ -54,8 +54,8 @@ struct ServerFolders: Sendable {
         sockets = fits ? near : "/tmp/subledger-\(hash)"
     }
 
-    /// Makes the home, for the owner alone where only the owner needs it, and returns its full path
-    /// without links.
+    /// Creates the home, private if only the owner needs it, and returns its full path without
+    /// links.
     static func makeHome(_ path: String, user: ServerUser) throws(EmbeddedServerError) -> String {
         let url = URL(fileURLWithPath: path)
         do {
@@ -73,7 +73,7 @@ struct ServerFolders: Sendable {
         return url.resolvingSymlinksInPath().path
     }
 
-    /// Makes the server's own folders, or makes sure that they are its own.
+    /// Creates the server's own folders, or checks that they belong to its user.
     func make(for user: ServerUser) throws(EmbeddedServerError) {
         try Self.makePrivate(root, for: user)
         try Self.makePrivate(sockets, for: user)
@@ -90,7 +90,7 @@ struct ServerFolders: Sendable {
         )
     }
 
-    /// Makes a folder that nobody but the user may enter.
+    /// Creates a folder that only the user may enter.
     private static func makePrivate(
         _ path: String,
         for user: ServerUser
@@ -114,7 +114,7 @@ struct ServerFolders: Sendable {
         }
     }
 
-    /// Replaces a small file, never through a link, and gives it to its owner.
+    /// Replaces a small file, never through a link, and changes its owner.
     static func write(
         _ text: String,
         to path: String,
@@ -141,8 +141,8 @@ struct ServerFolders: Sendable {
         )
     }
 
-    /// FNV-1a: short and the same for ever; the folder's owner is checked, so it need not be
-    /// secret.
+    /// FNV-1a: short and stable for ever; it need not be secret, because the folder's owner is
+    /// checked.
     private static func hash(_ text: String) -> String {
         var hash: UInt64 = 0xCBF2_9CE4_8422_2325
         for byte in text.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }

@@ -1,17 +1,17 @@
 import Foundation
 
-/// The server's process as its data folder knows it, and as it really is.
+/// The server's process according to its data folder, and as it really is.
 ///
-/// PostgreSQL's own check takes every process of that number for the server: a zombie in a
-/// container whose first process does not reap, or a stranger after a reboot, would keep it from
+/// PostgreSQL's own check takes any process with that id for the server: a zombie in a container
+/// whose first process does not reap, or an unrelated process after a reboot, would prevent it from
 /// starting for ever.
 enum ServerProcess: Equatable {
     case none
-    /// The file is there, the process is not: the server was killed.
+    /// The file exists but the process does not: the server was killed.
     case stale
     case alive(pid_t)
 
-    /// Looks at `postmaster.pid` and at the process it names.
+    /// Reads `postmaster.pid` and checks the process that it names.
     init(folders: ServerFolders) {
         guard let text = FileManager.default.contents(atPath: folders.processFile) else {
             self = .none
@@ -31,14 +31,14 @@ enum ServerProcess: Equatable {
         guard let status = FileManager.default.contents(atPath: "/proc/\(pid)/stat") else {
             return false
         }
-        // The name before the state may hold anything, a parenthesis too.
+        // The name before the state may contain anything, including a parenthesis.
         let fields = String(decoding: status, as: UTF8.self).split(separator: ")").last ?? ""
         if ["Z", "X"].contains(fields.trimmingCharacters(in: .whitespaces).prefix(1)) {
             return false
         }
         var folder = [CChar](repeating: 0, count: Int(PATH_MAX))
         let length = readlink("/proc/\(pid)/cwd", &folder, folder.count)
-        // A process we may not look into is given the benefit of the doubt.
+        // A process that we may not inspect counts as alive.
         guard length > 0 else { return true }
         let path = String(
             decoding: folder.prefix(length).map { UInt8(bitPattern: $0) },

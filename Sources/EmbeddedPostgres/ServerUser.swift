@@ -1,8 +1,8 @@
 import Foundation
 
-/// The user the server runs as: ourselves, or an unprivileged one because PostgreSQL refuses root.
+/// The user the server runs as: ours, or an unprivileged one because PostgreSQL refuses root.
 struct ServerUser {
-    /// How a command is given to another user.
+    /// How to run a command as another user.
     enum Switch: String, CaseIterable {
         case setpriv
         case runuser
@@ -14,7 +14,8 @@ struct ServerUser {
     let gid: gid_t
     private let way: (kind: Switch, path: String)?
 
-    /// Ourselves, or as root `postgres` or else `nobody`, by whichever program can change to it.
+    /// Our own user; for root `postgres`, otherwise `nobody`, through a program that can switch
+    /// users.
     init(switches: [Switch] = Switch.allCases) throws(EmbeddedServerError) {
         if geteuid() != 0 {
             self = Self.ourselves
@@ -59,10 +60,10 @@ struct ServerUser {
         return ServerUser(name: name, uid: uid, gid: getegid())
     }
 
-    /// Whether the server runs as another user than we do.
+    /// Whether the server runs as another user than this process.
     var isAnother: Bool { way != nil }
 
-    /// The command that runs a command as this user.
+    /// The command line that runs a command as this user.
     func command(_ command: [String]) -> [String] {
         guard let way else { return command }
         switch way.kind {
@@ -71,14 +72,14 @@ struct ServerUser {
         case .runuser:
             return [way.path, "-u", name, "--"] + command
         case .su:
-            // The words reach the shell as its parameters, not as text to be read.
+            // The words reach the shell as parameters, not as text that it parses.
             return [way.path, "-s", "/bin/sh", "-c", "exec \"$0\" \"$@\"", "--", name] + command
         }
     }
 
-    /// Whether this user can pass through a folder and all above it.
+    /// Whether this user can enter a folder and all folders above it.
     ///
-    /// Looks at the classic permission bits only, so it may say no where an ACL says yes.
+    /// Checks only the classic permission bits, so it may return false even if an ACL allows it.
     func canReach(_ folder: String) -> Bool {
         var path = URL(fileURLWithPath: folder).resolvingSymlinksInPath().path
         while true {

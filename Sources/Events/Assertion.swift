@@ -1,13 +1,13 @@
-/// One statement about a subject at one time on Apple's clock: by an event, or by a confirmation
-/// of a part of it.
+/// What an event, or a confirmation of part of it, states about a subject at one time on Apple's
+/// clock.
 public struct Assertion: Sendable {
     /// When Apple said it.
     public let asOf: Instant
-    /// The fields it speaks of.
+    /// The fields it asserts.
     public let fields: FieldSet
     /// The offset of the event that carries the content.
     public let offset: Int64
-    /// What the event says; only `fields` of it are asserted here.
+    /// The content of that event; this assertion covers only its `fields`.
     public let content: Content
     /// The transaction id of a repetition where it differs from the event's; empty otherwise.
     public let alias: String
@@ -26,7 +26,8 @@ public struct Assertion: Sendable {
     public init(_ confirmation: Confirmation, content: Content) {
         let content = content.withTagsOfExtra
         self.asOf = confirmation.asOf
-        // What was removed from the event is not asserted any more, least of all its absence.
+        // A confirmation does not assert a field that was removed from the event, least of all its
+        // absence.
         self.fields = confirmation.fields.intersection(content.asserted)
         self.offset = confirmation.position.offset
         self.content = content
@@ -40,9 +41,9 @@ public struct Assertion: Sendable {
 
     /// Whether this assertion decides a field against another one: the rule of all knowledge.
     ///
-    /// The latest as-of counts. Two assertions of one as-of that differ cannot be told apart in
-    /// time: then the greater state wins, whichever event carries it, for a tie-break by event
-    /// would depend on which came first. Among equals the lowest offset is cited.
+    /// The latest as-of wins. If two assertions with the same as-of differ, nothing orders them in
+    /// time: the greater state wins, whichever event carries it, because a tie-break by event would
+    /// depend on the order of arrival. Among equal states, the lowest offset is cited.
     public func outranks(_ other: Assertion, on field: Field) -> Bool {
         if asOf != other.asOf { return asOf > other.asOf }
         let (mine, theirs) = (state(of: field), other.state(of: field))

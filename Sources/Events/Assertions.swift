@@ -1,25 +1,25 @@
-/// Assertions in the order of Apple's clock, made for folds: sorted once, asked many times.
+/// Assertions in the order of Apple's clock, for folds: sorted once, queried many times.
 ///
-/// Says the same as `Knowledge` about the same assertions.
+/// Gives the same answers as `Knowledge` for the same assertions.
 public struct Assertions: Sendable {
     /// By ascending as-of, then offset.
     public let sorted: ArraySlice<Assertion>
 
-    /// The history of these assertions, in whatever order they come.
+    /// Sorts these assertions, which may come in any order.
     public init(_ assertions: [Assertion]) {
-        // Most come in order: looking costs less than moving them.
+        // Most inputs are already in order, and checking is cheaper than moving them.
         let isInOrder = assertions.indices.dropFirst().allSatisfy {
             !Assertions.areInOrder(assertions[$0], assertions[$0 - 1])
         }
         sorted = isInOrder ? assertions[...] : assertions.sorted(by: Assertions.areInOrder)[...]
     }
 
-    /// The history of assertions that are in order already; wrong answers where they are not.
+    /// Takes assertions that are already in order; answers are wrong if they are not.
     public init(inOrder assertions: ArraySlice<Assertion>) {
         sorted = assertions
     }
 
-    /// The order that `init(inOrder:)` asks for: as-of, then offset.
+    /// The order that `init(inOrder:)` requires: as-of, then offset.
     public static func areInOrder(_ left: Assertion, _ right: Assertion) -> Bool {
         (left.asOf, left.offset) < (right.asOf, right.offset)
     }
@@ -29,8 +29,8 @@ public struct Assertions: Sendable {
         decision(on: field)?.state ?? .unknown
     }
 
-    /// The state of a field after all assertions, with the offset of the event that decides it;
-    /// nil where nobody said anything.
+    /// The state of a field after all assertions, with the offset of the event that decides it; nil
+    /// if no assertion covers the field.
     public func decision(on field: Field) -> (state: Knowledge.State, offset: Int64)? {
         sorted.withUnsafeBufferPointer { sorted in
             decider(of: field, in: sorted).map {
@@ -39,7 +39,7 @@ public struct Assertions: Sendable {
         }
     }
 
-    // In the memory where they lie, for each copy of an assertion would be counted twice.
+    // Reads the assertions in place: copying one costs a retain and a release.
     private func decider(
         of field: Field,
         in sorted: UnsafeBufferPointer<Assertion>

@@ -1,7 +1,7 @@
-/// Strict base64 over bytes, table-driven: Foundation's takes milliseconds for a notification.
+/// Strict, table-driven base64 over bytes; Foundation's takes milliseconds for one notification.
 ///
-/// Strict means: one alphabet, no white space, padding exactly as the form demands, and zero in
-/// the bits that carry no data, so that a text has one decoding and bytes have one text.
+/// Strict means one alphabet, no white space, padding exactly as the form demands, and zero in the
+/// bits that carry no data, so each text has one decoding and each byte sequence has one text.
 package enum Base64 {
     /// The bytes of unpadded base64url (RFC 7515 §2); nil unless the text is canonical.
     package static func decodeURLUnpadded(_ text: ArraySlice<UInt8>) -> [UInt8]? {
@@ -16,14 +16,14 @@ package enum Base64 {
         return decode(body, with: standardTable)
     }
 
-    /// Whether a byte belongs to the base64url alphabet; for a whole text, ask `isURLText`.
+    /// Whether a byte belongs to the base64url alphabet; for a whole text, use `isURLText`.
     package static func isURLCharacter(_ byte: UInt8) -> Bool {
         urlTable[Int(byte)] & invalid == 0
     }
 
-    /// Whether all bytes belong to the base64url alphabet, or are the one that is allowed besides.
+    /// Whether every byte belongs to the base64url alphabet or equals `other`.
     ///
-    /// Without a table and without a branch, so that the compiler takes many bytes at a time.
+    /// Uses neither a table nor a branch, so the compiler can process many bytes at a time.
     package static func isURLText(
         _ text: ArraySlice<UInt8>,
         orAnyOf other: UInt8 = UInt8(ascii: "-")
@@ -42,13 +42,14 @@ package enum Base64 {
         }
     }
 
-    // A character that is not of the alphabet sets the top bit, which no valid one touches.
+    // An invalid character sets the top bit, which no valid one touches.
     private static let invalid: UInt32 = 1 << 31
     private static let urlTable = table("-", "_")
     private static let standardTable = table("+", "/")
 
-    // Four tables in one, for the first to the fourth character of a group: where its six bits go
-    // in the group's three bytes, the first byte lowest. Four look-ups or-ed are the group.
+    // Four tables in one, for the first to the fourth character of a group: an entry holds the
+    // character's six bits at their place in the group's three bytes, the first byte lowest. Or-ing
+    // four look-ups gives the group.
     private static func table(
         _ sixtyTwo: Unicode.Scalar,
         _ sixtyThree: Unicode.Scalar
@@ -86,8 +87,8 @@ package enum Base64 {
         return isValid ? bytes : nil
     }
 
-    // Or-ing all groups and looking at the top bit once finds any invalid character without a
-    // branch in the loop. Four bytes are stored for three, as long as the fourth has room.
+    // Or-ing all groups and testing the top bit once finds any invalid character without a branch
+    // in the loop. Each step stores four bytes for three, as long as there is room for the fourth.
     private static func decodeGroups(
         _ input: UnsafeBufferPointer<UInt8>,
         _ table: UnsafeBufferPointer<UInt32>,
@@ -127,7 +128,7 @@ package enum Base64 {
             | table[512 + Int(input[index + 2])] | table[768 + Int(input[index + 3])]
     }
 
-    // The last groups, one of which may be short: what it has beyond its bytes must be zero.
+    // The last groups, one of which may be short: its unused bits must be zero.
     private static func bytes(
         ofGroup input: UnsafeBufferPointer<UInt8>,
         at index: Int,
@@ -164,7 +165,7 @@ extension Base64 {
         let tail = bytes.count % 3
         let tailCount = tail == 0 ? 0 : (padding ? 4 : tail + 1)
         let count = bytes.count / 3 * 4 + tailCount
-        // A buffer of its own: reserving room in `text` for each piece would copy it each time.
+        // A separate buffer: reserving room in `text` for each piece would copy it each time.
         text += [UInt8](unsafeUninitializedCapacity: count) { output, written in
             bytes.withUnsafeBufferPointer { input in
                 digits.withUnsafeBufferPointer { encodeBlocks(input, $0, into: output) }

@@ -6,7 +6,7 @@ public struct ByteWriter: Sendable {
     /// An empty writer.
     public init() {}
 
-    /// Makes room for so many bytes, so that appending them moves none of the others.
+    /// Reserves room for that many more bytes, so appending them does not move the others.
     public mutating func reserve(_ byteCount: Int) {
         bytes.reserveCapacity(bytes.count + byteCount)
     }
@@ -21,8 +21,8 @@ public struct ByteWriter: Sendable {
         append(value)
     }
 
-    // Of one type each, for those by the million: a generic call across modules costs more than
-    // what it does.
+    // Overloads for the types that are written by the million: a generic call across modules costs
+    // more than the work it does.
 
     /// Appends a byte.
     public mutating func integer(_ value: UInt8) { bytes.append(value) }
@@ -59,7 +59,7 @@ public struct ByteWriter: Sendable {
     }
 }
 
-/// Reads what a `ByteWriter` wrote; every read is nil once the bytes are too few.
+/// Reads what a `ByteWriter` wrote; a read returns nil if too few bytes are left.
 public struct ByteReader: Sendable {
     private let bytes: ArraySlice<UInt8>
     private var position: Int
@@ -76,7 +76,7 @@ public struct ByteReader: Sendable {
     /// What was not read yet.
     package var rest: ArraySlice<UInt8> { bytes[position...] }
 
-    /// The next bytes, or nil where fewer are left.
+    /// The next bytes, or nil if fewer are left.
     public mutating func raw(_ count: Int) -> ArraySlice<UInt8>? {
         guard count >= 0, bytes.endIndex - position >= count else { return nil }
         defer { position += count }

@@ -1,6 +1,6 @@
-// Swift's `==` on String holds canonically equivalent texts equal: "é" as one scalar and as two.
-// The log compares bytes (COLLATE "C", digests), and so must the domain: otherwise such a fact
-// would pass for known, and which of the two bytes are kept would depend on what came first.
+// Swift's `==` on String treats canonically equivalent texts as equal: "é" as one scalar and as
+// two. The log compares bytes (COLLATE "C", digests), and so must the domain: otherwise such a fact
+// would count as known, and the order of arrival would decide which of the two spellings is kept.
 
 /// Whether two texts have the same UTF-8 bytes.
 package func areSameBytes(_ left: String, _ right: String) -> Bool {
@@ -9,9 +9,9 @@ package func areSameBytes(_ left: String, _ right: String) -> Bool {
 }
 
 extension String {
-    /// Lends the UTF-8 of the text, where it lies if it can.
+    /// Calls `body` with the UTF-8 of the text, in place if possible.
     ///
-    /// Inlined, for it is in all that compares and encodes texts by the million.
+    /// Inlined because all code that compares and encodes texts by the million uses it.
     @inlinable
     package func withBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
         let lent = utf8.withContiguousStorageIfAvailable { body(UnsafeRawBufferPointer($0)) }
@@ -43,7 +43,7 @@ extension Environment {
         }
     }
 
-    /// Hashes the word, of which every other part is a function.
+    /// Hashes the word, which identifies the environment.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(word)
     }

@@ -1,13 +1,13 @@
-/// Looks for bytes in long texts, many at a time.
+/// Searches and compares long byte sequences, many bytes at a time.
 package enum ByteScan {
     private static let ones: UInt64 = 0x0101_0101_0101_0101
     private static let highs: UInt64 = 0x8080_8080_8080_8080
     // Four words at a time keep the processor busy; more gain nothing.
     private static let stride = 32
 
-    /// The first index from `start` that holds the byte; nil where none does.
+    /// The first index from `start` that holds the byte; nil if none does.
     ///
-    /// For texts of kilobytes: a header of a JWS ends after five, and a nested payload after ten.
+    /// For texts of kilobytes: a JWS header ends after five of them, a nested payload after ten.
     package static func firstIndex(
         of byte: UInt8,
         in bytes: UnsafeRawBufferPointer,
@@ -16,7 +16,7 @@ package enum ByteScan {
         firstIndex(of: byte, or: byte, in: bytes, from: start)
     }
 
-    /// The first index from `start` that holds one of the two bytes; nil where none does.
+    /// The first index from `start` that holds one of the two bytes; nil if none does.
     @inline(__always)
     package static func firstIndex(
         of byte: UInt8,
@@ -65,7 +65,7 @@ package enum ByteScan {
                 guard isSameWord(at: position) else { return false }
                 position += 8
             }
-            // The last word may hold bytes that were looked at before.
+            // The last word may overlap bytes that were already compared.
             return isSameWord(at: count - 8)
         }
         while position < count {
@@ -80,7 +80,7 @@ package enum ByteScan {
         left.withUnsafeBytes { left in right.withUnsafeBytes { areEqual(left, $0) } }
     }
 
-    /// Whether the first bytes come before the second ones, a beginning before what goes on.
+    /// Whether `left` sorts before `right`, byte by byte; a prefix sorts before a longer sequence.
     package static func precedes(
         _ left: UnsafeRawBufferPointer,
         _ right: UnsafeRawBufferPointer
@@ -100,7 +100,7 @@ package enum ByteScan {
         return left.count < right.count
     }
 
-    /// A number that differs for most different bytes, for tables in memory; never stored.
+    /// A hash that differs for most different bytes; for tables in memory, never stored.
     package static func hash(_ bytes: UnsafeRawBufferPointer) -> Int {
         var hash: UInt64 = 0x9E37_79B9_7F4A_7C15
         func mix(_ word: UInt64) {

@@ -1,14 +1,14 @@
 /// The heads of all lanes of a ledger at one moment: a few bytes that fix the whole log before
 /// them.
 ///
-/// Kept outside of the database, it proves later that the log still contains these commits, and so
-/// everything that their digests cover. A lane without any commit has no head.
+/// Kept outside the database, a checkpoint proves later that the log still contains these commits
+/// and everything that their digests cover. A lane without commits has no head.
 public struct Checkpoint: Hashable, Sendable {
     /// The ledger, its number of lanes and the format with which its chains start.
     public let identity: LedgerIdentity
     /// When it was taken, on the database server's clock.
     public let takenAt: Instant
-    /// The newest commit of each lane that has any, by lane.
+    /// The newest commit of each lane that has one, by lane.
     public let heads: [Head]
 
     /// The newest commit of a lane.
@@ -17,7 +17,7 @@ public struct Checkpoint: Hashable, Sendable {
         public let lane: Int
         /// Number of the commit.
         public let commit: Int64
-        /// Offset of the newest event up to the commit; 0 where there is none.
+        /// Offset of the newest event up to the commit; 0 if there is none.
         public let offset: Int64
         /// Number of the newest payload up to the commit.
         public let evidence: Int64
@@ -34,8 +34,8 @@ public struct Checkpoint: Hashable, Sendable {
         }
     }
 
-    /// A checkpoint; nil unless the heads are of lanes of the ledger, each once and in order, and
-    /// their numbers are possible.
+    /// A checkpoint; nil unless each head belongs to a different lane of the ledger, lanes ascend,
+    /// and the numbers are possible.
     public init?(identity: LedgerIdentity, takenAt: Instant, heads: [Head]) {
         guard identity.ledgerId.count == Checkpoint.ledgerIdByteCount,
             zip(heads, heads.dropFirst()).allSatisfy({ $0.lane < $1.lane }),
@@ -54,7 +54,7 @@ public struct Checkpoint: Hashable, Sendable {
 }
 
 extension Checkpoint {
-    /// The bytes that a signature covers, as `schema/README.md` writes them down.
+    /// The bytes that a signature covers, as specified in `schema/README.md`.
     public var canonicalBytes: [UInt8] {
         var writer = ByteWriter()
         writer.prefixed(Checkpoint.domain)

@@ -10,7 +10,7 @@ public struct CheckpointPublicKey: Hashable, Sendable {
     public init?(der: [UInt8]) {
         do {
             let key = try P256.Signing.PublicKey(derRepresentation: der)
-            // One key has one fingerprint: a second encoding of it is refused.
+            // Refuse any other encoding of the key, so a key has exactly one fingerprint.
             guard Array(key.derRepresentation) == der else { return nil }
         } catch {
             return nil
@@ -27,7 +27,7 @@ public struct CheckpointPublicKey: Hashable, Sendable {
         }
     }
 
-    /// Sixty-four hexadecimal digits that name the key: the SHA-256 of `der`.
+    /// Sixty-four hexadecimal digits that identify the key: the SHA-256 of `der`.
     public var fingerprint: String { Digest.of(der).hex }
 
     /// The key as a PEM document.
@@ -83,7 +83,7 @@ public struct CheckpointPrivateKey: Sendable {
         }
     }
 
-    // `openssl ecparam -genkey` writes the parameters of the curve before the key.
+    // `openssl ecparam -genkey` writes the parameters of the curve before the key; skip them.
     private static func block(of pem: String) -> String {
         guard let parameters = pem.firstRange(of: "-----END EC PARAMETERS-----") else {
             return pem
@@ -96,6 +96,6 @@ extension CheckpointPrivateKey: CustomStringConvertible, CustomReflectable {
     /// The fingerprint of the public half.
     public var description: String { "the private key of \(publicKey.fingerprint)" }
 
-    /// Shows nothing of the key, whoever prints it.
+    /// Hides the key from reflection, so printing or dumping it reveals nothing.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -6,7 +6,7 @@ public struct Commit: Hashable, Sendable {
     public let lane: Int
     /// From 1, without holes.
     public let number: Int64
-    /// Offset of its first event; the next free one where it brought only confirmations.
+    /// Offset of its first event; the next free offset if the commit has only confirmations.
     public let firstOffset: Int64
     /// Number of events.
     public let count: Int
@@ -18,7 +18,7 @@ public struct Commit: Hashable, Sendable {
     public let confirmations: Int
     /// When it was committed, on the server's clock, in whole milliseconds.
     public let committedAt: Instant
-    /// Version of its canonical bytes and of those of all that it brought.
+    /// Version of the canonical bytes of the commit and of everything in it.
     public let format: Int
 
     /// A commit's own columns, without its digest.
@@ -44,8 +44,8 @@ public struct Commit: Hashable, Sendable {
         self.format = format
     }
 
-    /// Offset of its last event, or of the last one before it; `Int64.max` where a row that was
-    /// tampered with leads beyond all numbers.
+    /// Offset of its last event, or of the last event before it if it has none; `Int64.max` if a
+    /// tampered row exceeds all numbers.
     public var lastOffset: Int64 { Commit.last(of: firstOffset, count) }
 
     /// Number of its last payload; `Int64.max` as in `lastOffset`.
@@ -58,7 +58,7 @@ public struct Commit: Hashable, Sendable {
     }
 }
 
-/// Computes the digest of a commit while its events and confirmations pass by.
+/// Computes the digest of a commit from its events and confirmations, one after the other.
 ///
 /// Covers the previous digest, the commit's columns, then each event's digest by offset and each
 /// confirmation row in the order of `ConfirmationRow.precedes`. Written down in `schema/README.md`.
@@ -82,7 +82,7 @@ public struct CommitHasher {
         update(writer.bytes)
     }
 
-    /// Takes in the digest of the next event or confirmation.
+    /// Adds the digest of the next event or confirmation.
     public mutating func update(_ digest: Digest) {
         withUnsafeBytes(of: digest) { hasher.update(bufferPointer: $0) }
     }
@@ -100,16 +100,16 @@ public struct CommitHasher {
     }
 }
 
-/// What can never change about a ledger; every lane's chain starts from it.
+/// The immutable properties of a ledger, from which every lane's chain starts.
 public struct LedgerIdentity: Hashable, Sendable {
-    /// Sixteen bytes that tell this ledger from every other one.
+    /// Sixteen bytes that identify this ledger.
     public let ledgerId: [UInt8]
     /// Number of lanes.
     public let lanes: LaneCount
     /// Version of the canonical bytes with which its chains start.
     public let formatVersion: Int
 
-    /// Version of the canonical bytes that this program writes: of new ledgers, and of commits.
+    /// Version of the canonical bytes that this program writes, for new ledgers and for commits.
     public static let format = 2
 
     /// The identity of a ledger.

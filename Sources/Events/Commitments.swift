@@ -9,9 +9,9 @@ internal import Darwin
 
 /// Sixteen random bytes of one row of the log, from which the salts of its commitments are derived.
 ///
-/// What a commitment covers cannot be guessed from it without its salt. So a part of a row can be
-/// removed together with its salt, and the digest of the row, which covers the commitments of all
-/// parts, still proves the rest.
+/// Without the salt, the covered bytes cannot be guessed from a commitment. A part of a row can
+/// therefore be removed together with its salt, and the digest of the row, which covers the
+/// commitments to all parts, still proves the rest.
 public struct Salt: Hashable, Sendable {
     private let words: (UInt64, UInt64)
 
@@ -29,7 +29,7 @@ public struct Salt: Hashable, Sendable {
 
     private static let reserve = Mutex(Reserve())
 
-    /// A salt of that generator; for tests, which repeat what they did.
+    /// A salt from this generator; for tests that must be repeatable.
     public static func random(using generator: inout some RandomNumberGenerator) -> Salt {
         Salt(words: (generator.next(), generator.next()))
     }
@@ -38,7 +38,7 @@ public struct Salt: Hashable, Sendable {
         self.words = words
     }
 
-    /// The salt with the sixteen bytes that begin there.
+    /// The salt whose sixteen bytes begin at that offset.
     fileprivate init(in bytes: UnsafeRawBufferPointer, at start: Int) {
         words = bytes.loadUnaligned(fromByteOffset: start, as: (UInt64, UInt64).self)
     }
@@ -49,13 +49,13 @@ public struct Salt: Hashable, Sendable {
     /// Whether all bytes are equal.
     public static func == (left: Salt, right: Salt) -> Bool { left.words == right.words }
 
-    /// Hashes the first bytes, which are as good as all.
+    /// Hashes the first eight bytes: they are random, so they suffice.
     public func hash(into hasher: inout Hasher) { hasher.combine(words.0) }
 }
 
 extension Digest {
-    /// What stands for the digest of a payload that is not kept: sixteen zero bytes, which no
-    /// payload has by chance, and sixteen random ones.
+    /// The placeholder for the digest of a payload that is not kept: sixteen zero bytes, with which
+    /// no digest starts by chance, and sixteen random ones.
     package init(notKept salt: Salt) {
         guard let digest = Digest(bytes: [UInt8](repeating: 0, count: 16) + salt.bytes) else {
             preconditionFailure("a digest has \(Digest.byteCount) bytes")
@@ -63,17 +63,17 @@ extension Digest {
         self = digest
     }
 
-    /// Whether it stands for the digest of a payload that is not kept.
+    /// Whether it is the placeholder for a payload that is not kept.
     package var isOfNotKept: Bool { bytes.prefix(16).allSatisfy { $0 == 0 } }
 }
 
-/// What a row holds to commit to its three parts with: a salt where the part is there, the
-/// commitment itself where the part was erased.
+/// The keys with which a row commits to its three parts: the salt of a part that is present, the
+/// commitment itself for a part that was erased.
 ///
-/// Sixteen bytes are the row's own salt, from which those of all parts are derived. After an
-/// erasure the row holds, for each part in turn, either sixteen bytes of its salt or thirty-two of
-/// the commitment to it: 64 bytes where the evidence was removed, 80 where the person was, too, 96
-/// where everything was. Written down in `schema/README.md`.
+/// A row starts with sixteen bytes, its own salt, from which the salts of all parts are derived.
+/// After an erasure it holds, for each part in turn, either the sixteen bytes of the part's salt or
+/// the thirty-two of the commitment to it: 64 bytes if the evidence was removed, 80 if the person
+/// was removed too, 96 if everything was. Specified in `schema/README.md`.
 public struct CommitmentKeys: Hashable, Sendable {
     private let purchase: Key
     private let person: Key
@@ -98,7 +98,7 @@ public struct CommitmentKeys: Hashable, Sendable {
         }
     }
 
-    /// The keys that a salt stands for.
+    /// The keys that are derived from a row's salt.
     public init(_ salt: Salt) {
         let salts = Commitments.salts(of: salt)
         purchase = .salt(salts.purchase)
@@ -106,7 +106,7 @@ public struct CommitmentKeys: Hashable, Sendable {
         evidence = .salt(salts.evidence)
     }
 
-    /// The keys that a row holds; nil where they have another length than an erasure leaves.
+    /// The keys stored in a row; nil unless their length is that of a salt or left by an erasure.
     public init?(stored bytes: [UInt8]) {
         if let salt = Salt(bytes: bytes) {
             self = CommitmentKeys(salt)
@@ -136,7 +136,7 @@ public struct CommitmentKeys: Hashable, Sendable {
         self.evidence = evidence
     }
 
-    /// What was erased of a row whose salt has so many bytes; nil where none has.
+    /// What was erased from a row whose stored keys have that many bytes; nil if no row has.
     public static func erased(inStored byteCount: Int) -> ErasedParts? {
         switch byteCount {
         case 16: .nothing
@@ -150,7 +150,7 @@ public struct CommitmentKeys: Hashable, Sendable {
     /// The three keys as a row holds them after an erasure: salts of 16 bytes, commitments of 32.
     public var stored: [UInt8] { purchase.bytes + person.bytes + evidence.bytes }
 
-    /// The bytes that a row holds once these parts are erased, whose commitments were these.
+    /// The bytes to store once these parts are erased; `commitments` are those of the row before.
     public func stored(without parts: ErasedParts, _ commitments: Commitments) -> [UInt8] {
         (parts >= .everything ? commitments.purchase.bytes : purchase.bytes)
             + (parts >= .person ? commitments.person.bytes : person.bytes)
@@ -169,12 +169,12 @@ public struct CommitmentKeys: Hashable, Sendable {
     }
 }
 
-/// The three commitments of one row: to what was bought, to whom it was, and to what proves it.
+/// The three commitments of one row: to what was bought, to who bought it, and to what proves it.
 ///
-/// Each is the SHA-256 of its own salt and its part; the row's digest covers the three. Written
-/// down in `schema/README.md`.
+/// Each is the SHA-256 of its own salt and its part; the row's digest covers the three. Specified
+/// in `schema/README.md`.
 public struct Commitments: Hashable, Sendable {
-    /// Stream, key, as-of and what was bought; of a confirmation all that it repeats.
+    /// Stream, key, as-of and what was bought; for a confirmation, everything that it repeats.
     public let purchase: Digest
     /// What identifies a person; empty for a confirmation.
     public let person: Digest
@@ -187,7 +187,7 @@ public struct Commitments: Hashable, Sendable {
     ///   - purchase: Canonical bytes of the first part.
     ///   - person: Canonical bytes of the second part.
     ///   - evidence: The digests of the records of its payloads, by their numbers.
-    ///   - keys: What the row holds to commit with.
+    ///   - keys: The keys that the row holds.
     init(
         purchase: [UInt8],
         person: [UInt8],
@@ -232,10 +232,10 @@ extension Event {
     /// The commitments to the event's parts.
     ///
     /// - Parameters:
-    ///   - keys: What its row holds to commit with.
-    ///   - record: The digest of its evidence's record; any where that was erased.
+    ///   - keys: The keys that its row holds.
+    ///   - record: The digest of its evidence's record; any digest if the evidence was erased.
     ///   - store: The word of the store; empty for Apple's App Store.
-    ///   - isLate: Whether its stream was confirmed as of a later time when the event came.
+    ///   - isLate: Whether the stream was confirmed as of a later time when the event arrived.
     /// - Returns: The three commitments that the digest of its row covers.
     public func commitments(
         keys: CommitmentKeys,
@@ -332,14 +332,14 @@ extension Evidence {
 }
 
 extension Salt {
-    /// Salts that the system was asked for at once: to ask for each cost 3 % of an ingest.
+    /// Salts fetched in one system call: a call for each salt cost 3 % of an ingest.
     private struct Reserve {
         private var salts: [Salt] = []
 
-        /// The most bytes that the system gives at once.
+        /// The most bytes that one `getentropy` call returns.
         private static let byteCountMax = 256
 
-        /// A salt that nobody got before.
+        /// Returns a salt that was not returned before.
         mutating func next() -> Salt {
             if let salt = salts.popLast() { return salt }
             var bytes = [UInt8](repeating: 0, count: Reserve.byteCountMax)

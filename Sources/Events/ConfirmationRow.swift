@@ -1,9 +1,9 @@
-/// The repetitions that one commit brought of one stream, about as of one time: how the log keeps
+/// The repetitions of one stream in one commit, as of about the same time: how the log stores
 /// confirmations.
 ///
-/// A poll of an unchanged subscription repeats all that is known of it, so a repetition takes a few
-/// bytes: differences to the one before, and its fields by the number of a set that the row holds
-/// once. Written down in `schema/README.md`.
+/// A poll of an unchanged subscription repeats all that is known of it, so a repetition must take
+/// only a few bytes: it is stored as differences from the one before, and its fields as the index
+/// of a set that the row holds once. Specified in `schema/README.md`.
 public struct ConfirmationRow: Hashable, Sendable {
     /// The subscription.
     public let stream: StreamID
@@ -11,13 +11,13 @@ public struct ConfirmationRow: Hashable, Sendable {
     public let asOf: Instant
     /// The lowest number of the payloads that prove it.
     public let evidence: Int64
-    /// What is repeated, coded.
+    /// What is repeated, encoded.
     public let repetitions: [UInt8]
     /// The transaction ids that were new for known purchases, each once.
     public let transactionIds: [String]
 
-    /// How much later than the earliest the latest as-of of a row can be: what one poll brings is
-    /// signed within seconds, and a look-up of an instant has to look no further back.
+    /// The most that the latest as-of of a row may lie after its earliest: one poll is signed
+    /// within seconds, and a look-up by instant need not search further back.
     public static let spanMillisecondsMax: Int64 = 60_000
 
     /// A row as the log holds it.
@@ -35,7 +35,7 @@ public struct ConfirmationRow: Hashable, Sendable {
         self.transactionIds = transactionIds
     }
 
-    /// The numbers of the payloads that prove it, ascending; none where it cannot be read.
+    /// The numbers of the payloads that prove it, ascending; empty if the row cannot be read.
     public func evidenceNumbers(lane: Int) -> [Int64] {
         var numbers: [Int64] = []
         for confirmation in confirmations(lane: lane) ?? []
@@ -43,7 +43,7 @@ public struct ConfirmationRow: Hashable, Sendable {
         return numbers
     }
 
-    /// The rows for what a commit repeated of one stream; none where it repeated nothing.
+    /// The rows for the repetitions of one stream in a commit; empty if there are none.
     public static func rows(of confirmations: [Confirmation], stream: StreamID) -> [ConfirmationRow]
     {
         var rows: [ConfirmationRow] = []
@@ -100,9 +100,9 @@ public struct ConfirmationRow: Hashable, Sendable {
         )
     }
 
-    /// The repetitions in it; nil where it does not have the form that programs write.
+    /// The repetitions in it; nil unless they are encoded as `rows(of:stream:)` writes them.
     ///
-    /// Fields with tags that this program cannot hold are passed over.
+    /// Ignores fields whose tags this program cannot hold.
     public func confirmations(lane: Int) -> [Confirmation]? {
         var reader = ByteReader(repetitions[...])
         guard let maskCount = reader.wideLEB128(), maskCount <= UInt64(repetitions.count) else {
@@ -175,7 +175,7 @@ extension ByteWriter {
 }
 
 extension ByteReader {
-    /// The next unsigned LEB128 number in its shortest form; nil where it has more than 64 bits.
+    /// The next unsigned LEB128 number in its shortest form; nil if it has more than 64 bits.
     fileprivate mutating func wideLEB128() -> UInt64? {
         var number: UInt64 = 0
         var shift: UInt64 = 0
@@ -188,7 +188,7 @@ extension ByteReader {
         return nil
     }
 
-    /// The next set of tags below 256: its lower 64 bits, for this program knows no higher tag.
+    /// The next set of tags below 256, as its lower 64 bits: this program has no higher tag.
     fileprivate mutating func maskLEB128() -> UInt64? {
         var number: UInt64 = 0
         for shift in stride(from: UInt64(0), to: 259, by: 7) {

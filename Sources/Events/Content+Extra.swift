@@ -1,9 +1,9 @@
-// A property that has no tag of its own stands in `extra`, under Apple's name. When a later version
-// gives it a tag, old events keep it where it is; in every comparison both are the same.
+// A property without a tag of its own is kept in `extra`, under Apple's name. When a later version
+// gives it a tag, old events keep it there; comparisons treat both places as the same.
 
 extension Content {
-    /// The content with every property that stands in `extra` though it has a tag moved to that
-    /// tag: what comparisons and folds go by.
+    /// The content after moving every property in `extra` that has a tag to that tag, which is what
+    /// comparisons and folds use.
     ///
     /// A value that its tag cannot hold stays in `extra`.
     var withTagsOfExtra: Content {
@@ -30,7 +30,7 @@ extension Content {
         return content
     }
 
-    // Apple's name in JWS, and in the older formats, whose instants have milliseconds in names.
+    // Apple's names in JWS and in the older formats, which name an instant in milliseconds `…_ms`.
     private static let fieldOfName: [String: Field] = {
         var fields: [String: Field] = [:]
         for field in Field.allCases where field != .extra {
@@ -59,7 +59,7 @@ package struct ExtraObject {
         let rawName: Substring.UTF8View
         package let raw: Substring.UTF8View
 
-        /// The value as a field of that type has it; nil where it is none.
+        /// The value as a field of that type holds it; nil if it does not have that type.
         func value(of type: Field.ValueType) -> FieldValue? {
             let string = ExtraObject.unquoted(raw)
             let plain = string ?? String(raw) ?? ""
@@ -78,12 +78,12 @@ package struct ExtraObject {
         }
     }
 
-    /// Takes canonical JSON apart; without members where it is something else.
+    /// Parses canonical JSON; has no members if the text is not an object.
     package init(_ text: String) {
         self.init(text[...].utf8)
     }
 
-    /// Takes the value of a member apart; without members where it is not an object.
+    /// Parses the value of a member; has no members if it is not an object.
     package init(_ raw: Substring.UTF8View) {
         var rest = raw
         guard rest.popFirst() == UInt8(ascii: "{") else { return }
@@ -95,12 +95,12 @@ package struct ExtraObject {
         }
     }
 
-    /// The value of a member; nil where there is none of that name.
+    /// The value of the member with that name; nil if there is none.
     package subscript(name: String) -> Substring.UTF8View? {
         members.first { areSameBytes($0.name, name) }?.raw
     }
 
-    /// The elements of an array; none where it is something else.
+    /// The elements of an array; empty for any other value.
     package static func elements(of raw: Substring.UTF8View) -> [Substring.UTF8View] {
         var rest = raw
         guard rest.popFirst() == UInt8(ascii: "["), rest.first != UInt8(ascii: "]") else {

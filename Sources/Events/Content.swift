@@ -17,25 +17,26 @@ public enum Format: UInt8, CaseIterable, Sendable {
     case responseTransaction = 5
     /// The one transaction of an iOS 6 response (Apple's data: iOS 6 response).
     case singleTransaction = 6
-    /// An element of `pending_renewal_info`, or its absence where the others stand
-    /// (Apple's data: verifyReceipt response).
+    /// An element of `pending_renewal_info`, or the absence of a subscription's element where other
+    /// subscriptions have one (Apple's data: verifyReceipt response).
     case pendingRenewalInfo = 7
     /// What the top level of an iOS 6 response or of a version 1 notification says about the next
     /// renewal (Apple's data: iOS 6 response, version 1 body).
     case topLevelRenewalInfo = 8
     /// A version 1 notification (Apple's data: version 1 body).
     case statusUpdateNotification = 9
-    /// The operator's statement whose subscription it is; without a customer it says nobody's.
+    /// The operator's statement of who owns a subscription; without a customer, that it has no
+    /// owner.
     case customerLink = 10
     /// The operator's import of a version of the product catalog.
     case catalogVersion = 11
     /// The operator's erasure of a part of the log.
     case erasure = 12
 
-    /// The fields whose absence asserts that there is no such thing.
+    /// The fields whose absence asserts that the property does not exist.
     ///
-    /// The others came late to the format or are only informative, so their absence says nothing
-    /// (a payload of 2021 has no price, which does not make the purchase free).
+    /// The other fields were added to the format later or are only informative, so their absence
+    /// says nothing (a payload of 2021 has no price, which does not make the purchase free).
     public var denies: FieldSet {
         switch self {
         case .signedTransaction: Format.transactionDenials
@@ -50,7 +51,7 @@ public enum Format: UInt8, CaseIterable, Sendable {
     }
 
     /// Whether statements of this form never carry the date on which they were made: their as-of is
-    /// a lower bound, the latest date of something that had happened by then.
+    /// then a lower bound, the latest date of anything that had happened by then.
     public var isUndated: Bool {
         switch self {
         case .singleTransaction, .topLevelRenewalInfo, .statusUpdateNotification: true
@@ -68,7 +69,7 @@ public enum Format: UInt8, CaseIterable, Sendable {
     ])
     private static let linkDenials = FieldSet([.customerId])
     private static let notificationDenials = FieldSet([.subtype, .status])
-    // A row without `is_upgraded` or an offer says nothing: both came late to these formats.
+    // A row without `is_upgraded` or an offer says nothing: both were added late.
     private static let receiptDenials = FieldSet([.revocationDate])
     private static let responseDenials = FieldSet([.revocationDate, .revocationReason])
     private static let pendingRenewalDenials = FieldSet([
@@ -78,9 +79,9 @@ public enum Format: UInt8, CaseIterable, Sendable {
 
 /// What one statement says: a format and the fields it carries, each at most once.
 ///
-/// It is its own canonical form: the bytes that the log stores and digests are kept as they are,
-/// and a field is found by walking over them. So a fold that asks for few fields of many events
-/// takes nothing apart.
+/// It is stored in its canonical form: the bytes that the log stores and digests are kept as they
+/// are, and a field is found by scanning them. A fold that needs a few fields of many events
+/// decodes no others.
 public struct Content: Hashable, Sendable {
     /// The kind of statement.
     public let format: Format
@@ -89,10 +90,10 @@ public struct Content: Hashable, Sendable {
     ///
     /// Written down in `schema/README.md`; stored as it is in `event.content`.
     public private(set) var canonicalBytes: [UInt8]
-    /// The fields that the statement carries; what is denied by its absence is not among them.
+    /// The fields that the statement carries, without those that it denies by their absence.
     public private(set) var carried: FieldSet
 
-    /// Longest canonical form of a content, in bytes: far above any real one, far below trouble.
+    /// Longest canonical form of a content, in bytes: far longer than any real one, but harmless.
     public static let byteCountMax = 65_536
 
     /// Version of the canonical form, its first byte.
@@ -100,7 +101,8 @@ public struct Content: Hashable, Sendable {
 
     private static let headerByteCount = 2
 
-    // Most fields take less; growing step by step would move a transaction's four times.
+    // Most fields take less; without reserved room, a transaction's bytes would be moved four
+    // times.
     private static let usualFieldByteCount = 16
 
     /// A content that carries nothing yet.
@@ -122,9 +124,9 @@ public struct Content: Hashable, Sendable {
         canonicalBytes.append(format.rawValue)
     }
 
-    /// Takes a canonical form; nil unless it has the form that programs of this version write.
+    /// Takes canonical bytes; nil unless they have the form that programs of this version write.
     ///
-    /// Tags of later versions are kept, and carried wherever the content goes.
+    /// Fields with tags of later versions are kept and stay part of the content.
     public init?(canonicalBytes: [UInt8]) {
         guard canonicalBytes.count >= Content.headerByteCount,
             canonicalBytes[0] == Content.canonicalVersion,
@@ -136,7 +138,7 @@ public struct Content: Hashable, Sendable {
         self.canonicalBytes = canonicalBytes
     }
 
-    /// The value of a field; nil where the statement does not carry it.
+    /// The value of a field; nil if the statement does not carry it.
     ///
     /// Setting nil removes the field. The value must be of the field's type. Setting `extra` sets
     /// `keptAside` as well.
@@ -161,24 +163,24 @@ public struct Content: Hashable, Sendable {
         }
     }
 
-    /// Sets a text field other than `extra` to UTF-8 that is known to be valid: the same as setting
-    /// a text, without making one.
+    /// Sets a text field other than `extra` to UTF-8 that is known to be valid, without creating a
+    /// `String`.
     package mutating func set(_ field: Field, utf8: ArraySlice<UInt8>) {
         precondition(field.valueType == .text && field != .extra, "\(field) is not set by bytes")
         utf8.withUnsafeBytes { write($0, to: field) }
     }
 
-    /// What it says about a field that it speaks of: a value, or that there is none.
+    /// The state of a field that it asserts: a value, or that there is none.
     public func state(of field: Field) -> Knowledge.State {
         self[field].map(Knowledge.State.value) ?? .none
     }
 
-    /// The text of a field; nil where there is none.
+    /// The text of a field; nil if there is none.
     public func text(_ field: Field) -> String? {
         if case .text(let text)? = self[field] { text } else { nil }
     }
 
-    /// Whether a field carries exactly this text: the same as asking for it, without making one.
+    /// Whether a field carries exactly this text; compares bytes without creating a `String`.
     public func says(_ field: Field, _ text: String) -> Bool {
         guard carried.contains(field), field.valueType == .text else { return false }
         return canonicalBytes.withUnsafeBufferPointer { bytes in
@@ -188,22 +190,22 @@ public struct Content: Hashable, Sendable {
         }
     }
 
-    /// The integer of a field; nil where there is none.
+    /// The integer of a field; nil if there is none.
     public func integer(_ field: Field) -> Int64? {
         if case .integer(let number)? = self[field] { number } else { nil }
     }
 
-    /// The instant of a field; nil where there is none.
+    /// The instant of a field; nil if there is none.
     public func instant(_ field: Field) -> Instant? {
         if case .instant(let instant)? = self[field] { instant } else { nil }
     }
 
-    /// The flag of a field; nil where there is none.
+    /// The flag of a field; nil if there is none.
     public func boolean(_ field: Field) -> Bool? {
         if case .boolean(let flag)? = self[field] { flag } else { nil }
     }
 
-    /// The meaningful fields about which the content says something: a value, or that there is
+    /// The meaningful fields for which the content asserts something: a value, or that there is
     /// none.
     public var asserted: FieldSet {
         var denied = format.denies
@@ -232,7 +234,7 @@ extension Content {
 }
 
 extension Content {
-    // Tag, length and value, where tags ascend.
+    // Writes tag, length and value at the place that keeps tags ascending.
     private mutating func write(_ value: UnsafeRawBufferPointer, to field: Field) {
         let place = place(of: field)
         var headByteCount = 2
@@ -257,12 +259,12 @@ extension Content {
         carried.insert(field)
     }
 
-    // Where the field stands; empty, where it would stand.
+    // The range of the field; if it is absent, the empty range where it belongs.
     private func place(of field: Field) -> Range<Int> {
         canonicalBytes.withUnsafeBufferPointer { FieldPlace.range(of: field, in: $0) }
     }
 
-    // Makes a range of the bytes longer or shorter; what follows moves.
+    // Resizes a range of the bytes and moves what follows.
     private mutating func resize(_ range: Range<Int>, to byteCount: Int) {
         let (growth, tail) = (byteCount - range.count, canonicalBytes.count - range.upperBound)
         if growth > 0 { canonicalBytes.append(contentsOf: repeatElement(0, count: growth)) }
@@ -285,8 +287,8 @@ extension Content {
         }
     }
 
-    // The deniable fields that are not carried and that `extra` names: `"` and the name follow on a
-    // quote.
+    // The deniable fields that are not carried but named in `extra`: a quote, the name, a quote and
+    // a colon.
     private var namedByExtra: FieldSet {
         let denied = format.denies.subtracting(carried)
         guard !denied.isEmpty else { return [] }
@@ -303,7 +305,7 @@ extension Content {
 }
 
 extension Field {
-    /// The fields of a set that are called what these bytes begin with, a quote and a colon behind.
+    /// The fields of a set whose name, with a quote and a colon after it, begins these bytes.
     fileprivate static func fields(
         named bytes: UnsafeBufferPointer<UInt8>,
         among candidates: FieldSet
@@ -322,7 +324,7 @@ extension Field {
         return found
     }
 
-    // What follows on the opening quote of its name in a JSON object; empty where there is no
+    // What follows the opening quote of a field's name in a JSON object; empty for a tag without a
     // field.
     private static let quotedTails: [[UInt8]] = (0..<64).map { tag in
         Field(rawValue: tag).map { Array("\($0)\":".utf8) } ?? []

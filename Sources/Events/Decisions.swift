@@ -1,8 +1,8 @@
-/// What assertions decide about some fields, each found once: for folds that ask again and again.
+/// What assertions decide about some fields, each looked up once, for folds that ask repeatedly.
 ///
-/// Says the same as `Assertions` about those fields.
+/// Gives the same answers as `Assertions` for those fields.
 public struct Decisions: Sendable {
-    // About what anything was said; by ascending tag, as the entries are.
+    // The requested fields that are asserted; `entries` has one for each, by ascending tag.
     private let fields: FieldSet
     private var entries: [Entry] = []
 
@@ -16,7 +16,7 @@ public struct Decisions: Sendable {
         let said = assertions.sorted.reduce(into: FieldSet()) { $0.formUnion($1.fields) }
         fields = said.intersection(asked)
         entries.reserveCapacity(fields.rawValue.nonzeroBitCount)
-        // Nearly every purchase is told of once; then one walk over its bytes tells all.
+        // Nearly every purchase has a single assertion, and one scan of its bytes finds all fields.
         if assertions.sorted.count == 1, let only = assertions.sorted.first {
             only.content.forEachState(of: fields) { state in
                 entries.append(Entry(state: state, offset: only.offset))
@@ -29,8 +29,8 @@ public struct Decisions: Sendable {
         }
     }
 
-    /// The state of a field, with the offset of the event that decides it; nil where nobody said
-    /// anything, or it is none of the fields that were asked for.
+    /// The state of a field, with the offset of the event that decides it; nil if no assertion
+    /// covers the field or it was not requested.
     public func decision(on field: Field) -> (state: Knowledge.State, offset: Int64)? {
         guard fields.contains(field) else { return nil }
         let lower = fields.rawValue & ((1 << UInt64(field.rawValue)) - 1)

@@ -2,7 +2,7 @@ internal import Crypto
 
 /// A SHA-256 digest: the address of a payload, the identity of a fact, a link of the chain.
 public struct Digest: Hashable, Sendable {
-    // Held in place, for events come by the million.
+    // Stored inline, because events come by the million.
     private let words: (UInt64, UInt64, UInt64, UInt64)
 
     /// Thirty-two bytes.
@@ -18,7 +18,7 @@ public struct Digest: Hashable, Sendable {
     /// Number of bytes in a digest.
     public static let byteCount = 32
 
-    /// Thirty-two zero bytes: what a column holds that has no digest of its own.
+    /// Thirty-two zero bytes, which a column holds in place of a digest that does not exist.
     public static let zero = Digest(words: (0, 0, 0, 0))
 
     private init(words: (UInt64, UInt64, UInt64, UInt64)) {
@@ -74,7 +74,7 @@ extension Digest {
         left.words == right.words
     }
 
-    /// Hashes the first bytes, which are as good as all.
+    /// Hashes the first eight bytes, which are as good as all.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(words.0)
     }
@@ -85,7 +85,7 @@ extension Digest: CustomStringConvertible {
     public var description: String { hex }
 }
 
-/// Lower-case hexadecimal digits, two a byte.
+/// Lower-case hexadecimal digits, two per byte.
 public func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
     let digits = Array("0123456789abcdef".utf8)
     var text: [UInt8] = []
@@ -96,14 +96,14 @@ public func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
     return String(decoding: text, as: UTF8.self)
 }
 
-/// The SHA-256 of bytes that come one piece after the other.
+/// The SHA-256 of bytes that arrive in pieces.
 package struct RunningDigest {
     private var hasher = SHA256()
 
-    /// That of no bytes.
+    /// The digest of no bytes.
     package init() {}
 
-    /// Takes the next piece.
+    /// Adds the next piece.
     package mutating func update(_ bytes: UnsafeRawBufferPointer) {
         hasher.update(bufferPointer: bytes)
     }

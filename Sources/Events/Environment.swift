@@ -11,10 +11,10 @@ public enum Environment: Hashable, Sendable {
     case xcode
     /// Unit tests of Apple's own libraries.
     case localTesting
-    /// A word Apple had not used when this was written; kept as it came.
+    /// A word that Apple did not use when this was written; kept unchanged.
     case unrecognised(String)
 
-    /// The environment of Apple's word for it; an unknown word is kept.
+    /// The environment that Apple's word names; an unknown word is kept.
     public init(_ word: String) {
         switch word {
         case "Production": self = .production

@@ -1,5 +1,4 @@
-/// How much of a row of the log was erased: each case takes away what the one before takes, and
-/// more.
+/// How much of a row of the log was erased; each case includes the ones before it.
 public enum ErasedParts: Int, CaseIterable, Comparable, Sendable {
     /// Nothing.
     case nothing = 0
@@ -7,35 +6,35 @@ public enum ErasedParts: Int, CaseIterable, Comparable, Sendable {
     case payload = 1
     /// The payload and what identifies a person.
     case person = 2
-    /// Everything but its place and its subscription.
+    /// Everything except its place and its subscription.
     case everything = 3
 
-    /// By how much is gone.
+    /// Orders cases by how much was erased.
     public static func < (left: ErasedParts, right: ErasedParts) -> Bool {
         left.rawValue < right.rawValue
     }
 }
 
-/// What an event of kind `erasure` says: what was taken from which rows of its stream.
+/// What an event of kind `erasure` states: what was removed from which rows of its stream.
 ///
-/// It never says what it was that was taken. Whoever reads the log can tell from it which gaps are
-/// erasures; every other gap is a fault, and `verify` reports it.
+/// It never contains what was removed. It shows a reader of the log which gaps are erasures; every
+/// other gap is a fault, and `verify` reports it.
 public struct Erasure: Hashable, Sendable {
     /// What was erased.
     ///
-    /// The raw value is stored and printed: added, never renamed. The widest comes first.
+    /// The raw value is stored and printed: add cases, never rename them. The widest comes first.
     public enum Scope: String, CaseIterable, Sendable {
         /// The whole content of a subscription, with its payloads.
         case subscription
         /// What identifies the customer in all events of a subscription, with their payloads.
         case customer
         /// Links of a subscription that name the customer, with their payloads: the subscription
-        /// belongs to somebody else.
+        /// belongs to another customer.
         case link
         /// Payloads that a subscription shared with one that was erased.
         case payload
 
-        /// What this takes from each row that it names.
+        /// What this scope removes from each row that it names.
         public var parts: ErasedParts {
             switch self {
             case .subscription: .everything
@@ -44,8 +43,8 @@ public struct Erasure: Hashable, Sendable {
             }
         }
 
-        /// Whether what is still said about the subscription is taken in without what identifies a
-        /// person and without its payload.
+        /// Whether later statements about the subscription are stored without what identifies a
+        /// person and without their payloads.
         public var isLasting: Bool { self == .subscription || self == .customer }
     }
 
@@ -71,7 +70,7 @@ public struct Erasure: Hashable, Sendable {
         self.evidence = evidence
     }
 
-    /// What the content of an event of kind `erasure` says; nil where it cannot be read.
+    /// What the content of an event of kind `erasure` says; nil if it cannot be read.
     public init?(_ content: Content) {
         guard let scope = content.text(.erasureScope).flatMap(Scope.init(rawValue:)),
             let events = NumberRanges(content.text(.erasedEvents) ?? ""),
@@ -92,7 +91,7 @@ public struct NumberRanges: Hashable, Sendable {
     /// The ranges, ascending, with a gap between any two.
     public let ranges: [ClosedRange<Int64>]
 
-    /// The ranges that hold exactly these numbers; numbers below 1 are passed over.
+    /// The ranges that hold exactly these numbers; ignores numbers below 1.
     public init(_ numbers: some Sequence<Int64>) {
         var ranges: [ClosedRange<Int64>] = []
         for number in Set(numbers).sorted() where number >= 1 {
@@ -105,7 +104,7 @@ public struct NumberRanges: Hashable, Sendable {
         self.ranges = ranges
     }
 
-    /// What `description` wrote; nil for anything else.
+    /// Parses what `description` writes; nil for anything else.
     public init?(_ text: String) {
         var ranges: [ClosedRange<Int64>] = []
         for piece in text.split(separator: ",", omittingEmptySubsequences: false)

@@ -22,13 +22,13 @@ extension Position: Comparable {
 }
 
 extension Position: CustomStringConvertible {
-    /// `offset` in lane 0, else `lane:offset`.
+    /// `offset` in lane 0, otherwise `lane:offset`.
     public var description: String { lane == 0 ? "\(offset)" : "\(lane):\(offset)" }
 }
 
 /// A fact that the log holds.
 public struct Event: Hashable, Sendable {
-    /// Where it stands.
+    /// Its place in the log.
     public let position: Position
     /// When it was committed, on our clock.
     public let recordedAt: Instant
@@ -36,13 +36,13 @@ public struct Event: Hashable, Sendable {
     public let fact: Fact
     /// The number, in its lane, of the payload that proves it.
     public let evidence: Int64
-    /// Whether the payload was imported from files; false where it arrived live.
+    /// Whether the payload was imported from files; false if it arrived live.
     public let isImported: Bool
-    /// How much of it was erased since; scans for folds leave it out.
+    /// How much of it has been erased since; scans for folds do not set it.
     public let erased: ErasedParts
 
-    /// Whether it is a link of which the customer was erased: without the name it would read as an
-    /// unlink, so folds pass it over.
+    /// Whether it is a link whose customer was erased: without the name it would read as an unlink,
+    /// so folds skip it.
     public var isNamelessLink: Bool { fact.kind == .link && erased != .nothing }
 
     /// An event as the log holds it.
@@ -66,10 +66,9 @@ public struct Event: Hashable, Sendable {
 /// A repetition of what an event already says: as of another instant, by stronger proof, or under
 /// another transaction id.
 ///
-/// It is not an event, because it brings nothing new; but it can change an answer, so it must not
-/// be forgotten, and its payload is kept like that of an event: A at 1, A again at 3, then B of 2
-/// arrives late, and the answer is A. Confirmations are a set, so that any order of arrival leaves
-/// the same ones.
+/// It is not an event, because it adds nothing new. But it can change an answer, so it is kept, and
+/// its payload too: if A is stated as of 1 and again as of 3, and then B as of 2 arrives late, the
+/// answer is A. Confirmations form a set, so any order of arrival leaves the same ones.
 public struct Confirmation: Hashable, Sendable {
     /// The event whose statement was repeated.
     public let position: Position
@@ -77,8 +76,8 @@ public struct Confirmation: Hashable, Sendable {
     public let asOf: Instant
     /// Which fields of the event were repeated.
     public let fields: FieldSet
-    /// The transaction id under which the repetition came, where it differs from all that were
-    /// known of the purchase: an alias made by a restore (Apple's data: trap 4); empty otherwise.
+    /// The transaction id of the repetition, if it differs from all that were known of the
+    /// purchase: an alias made by a restore (Apple's data: trap 4); empty otherwise.
     public let transactionId: String
     /// The number, in the lane, of the payload that proves it.
     public let evidence: Int64
@@ -107,11 +106,11 @@ public struct StreamHistory: Hashable, Sendable {
     public var events: [Event]
     /// Their repetitions, in any order.
     ///
-    /// Scans leave out those of transactions that change no row of a projection.
+    /// Scans omit repetitions of transactions that change no row of a projection.
     public var confirmations: [Confirmation]
-    /// Events that the log holds and this program cannot read, by offset; a fold passes them over.
+    /// Events in the log that this program cannot read, by offset; a fold skips them.
     ///
-    /// Filled by scans of the whole log, which must not end at one event. What reads a single
+    /// Filled by scans of the whole log, which must not stop at one event. Code that reads a single
     /// stream throws instead and leaves this empty.
     public var unreadable: [UnreadableEvent]
 
@@ -124,14 +123,14 @@ public struct StreamHistory: Hashable, Sendable {
     }
 }
 
-/// An event of the log that this program cannot read: of a newer program, or damaged.
+/// An event in the log that this program cannot read: damaged, or written by a newer program.
 public struct UnreadableEvent: Hashable, Sendable {
-    /// Where it stands.
+    /// Its place in the log.
     public let position: Position
-    /// What cannot be read, in one sentence; it holds nothing of the content.
+    /// What cannot be read, in one sentence, without any of the content.
     public let reason: String
 
-    /// The event at that position, with what cannot be read in it.
+    /// An event that cannot be read at that position, for that reason.
     public init(position: Position, reason: String) {
         self.position = position
         self.reason = reason
@@ -139,7 +138,7 @@ public struct UnreadableEvent: Hashable, Sendable {
 }
 
 extension Event {
-    /// The event as if it said nothing but these fields, at its own as-of or an earlier one.
+    /// The event reduced to these fields, at its own as-of or an earlier one.
     package func limited(to fields: FieldSet, asOf: Instant? = nil) -> Event {
         var content = fact.content
         for entry in content.entries where !fields.contains(entry.field) {

@@ -1,21 +1,22 @@
-/// The smallest piece that proves itself and belongs together, kept with how it was verified.
+/// The smallest piece that belongs together and proves itself, kept with how it was verified.
 ///
-/// A JWS with those nested in it, an app receipt, an element of a statuses response, an unsigned
-/// body. What surrounded it, a page of a response, an array or white space, is not kept.
+/// For example a JWS with those nested in it, an app receipt, an element of a statuses response, an
+/// unsigned body. What surrounded it, such as a page of a response, an array or white space, is not
+/// kept.
 public struct Evidence: Hashable, Sendable {
-    /// The piece's own bytes, as they arrived; of an app receipt the PKCS #7 that its base64 holds.
+    /// The bytes as they arrived; for an app receipt, the PKCS #7 that its base64 encodes.
     public let payload: [UInt8]
     /// The SHA-256 of those bytes: the evidence's address.
     public let digest: Digest
     /// What the piece is.
     public let kind: PayloadKind
-    /// The channel it came by: `file`, `notification`, `history` …, as the operator names it.
+    /// The channel it arrived by: `file`, `notification`, `history` …, as the operator names it.
     public let source: String
     /// Whether it arrived live or by an import.
     public let arrival: Arrival
     /// How it was verified.
     public let verification: Verification
-    /// The unsigned words from around it that were used; nil where it needed none.
+    /// The unsigned values around it that were used; nil if it needed none.
     public let context: EvidenceContext?
     /// When it reached us, on our clock.
     public let receivedAt: Instant
@@ -42,7 +43,7 @@ public struct Evidence: Hashable, Sendable {
         )
     }
 
-    /// The same where the digest is known already; `digest` must be that of the payload.
+    /// Evidence for a piece whose digest is already known; `digest` must be that of the payload.
     package init(
         payload: [UInt8],
         digest: Digest,
@@ -64,11 +65,11 @@ public struct Evidence: Hashable, Sendable {
     }
 }
 
-/// How a payload came to the ledger.
+/// How a payload reached the ledger.
 ///
-/// The raw value is stored with the evidence and printed: added, never renamed.
+/// The raw value is stored with the evidence and printed: add cases, never rename them.
 public enum Arrival: String, CaseIterable, Sendable {
-    /// By itself, close to when it was signed: over HTTP, from stdin, by a poll.
+    /// Live, soon after it was signed: over HTTP, from stdin, by a poll.
     case live
     /// By an import of files, at any time later.
     case imported = "import"
@@ -80,7 +81,7 @@ public enum PayloadKind: String, CaseIterable, Sendable {
     case signedTransaction = "signed-transaction"
     /// Signed renewal info: a JWS.
     case signedRenewalInfo = "signed-renewal-info"
-    /// A notification, version 2: a JWS with those nested in it.
+    /// A version 2 notification: a JWS with those nested in it.
     case signedNotification = "signed-notification"
     /// An element of `lastTransactions` of a statuses response: a signed transaction and the signed
     /// renewal info of one subscription.
@@ -89,9 +90,9 @@ public enum PayloadKind: String, CaseIterable, Sendable {
     case appReceipt = "app-receipt"
     /// A verifyReceipt response of either generation, or an array `latest_receipt_info` of one.
     case verifyReceiptResponse = "verify-receipt-response"
-    /// A version 1 notification, its `password` left out.
+    /// A version 1 notification, without its `password`.
     case statusUpdateNotification = "status-update-notification"
-    /// The operator's statement whose subscription it is.
+    /// The operator's statement of who owns a subscription.
     case customerLink = "customer-link"
     /// The operator's import of a version of the product catalog.
     case catalogVersion = "catalog-version"
@@ -101,9 +102,9 @@ public enum PayloadKind: String, CaseIterable, Sendable {
 
 /// How a payload was verified.
 public struct Verification: Hashable, Sendable {
-    /// The trust it has.
+    /// Why the payload is believed.
     public let trust: Trust
-    /// SHA-256 of the DER of the root certificate the signature leads to; nil where nothing is
+    /// SHA-256 of the DER of the root certificate the signature leads to; nil if nothing is
     /// signed.
     public let root: Digest?
 
@@ -121,7 +122,7 @@ public struct Verification: Hashable, Sendable {
 
     /// Why a payload is believed, the strongest reason first (Concepts: trust).
     ///
-    /// The raw value is stored with the evidence and printed: added, never renamed.
+    /// The raw value is stored with the evidence and printed: add cases, never rename them.
     public enum Trust: String, CaseIterable, Sendable {
         /// Every statement taken from it is signed, and the signature leads to a pinned root.
         case signed
@@ -136,8 +137,8 @@ public struct Verification: Hashable, Sendable {
 
 /// A value that a verifier has proven, with the evidence for it.
 ///
-/// `EventLog.append` takes nothing else, and only the verifiers in `AppStore` make one:
-/// the initialiser is not visible outside the package, and a test reads the sources for it.
+/// `EventLog.append` accepts nothing else, and only the verifiers in `AppStore` create one: the
+/// initialiser is not visible outside the package, and a test checks the sources for other callers.
 public struct Verified<Value: Sendable>: Sendable {
     /// What was proven.
     public let value: Value

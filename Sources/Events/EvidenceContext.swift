@@ -1,46 +1,46 @@
-/// Unsigned words from around a piece of evidence that were used with it, and why they are
+/// Unsigned values from around a piece of evidence that were used with it, and why they are
 /// believed.
 ///
-/// A response of the App Store Server API names the environment of all it holds, once and unsigned.
-/// The response is taken apart and not kept; where such a word was used, it stays here. With the
-/// context the piece gives the same facts again.
+/// A response of the App Store Server API names the environment of everything in it, once and
+/// unsigned. The response is split up and not kept; a value of it that was used is kept here. With
+/// this context, the piece yields the same facts again.
 public struct EvidenceContext: Hashable, Sendable {
-    /// The environment of a piece that names none itself; nil where that word was not used.
+    /// The environment for a piece that names none itself; nil if the value was not used.
     public let environment: Environment?
-    /// Why the words are believed.
+    /// Why the value is believed.
     public let trust: Trust
 
-    /// Words with the reason to believe them.
+    /// An environment with the reason to believe it.
     public init(environment: Environment?, trust: Trust) {
         self.environment = environment
         self.trust = trust
     }
 
-    /// Why unsigned words are believed, the strongest reason first.
+    /// Why unsigned values are believed, the strongest reason first.
     ///
-    /// The raw value is stored with the evidence: added, never renamed. `fetched` and `vouched` are
-    /// spelt as in `Verification.Trust`.
+    /// The raw value is stored with the evidence: add cases, never rename them. `fetched` and
+    /// `vouched` are spelt as in `Verification.Trust`.
     public enum Trust: String, CaseIterable, Sendable {
         /// Our own client fetched the response from Apple over TLS.
         case fetched
         /// The operator vouches for the response, or named the environment to be assumed.
         case vouched
-        /// No signature and no voucher: such a word may demote to Sandbox and do nothing else.
+        /// Neither signed nor vouched for: such a value can demote to Sandbox and do nothing else.
         case unproven
     }
 }
 
 extension EvidenceContext {
-    /// The environment, where a word of this trust may decide it.
+    /// The environment, if a value of this trust may decide it.
     ///
-    /// Only the operator may say that a purchase was real; any word may say that it was a test.
+    /// Only the operator may declare a purchase real; any source may declare it a test.
     package var decidedEnvironment: Environment? {
         trust == .vouched || environment == .sandbox ? environment : nil
     }
 
     /// The context as compact JSON, names sorted: `{"environment":"Sandbox","trust":"unproven"}`.
     ///
-    /// The same context always has the same text. An environment that is not there is left out.
+    /// The same context always has the same text. A missing environment is omitted.
     public var canonicalText: String {
         var output: [UInt8] = Array("{".utf8)
         if let environment {
@@ -52,7 +52,7 @@ extension EvidenceContext {
         return String(decoding: output, as: UTF8.self)
     }
 
-    /// The context that a text stands for; nil for every text but those of `canonicalText`.
+    /// Parses a text that `canonicalText` returned; nil for any other.
     public init?(canonicalText: String) {
         let text = Array(canonicalText.utf8)
         guard let context = EvidenceContext(parsing: text[...]),

@@ -1,5 +1,5 @@
 extension ExtraObject.Member {
-    /// The value as a field that holds JSON has it; nil where it is neither object nor array.
+    /// The value for a field that holds JSON; nil if it is neither an object nor an array.
     var document: FieldValue? {
         guard raw.first == UInt8(ascii: "{") || raw.first == UInt8(ascii: "[") else { return nil }
         return String(raw).map(FieldValue.text)
@@ -7,17 +7,17 @@ extension ExtraObject.Member {
 }
 
 extension ExtraObject {
-    /// The text of a member; nil where it is not a string.
+    /// The text of a member; nil if it is not a string.
     package func text(_ name: String) -> String? {
         self[name].flatMap(ExtraObject.text)
     }
 
-    /// The number of a member; nil where it is not one without a fraction.
+    /// The number of a member; nil unless it is an integer.
     package func integer(_ name: String) -> Int64? {
         self[name].flatMap { String($0) }.flatMap { Int64($0) }
     }
 
-    /// The milliseconds of a member as an instant; nil where it is no number.
+    /// A member's milliseconds as an instant; nil unless they are an integer.
     package func instant(_ name: String) -> Instant? {
         integer(name).map(Instant.init(milliseconds:))
     }

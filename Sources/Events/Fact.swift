@@ -1,27 +1,27 @@
-/// What an event is about: a purchase, a renewal preference, something Apple said happened; or what
-/// the operator states, whose subscription it is or what the app sells.
+/// What an event is about: a purchase, a renewal preference, something that Apple reported, or a
+/// statement of the operator: who owns a subscription, or what the app sells.
 public enum Kind: String, CaseIterable, Sendable {
-    /// One transaction: a period, or a purchase that is no subscription.
+    /// One transaction: a period, or a purchase that is not a subscription.
     case transaction
     /// A snapshot of what will happen at the next renewal.
     case renewal
-    /// A notification: that Apple said something, when, and with which status.
+    /// A notification: that Apple sent it, when, and with which status.
     case notification
     /// The operator's statement that a subscription belongs to one of the app's customers, or to
     /// none.
     case link
-    /// A version of the product catalog, which the operator imported: in a stream of its own.
+    /// A version of the product catalog, imported by the operator; in a stream of its own.
     case catalog
-    /// The operator's erasure of what the log held of a subscription: what was taken from which
-    /// rows, never what it was.
+    /// The operator's erasure of log content about a subscription: what was removed from which
+    /// rows, never the removed data.
     case erasure
-    /// An event whose content was erased: it says nothing, and folds pass it over.
+    /// An event whose content was erased: it says nothing, and folds skip it.
     case erased
 }
 
 /// The identity of a subscription: an `originalTransactionId` in one environment.
 ///
-/// Equal ids of two environments are different streams.
+/// The same id in two environments names two streams.
 public struct StreamID: Hashable, Sendable {
     /// Where the purchase was made.
     public let environment: Environment
@@ -34,7 +34,7 @@ public struct StreamID: Hashable, Sendable {
     /// Longest id accepted, in UTF-8 bytes; Apple's have at most twenty digits.
     public static let idByteCountMax = 128
 
-    /// Where the versions of the product catalog stand: a stream without environment, which is no
+    /// The stream of the product catalog's versions: it has no environment and is not a
     /// subscription.
     public static let catalog = StreamID(
         environment: Environment(""),
@@ -49,7 +49,7 @@ public struct StreamID: Hashable, Sendable {
 }
 
 extension StreamID: Comparable {
-    /// By environment's word, then by the id's UTF-8 bytes: the order of every listing.
+    /// By the environment's word, then by the id's UTF-8 bytes: the order of every listing.
     public static func < (left: StreamID, right: StreamID) -> Bool {
         if left.environment != right.environment {
             return left.environment.word.utf8.lexicographicallyPrecedes(
@@ -62,21 +62,21 @@ extension StreamID: Comparable {
     }
 }
 
-/// One thing a verified payload says, before the log has judged whether it is news.
+/// One statement in a verified payload, before the log has judged whether it is news.
 public struct Fact: Hashable, Sendable {
     /// The subscription it belongs to.
     public let stream: StreamID
-    /// The app it was bought in; empty where the format does not say.
+    /// The app it was bought in; empty if the format does not name one.
     public let bundleId: String
     /// What it is about.
     public let kind: Kind
-    /// Start of the period it is about, in whole seconds; the epoch where it is about none, as of
-    /// links.
+    /// Start of the period it is about, in whole seconds; the epoch if it is about none, as links
+    /// are.
     public let purchaseDate: Instant
-    /// End of the period, in whole seconds; the epoch for what never expires (promise of the key:
-    /// no NULL).
+    /// End of the period, in whole seconds; the epoch for what never expires, because key columns
+    /// are never NULL.
     public let expiresDate: Instant
-    /// When Apple asserted it, on Apple's clock; of a link the instant that the operator's
+    /// When Apple asserted it, on Apple's clock; for a link, the instant that the operator's
     /// statement names, on the operator's clock.
     public let asOf: Instant
     /// What it says.
@@ -101,7 +101,7 @@ public struct Fact: Hashable, Sendable {
         self.content = content
     }
 
-    /// The same without what identifies a person.
+    /// The fact without what identifies a person.
     package var withoutPerson: Fact {
         Fact(
             stream: stream,
@@ -114,7 +114,7 @@ public struct Fact: Hashable, Sendable {
         )
     }
 
-    /// What facts must share to speak of the same thing.
+    /// What facts have in common if they are about the same thing.
     public var subject: Subject {
         let name =
             switch kind {
@@ -134,10 +134,11 @@ public struct Fact: Hashable, Sendable {
     }
 }
 
-/// What a fact speaks of: the key of a period and, where a second may hold two of them, a name.
+/// What a fact is about: the key of a period and, if two subjects can share that key, a name.
 ///
-/// The name is the product of a transaction (an upgrade can be bought in the second of a renewal,
-/// Apple's data: trap 40) and the UUID of a notification; version 1 has none, there it is the type.
+/// For a transaction the name is the product (an upgrade can be bought in the second of a renewal,
+/// Apple's data: trap 40); for a notification it is the UUID or, in version 1, which has none, the
+/// type.
 public struct Subject: Hashable, Sendable {
     /// The subscription.
     public let stream: StreamID

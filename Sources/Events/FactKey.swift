@@ -1,8 +1,8 @@
-/// What makes two facts of one stream the same: sixteen bytes, by which the log finds them.
+/// Sixteen bytes that identify a fact within its stream, by which the log finds it.
 ///
-/// The first six are of the subject, so that all that is known of a subject lies together in the
-/// index; two subjects that share them cost a comparison. The other ten are of what is said, and as
-/// of when. Written down in `schema/README.md`.
+/// The first six come from the subject, so everything known about a subject is adjacent in the
+/// index; if two subjects share them, the cost is a comparison. The other ten come from what is
+/// said and its as-of. Specified in `schema/README.md`.
 public struct FactKey: Hashable, Sendable {
     /// The sixteen bytes.
     public let bytes: [UInt8]
@@ -15,9 +15,10 @@ public struct FactKey: Hashable, Sendable {
         self.init(fact, of: fact.subject)
     }
 
-    /// The key of an event of which a part was erased, so that nobody can guess the part from it:
-    /// the six bytes of its subject, two zero bytes and its offset; without subject where the event
-    /// says nothing any more.
+    /// The key of a partly erased event, from which the erased part cannot be guessed: the six
+    /// bytes of its subject, two zero bytes and its offset.
+    ///
+    /// The subject's bytes are zero if the event says nothing any more.
     package init(erasedAt offset: Int64, of subject: Subject?) {
         var writer = ByteWriter()
         writer.raw(subject.map { FactKey.prefix(of: $0) } ?? [0, 0, 0, 0, 0, 0])

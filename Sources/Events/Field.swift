@@ -29,8 +29,8 @@ public enum Field: UInt8, CaseIterable, Sendable {
     case appTransactionId = 23
     case previousOriginalTransactionId = 24
 
-    // Whose it is, as the operator states it (Apple's data: trap 37): the app's own name for the
-    // customer, why, and who said so.
+    // Who owns it, as stated by the operator (Apple's data: trap 37): the app's own name for the
+    // customer, the reason, and who stated it.
     case customerId = 25
     case linkReason = 26
     case linkedBy = 27
@@ -50,34 +50,35 @@ public enum Field: UInt8, CaseIterable, Sendable {
     case renewalPrice = 39
     case recentSubscriptionStartDate = 40
 
-    // Offers for those who left, and monthly payment of a yearly commitment
+    // Win-back offers, and monthly payment of a yearly commitment
     // (https://developer.apple.com/documentation/appstoreserverapi/jwsrenewalinfodecodedpayload,
-    // …/jwstransactiondecodedpayload); the second and the last also of what was bought.
+    // …/jwstransactiondecodedpayload); transactions also carry `billingPlanType` and
+    // `commitmentInfo`.
     case eligibleWinBackOfferIds = 41
     case billingPlanType = 42
     case renewalBillingPlanType = 43
     case commitmentInfo = 44
 
-    // What Apple told us about it (Apple's data: version 2 payload).
+    // What Apple reported about it (Apple's data: version 2 payload).
     case notificationType = 48
     case subtype = 49
     case notificationUUID = 50
     case status = 51
     case consumptionRequestReason = 52
 
-    // A version of the product catalog: its number, the first instant it holds for, the SHA-256 of
-    // its body in hexadecimal, and the file it was read from.
+    // A version of the product catalog: its number, the first instant at which it applies, the
+    // SHA-256 of its body in hexadecimal, and the file it was read from.
     case catalogVersion = 53
     case effectiveFrom = 54
     case bodyDigest = 55
     case fileName = 56
 
-    // Which fields stand in `extra`, because they came in an unexpected form: they are there,
-    // not denied. Bit n for the field with tag n; of the purchase, so that it outlives `extra`.
+    // Which fields are kept in `extra` because they came in an unexpected form: they are present,
+    // not denied. Bit n for the field with tag n; part of the purchase, so it outlives `extra`.
     case keptAside = 57
 
-    // What an erasure took, and where: a raw value of `Erasure.Scope`, and ranges of offsets, of
-    // numbers of commits and of numbers of payloads in the lane.
+    // What an erasure removed, and where: a raw value of `Erasure.Scope`, and ranges of offsets, of
+    // commit numbers and of payload numbers in the lane.
     case erasureScope = 58
     case erasedEvents = 59
     case erasedConfirmations = 60
@@ -119,7 +120,7 @@ public enum Field: UInt8, CaseIterable, Sendable {
     ///
     /// A transaction id is an alias of its purchase: a restore makes new ones for the same period
     /// (Apple's data: trap 4). Who linked a customer, and why, is kept for the audit; the same link
-    /// by somebody else tells nothing new.
+    /// made by another operator is not news.
     public var isMeaningful: Bool {
         switch self {
         case .transactionId, .linkReason, .linkedBy, .keptAside: false
@@ -129,10 +130,10 @@ public enum Field: UInt8, CaseIterable, Sendable {
 }
 
 extension Field {
-    /// Whether a tag is of the part of a row that identifies a person, which can be removed apart
-    /// from the rest.
+    /// Whether a tag belongs to the part of a row that identifies a person and can be removed
+    /// separately from the rest.
     ///
-    /// Tags of later versions, too: so that every version splits a content at the same places.
+    /// Covers tags of later versions too, so every version splits a content at the same places.
     static func isOfPerson(tag: UInt8) -> Bool {
         switch tag {
         case Field.appAccountToken.rawValue, 25...31, Field.extra.rawValue, 192...: true
@@ -156,7 +157,7 @@ public struct FieldSet: OptionSet, Hashable, Sendable {
         self.init(rawValue: fields.reduce(0) { $0 | 1 << UInt64($1.rawValue) })
     }
 
-    /// The fields of which a different value is news.
+    /// The fields for which a different value is news.
     static let meaningful = FieldSet(Field.allCases.filter(\.isMeaningful))
 
     /// Whether the set has the field.
@@ -169,12 +170,12 @@ public struct FieldSet: OptionSet, Hashable, Sendable {
         self = FieldSet(rawValue: rawValue | 1 << UInt64(field.rawValue))
     }
 
-    /// Takes a field away.
+    /// Removes a field.
     public mutating func remove(_ field: Field) {
         self = FieldSet(rawValue: rawValue & ~(1 << UInt64(field.rawValue)))
     }
 
-    /// The fields, by ascending tag; bits without a field are passed over.
+    /// The fields, by ascending tag; bits without a field are ignored.
     public var fields: [Field] {
         Field.allCases.filter { contains($0) }
     }
@@ -195,7 +196,7 @@ public enum FieldValue: Hashable, Sendable {
     /// significant byte first.
     public var canonicalBytes: [UInt8] { withCanonicalBytes { Array($0) } }
 
-    /// Lends the same bytes.
+    /// Calls `body` with the same bytes.
     func withCanonicalBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
         switch self {
         case .text(let text): text.withBytes(body)

@@ -7,11 +7,11 @@ struct FieldPlace {
     /// The value alone.
     let value: Range<Int>
 
-    /// Bits of a length that one byte holds; more than five bytes are longer than any content.
+    /// Largest shift of a length's seven-bit groups: five bytes, more than any content needs.
     private static let shiftMax = 28
 
-    /// The field that begins there; nil at the end, and where the length is not in its shortest
-    /// form or leads beyond the end.
+    /// The field that begins there; nil at the end, and if the length is not in its shortest form
+    /// or reaches past the end.
     init?(at start: Int, in bytes: UnsafeBufferPointer<UInt8>) {
         guard start + 1 < bytes.count else { return nil }
         var at = start + 1
@@ -34,7 +34,7 @@ struct FieldPlace {
         value = at..<at + length
     }
 
-    /// The place of a field; nil where the content does not carry it.
+    /// The place of a field; nil if the content does not carry it.
     init?(of field: Field, in bytes: UnsafeBufferPointer<UInt8>) {
         guard let place = FieldPlace.first(notBefore: field, in: bytes).place,
             place.tag == field.rawValue
@@ -42,7 +42,7 @@ struct FieldPlace {
         self = place
     }
 
-    /// Where a field stands, or, empty, where it would have to be written.
+    /// The range of a field; if it is absent, the empty range where it would be written.
     static func range(of field: Field, in bytes: UnsafeBufferPointer<UInt8>) -> Range<Int> {
         let (place, start) = first(notBefore: field, in: bytes)
         guard let place, place.tag == field.rawValue else { return start..<start }
@@ -63,10 +63,10 @@ struct FieldPlace {
 }
 
 extension Content {
-    /// The parts that commitments cover: version, format and what was bought; what identifies a
-    /// person.
+    /// The two parts that commitments cover: version, format and what was bought; and what
+    /// identifies a person.
     ///
-    /// Together they are all of its bytes.
+    /// Together they contain all of its bytes.
     public var parts: (purchase: [UInt8], person: [UInt8]) {
         canonicalBytes.withUnsafeBufferPointer { bytes in
             var purchase: [UInt8] = []
@@ -94,7 +94,7 @@ extension Content {
     /// Whether anything in it identifies a person.
     public var hasPerson: Bool { !parts.person.isEmpty }
 
-    /// The canonical bytes without the fields of which a different value is not news.
+    /// The canonical bytes without the fields for which a different value is not news.
     package var meaningfulBytes: [UInt8] {
         let left = Content.meaningless & carried.rawValue
         guard left != 0 else { return canonicalBytes }
@@ -130,7 +130,7 @@ extension Content {
         }
     }
 
-    /// Calls `body` with what it says about each field of a set, by ascending tag, in one walk.
+    /// Calls `body` with the state of each field of a set, by ascending tag, in one scan.
     func forEachState(of fields: FieldSet, _ body: (Knowledge.State) -> Void) {
         canonicalBytes.withUnsafeBufferPointer { bytes in
             var place = FieldPlace(at: 2, in: bytes)
@@ -153,7 +153,7 @@ extension Content {
     /// The known fields that these bytes hold after version and format; nil unless tags ascend, and
     /// each known one has a value of its type.
     ///
-    /// Tags of later versions pass: they are kept and carried along, whatever their values are.
+    /// Tags of later versions pass, whatever their values: they are kept as part of the content.
     static func fields(in bytes: UnsafeBufferPointer<UInt8>) -> FieldSet? {
         let types = FieldTypes.known
         var fields: UInt64 = 0
@@ -182,7 +182,7 @@ extension Content {
         return FieldSet(rawValue: fields)
     }
 
-    // ASCII, eight at a time, is nearly all there is.
+    // Checks eight ASCII bytes at a time, because nearly all text is ASCII.
     private static func isText(_ value: UnsafeBufferPointer<UInt8>) -> Bool {
         let bytes = UnsafeRawBufferPointer(value)
         var at = 0

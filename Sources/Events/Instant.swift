@@ -1,6 +1,6 @@
 /// A point in time: whole milliseconds since 1970-01-01 00:00:00 UTC.
 ///
-/// Apple's clock and ours both use it; a name (`asOf`, `recordedAt`) says whose clock it was.
+/// Both Apple's clock and ours use it; a value's name (`asOf`, `recordedAt`) shows whose clock.
 public struct Instant: Hashable, Comparable, Sendable {
     /// Milliseconds since the Unix epoch, UTC.
     public var milliseconds: Int64
@@ -27,8 +27,8 @@ public struct Instant: Hashable, Comparable, Sendable {
         milliseconds >= 1_199_145_600_000 && milliseconds < 7_258_118_400_000
     }
 
-    /// The Unix epoch, before everything that the App Store sold: as the start of a link it means
-    /// from the first purchase on.
+    /// The Unix epoch, before any App Store sale: as the start of a link it means from the first
+    /// purchase on.
     public static let epoch = Instant(milliseconds: 0)
 
     /// By time.
@@ -51,7 +51,7 @@ extension Instant: Codable {
 }
 
 extension Instant: CustomStringConvertible {
-    /// RFC 3339 in UTC, with milliseconds only where there are any.
+    /// RFC 3339 in UTC, with milliseconds only if there are any.
     public var description: String {
         let floored = flooredToSecond
         let fraction = milliseconds - floored.milliseconds

@@ -1,7 +1,7 @@
-/// Writes strings of JSON in the one form that canonical texts use.
+/// Writes JSON strings in the one form that canonical texts use.
 package enum JSONString {
     /// Appends a string with quotes, escaping only what must be: the quote, the backslash and
-    /// control characters (the short form where there is one, else lower-case hexadecimal).
+    /// control characters (in the short form if there is one, otherwise in lower-case hexadecimal).
     package static func append(_ utf8: some Sequence<UInt8>, to output: inout [UInt8]) {
         output.append(UInt8(ascii: "\""))
         for byte in utf8 {
@@ -25,7 +25,7 @@ package enum JSONString {
         output.append(UInt8(ascii: "\""))
     }
 
-    /// The UTF-8 of what `append` wrote between the quotes; nil for an escape that it never writes.
+    /// Decodes what `append` wrote between the quotes; nil for an escape that it never writes.
     package static func decoded(_ text: some Sequence<UInt8>) -> [UInt8]? {
         var output: [UInt8] = []
         var rest = text.makeIterator()

@@ -10,16 +10,16 @@ public struct Knowledge: Sendable {
         case value(FieldValue)
         /// There is no such thing: a format that can carry the field left it out.
         case none
-        /// Nobody has said anything.
+        /// No assertion covers it.
         case unknown
     }
 
     private var contentOfOffset: [Int64: Content] = [:]
     private var assertions: [Assertion] = []
-    // Of each assertion; nil where it was not asked for.
+    // One for each assertion; nil if the caller gave none.
     private var trusts: [Verification.Trust?] = []
 
-    // As field values, which compare by bytes, where Swift's strings do not.
+    // Held as field values, which compare by bytes; Swift's strings do not.
     private var aliases: Set<FieldValue> = []
 
     /// Nothing known.
@@ -28,7 +28,7 @@ public struct Knowledge: Sendable {
     /// Whether anything is known at all.
     public var isEmpty: Bool { assertions.isEmpty }
 
-    /// Takes in what an event at that offset asserts, by proof of that trust; nil counts as the
+    /// Adds what an event at that offset asserts, with proof of that trust; nil counts as the
     /// strongest.
     public mutating func learn(
         offset: Int64,
@@ -42,7 +42,7 @@ public struct Knowledge: Sendable {
         learnAlias(content.text(.transactionId) ?? "")
     }
 
-    /// Takes in a repetition; one of an event that was not learnt is passed over.
+    /// Adds a repetition; ignores one whose event was not learnt.
     public mutating func learn(_ confirmation: Confirmation, trust: Verification.Trust? = nil) {
         guard let content = contentOfOffset[confirmation.position.offset] else { return }
         assertions.append(Assertion(confirmation, content: content))
@@ -50,7 +50,7 @@ public struct Knowledge: Sendable {
         learnAlias(confirmation.transactionId)
     }
 
-    /// Whether a fact gives this purchase, which is known by a transaction id, another one.
+    /// Whether a fact gives this purchase a new transaction id, although it already has one.
     ///
     /// Restores and other devices make new ids for the same purchase (Apple's data: trap 4).
     public func isRestored(by fact: Fact) -> Bool {
@@ -65,12 +65,12 @@ public struct Knowledge: Sendable {
         aliases.contains(transactionId)
     }
 
-    /// The state of a field as asserted up to an instant; to the end of time where it is nil.
+    /// The state of a field as asserted up to an instant; nil means up to the end of time.
     public func state(of field: Field, upTo instant: Instant? = nil) -> State {
         winner(of: field, upTo: instant)?.state(of: field) ?? .unknown
     }
 
-    /// The offset of the event that decides a field; nil where nobody said anything.
+    /// The offset of the event that decides a field; nil if no assertion covers the field.
     public func decider(of field: Field, upTo instant: Instant? = nil) -> Int64? {
         winner(of: field, upTo: instant)?.offset
     }
@@ -110,12 +110,12 @@ extension Knowledge.State: Comparable {
 }
 
 extension Knowledge {
-    /// The verdict over a fact, in order of precedence.
+    /// The verdict on a fact, in order of precedence.
     public enum Judgement: Hashable, Sendable {
-        /// It tells something that was not known as of its own as-of: append it.
+        /// It says something that was not known as of its own as-of: append it.
         case new
-        /// All it says was known, decided by the event at that offset; the repetitions (possibly
-        /// none) are to be kept.
+        /// Everything it says was known, decided by the event at that offset; keep the repetitions,
+        /// of which there may be none.
         case known(offset: Int64, repetitions: [Repetition])
     }
 
@@ -130,11 +130,11 @@ extension Knowledge {
         public let transactionId: String
     }
 
-    /// Whether a fact about this subject is news: whether any meaningful field differs from what
-    /// was known as of the fact's own as-of, or fills a hole.
+    /// Decides whether a fact about this subject is news: whether any meaningful field differs from
+    /// what was known as of the fact's own as-of, or was unknown.
     ///
-    /// `trust` is that of the fact's evidence: what was known as of the same instant by weaker
-    /// proof is repeated.
+    /// `trust` is that of the fact's evidence. What was known as of the same instant by weaker
+    /// proof is returned as a repetition.
     public func judge(_ fact: Fact, trust: Verification.Trust = .vouched) -> Judgement {
         let content = fact.content.withTagsOfExtra
         var repeated: [Int64: FieldSet] = [:]
@@ -149,7 +149,7 @@ extension Knowledge {
             guard let winner = winner(of: field, upTo: fact.asOf),
                 winner.state(of: field) == claim
             else {
-                // Of one as-of another value may outrank it; then it is known, and still outranked.
+                // Another value with the same as-of may outrank it: it is known, but does not win.
                 guard let equal else { return .new }
                 supporters.insert(equal.offset)
                 repeated[equal.offset, default: []].insert(field)
@@ -160,7 +160,7 @@ extension Knowledge {
             repeated[offset, default: []].insert(field)
         }
         guard let cited = supporters.min() else {
-            // A fact that says nothing is known where nothing was said as of the same instant.
+            // A fact that asserts nothing is known if another such fact has the same as-of.
             let same = assertions.first { $0.asOf == fact.asOf && $0.fields.isEmpty }
             return same.map { .known(offset: $0.offset, repetitions: []) } ?? .new
         }
@@ -181,8 +181,8 @@ extension Knowledge {
         return .known(offset: cited, repetitions: repetitions)
     }
 
-    // What asserts a claim as of exactly that instant: by the strongest proof, then the lowest
-    // offset.
+    // The assertion of a claim as of exactly that instant: the one with the strongest proof, then
+    // the lowest offset.
     private func assertion(
         of claim: State,
         _ field: Field,
@@ -214,7 +214,7 @@ extension Knowledge {
 }
 
 extension Verification.Trust {
-    /// Whether it is a better reason to believe something than the other; nil is the best.
+    /// Whether this trust is stronger than the other; nil is the strongest.
     public func isStronger(than other: Verification.Trust?) -> Bool {
         guard let other else { return false }
         return rank < other.rank

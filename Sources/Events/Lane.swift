@@ -1,9 +1,9 @@
-/// The number of lanes of a ledger: a power of two, chosen once, for ever.
+/// The number of lanes of a ledger: a power of two, chosen once and never changed.
 public struct LaneCount: Hashable, Sendable {
     /// From 1 to `maximum`.
     public let value: Int
 
-    /// Most lanes a ledger can have: the nodes it could ever be spread over.
+    /// The most lanes a ledger can have, and so the most nodes it can be spread over.
     public static let maximum = 1024
 
     /// One lane.

@@ -1,15 +1,15 @@
 /// All that the log knows about one subscription, with when it learnt each part: the input of every
-/// question about the second clock.
+/// question about our own clock.
 ///
-/// One value answers "what was known then?" for every then, without asking the log again.
+/// One value answers "what was known then?" for every instant, without querying the log again.
 public struct RecordedHistory: Hashable, Sendable {
     /// The subscription.
     public let stream: StreamID
     /// Its events, by offset.
     public let events: [Event]
-    /// What repeated them, in any order.
+    /// Their repetitions, in any order.
     public let repetitions: [Repetition]
-    /// Events that this program cannot read, as in `StreamHistory`; no cut takes any away.
+    /// Events that this program cannot read, as in `StreamHistory`; every cut keeps them all.
     public var unreadable: [UnreadableEvent]
 
     /// A confirmation with when it became known.
@@ -29,7 +29,7 @@ public struct RecordedHistory: Hashable, Sendable {
         }
     }
 
-    /// A history of these events, by offset, and of what repeated them; all could be read.
+    /// A history of these events, by offset, and of their repetitions; all could be read.
     public init(stream: StreamID, events: [Event], repetitions: [Repetition]) {
         self.stream = stream
         self.events = events
@@ -39,7 +39,7 @@ public struct RecordedHistory: Hashable, Sendable {
 }
 
 extension RecordedHistory {
-    /// All of it, as every fold wants it.
+    /// All of it, in the form that folds take.
     public var latest: StreamHistory {
         var history = StreamHistory(
             stream: stream,
@@ -56,7 +56,7 @@ extension RecordedHistory {
     /// What was known at an offset of the stream's lane, that offset included.
     public func known(upTo offset: Int64) -> StreamHistory { cut(upTo: offset).latest }
 
-    /// The history as it was at an instant on our clock: later knowledge is forgotten.
+    /// The history as it was at an instant on our clock, without later knowledge.
     public func cut(at instant: Instant) -> RecordedHistory {
         cut(
             events.filter { $0.recordedAt <= instant },
@@ -64,7 +64,7 @@ extension RecordedHistory {
         )
     }
 
-    /// The history as it was at an offset of the stream's lane: later knowledge is forgotten.
+    /// The history as it was at an offset of the stream's lane, without later knowledge.
     public func cut(upTo offset: Int64) -> RecordedHistory {
         cut(
             events.filter { $0.position.offset <= offset },
@@ -72,8 +72,8 @@ extension RecordedHistory {
         )
     }
 
-    /// The history for somebody who could not use it before an instant: what was recorded earlier
-    /// counts as recorded live then.
+    /// The history for a reader that could not use it before an instant: what was recorded earlier
+    /// counts as recorded live at that instant.
     public func unknown(before instant: Instant) -> RecordedHistory {
         cut(
             events.map { event in
@@ -113,7 +113,7 @@ extension RecordedHistory {
 }
 
 extension StreamHistory {
-    /// The history as if an event, with all that repeated it, had never been told.
+    /// The history as if an event, and everything that repeated it, had never been recorded.
     public func without(_ position: Position) -> StreamHistory {
         var history = self
         history.events.removeAll { $0.position == position }

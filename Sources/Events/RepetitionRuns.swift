@@ -1,23 +1,23 @@
-/// Finds repetitions of transactions that tell a fold nothing.
+/// Finds repetitions of transactions that do not change the result of a fold.
 ///
-/// Whoever polls an unchanged subscription has all its transactions repeated for years. Of a run of
-/// repetitions of the same fields of one event, while nothing else was said about the purchase, the
-/// first and the last suffice: at every instant the same statement counts. So a fold needs memory
-/// for what changed, and not for how often it was asked. Renewal info and notifications are kept:
-/// folds read when each was said.
+/// Polling an unchanged subscription repeats all its transactions for years. In a run of
+/// repetitions of the same fields of one event, with no other statement about the purchase in
+/// between, the first and the last suffice: at every instant the same statement counts. So the
+/// memory of a fold depends on what changed, not on how often Apple was polled. Renewal info and
+/// notifications are kept, because folds read when each was said.
 package struct RepetitionRuns {
-    /// Of one purchase, the repetitions that were taken last.
+    /// The latest repetitions of one purchase.
     private struct Run {
         let offset: Int64
         let fields: FieldSet
         let side: Bool
-        /// As-of of the repetition before the last; nil where the run has one only.
+        /// As-of of the repetition before the last; nil if the run has only one.
         var before: Instant?
         /// As-of of the last.
         var last: Instant
         /// Whether something else was said as of the same instant as the last, or later.
         var isTied = false
-        /// Where the last one stands.
+        /// The place of the last.
         var index: Int
     }
 
@@ -28,13 +28,13 @@ package struct RepetitionRuns {
     }
 
     private var events: [Int64: Repeatable] = [:]
-    // By unit, what events say of it, by as-of.
+    // For each unit, the as-of and offset of its events, by as-of.
     private var said: [[(asOf: Instant, offset: Int64)]] = []
     private var runs: [Int: Run] = [:]
 
     /// The runs of a subscription with these events.
     package init(_ events: [Event]) {
-        // What may be joined to one purchase, by its date or its order, is one unit.
+        // Transactions that may belong to one purchase, by date or by order, form one unit.
         var units: [Name: Int] = [:]
         var parents: [Int] = []
         func root(_ unit: Int) -> Int {
@@ -60,14 +60,14 @@ package struct RepetitionRuns {
         for unit in said.indices { said[unit].sort { $0.asOf < $1.asOf } }
     }
 
-    /// Takes the next repetition and names an earlier one that need not be kept any more.
+    /// Takes the next repetition and returns the place of an earlier one that is no longer needed.
     ///
     /// - Parameters:
     ///   - next: The repetition.
     ///   - index: The place that it would be given.
-    ///   - floor: No repetition that comes later is as of an earlier instant.
-    ///   - side: Of those that differ in it none stands in for another.
-    /// - Returns: The place of the earlier one, which it may take; nil where it needs its own.
+    ///   - floor: No later repetition has an as-of before this instant.
+    ///   - side: Repetitions that differ in this never replace each other.
+    /// - Returns: The place of the earlier one, which `next` may take; nil if it needs its own.
     package mutating func placeToReuse(
         for next: Confirmation,
         at index: Int,
@@ -101,7 +101,7 @@ package struct RepetitionRuns {
         return known.index
     }
 
-    // Whether no other event says anything of a unit in that time.
+    // Whether no other event says anything about a unit in that time.
     private func isSaidOnly(
         by offset: Int64,
         of unit: Int,
@@ -127,7 +127,7 @@ extension RepetitionRuns {
 
         static func all(of fact: Fact) -> [Name] {
             let order = fact.content.text(.webOrderLineItemId) ?? ""
-            // A restore may give what never expires another date.
+            // A restore may give a purchase that never expires another date.
             let isOneTime = fact.expiresDate == Instant(milliseconds: 0)
             return [.purchased(fact.purchaseDate)] + (order.isEmpty ? [] : [.order(order)])
                 + (isOneTime ? [.oneTime(product: fact.content.text(.productId) ?? "")] : [])

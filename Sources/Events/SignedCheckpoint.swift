@@ -1,8 +1,8 @@
-/// A checkpoint with the signature of whoever took it, if any.
+/// A checkpoint and its signature, if it has one.
 public struct SignedCheckpoint: Hashable, Sendable {
     /// What was signed.
     public let checkpoint: Checkpoint
-    /// Who signed it; nil where nobody did.
+    /// Who signed it; nil if it is unsigned.
     public let signature: Signature?
 
     /// A signature and the key that made it.
@@ -19,7 +19,7 @@ public struct SignedCheckpoint: Hashable, Sendable {
         }
     }
 
-    /// A checkpoint, signed with that key; without one it stays unsigned.
+    /// A checkpoint signed with that key, or unsigned if there is no key.
     public init(_ checkpoint: Checkpoint, signedBy key: CheckpointPrivateKey?) {
         self.checkpoint = checkpoint
         signature = key.map {
@@ -27,7 +27,7 @@ public struct SignedCheckpoint: Hashable, Sendable {
         }
     }
 
-    /// A checkpoint as it was stored; nil where its signature is not of these bytes.
+    /// A checkpoint as it was stored; nil if the signature does not match its bytes.
     public init?(_ checkpoint: Checkpoint, signature: Signature?) {
         if let signature {
             let bytes = checkpoint.canonicalBytes

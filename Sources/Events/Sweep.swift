@@ -1,11 +1,11 @@
-/// Walks through assertions from one as-of to the next and knows, at each, the state of every
-/// field: what `Knowledge.state(of:upTo:)` says, for all instants in one pass.
+/// Steps through assertions by as-of and knows, at each step, the state of every field: the same as
+/// `Knowledge.state(of:upTo:)`, for all instants in one pass.
 public struct Sweep: Sendable {
     private let assertions: ArraySlice<Assertion>
     private var winners: [Int]
     private var next: Int
 
-    /// The as-of up to which everything was taken in; nil before the first step.
+    /// The as-of up to which all assertions were applied; nil before the first step.
     public private(set) var asOf: Instant?
 
     /// A sweep before the first assertion.
@@ -15,7 +15,7 @@ public struct Sweep: Sendable {
         next = assertions.sorted.startIndex
     }
 
-    /// Takes in all assertions of the next as-of; false at the end.
+    /// Applies all assertions of the next as-of; returns false at the end.
     public mutating func advance() -> Bool {
         guard next < assertions.endIndex else { return false }
         let asOf = assertions[next].asOf
@@ -32,7 +32,7 @@ public struct Sweep: Sendable {
         winner(of: field).map { assertions[$0].content.state(of: field) } ?? .unknown
     }
 
-    /// The state of a field as asserted at exactly this as-of; unknown where it was not.
+    /// The state of a field as asserted at exactly this as-of; unknown if it was not.
     public func fresh(_ field: Field) -> Knowledge.State {
         guard let winner = winner(of: field), assertions[winner].asOf == asOf else {
             return .unknown
@@ -40,7 +40,7 @@ public struct Sweep: Sendable {
         return assertions[winner].content.state(of: field)
     }
 
-    /// The offset of the event that decides a field as of now; nil where nobody said anything.
+    /// The offset of the event that decides a field as of now; nil if no assertion covers it.
     public func decider(of field: Field) -> Int64? {
         winner(of: field).map { assertions[$0].offset }
     }
@@ -56,7 +56,7 @@ public struct Sweep: Sendable {
             let tag = bits.trailingZeroBitCount
             bits &= bits - 1
             let current = winners[tag]
-            // The common case, at the price of a comparison: assertions come by their as-of.
+            // The common case costs one comparison, because assertions come by as-of.
             if current < 0 || assertions[current].asOf < assertions[index].asOf {
                 winners[tag] = index
             } else if let field = Field(rawValue: UInt8(tag)),

@@ -1,10 +1,10 @@
-/// The binary format of one-dimensional arrays, read.
+/// Decodes the binary format of one-dimensional arrays.
 enum ArrayFormat {
     private static let headerBytes = 12
     private static let dimensionBytes = 8
 
-    /// Takes an array apart; nil when the bytes are not an array of this element type with at most
-    /// one dimension, or an element cannot be decoded.
+    /// Decodes an array; nil if the bytes are not an array of this element type with at most one
+    /// dimension, or an element cannot be decoded.
     static func decode<V>(
         _ bytes: UnsafeRawBufferPointer,
         of element: PostgresType,
@@ -18,7 +18,7 @@ enum ArrayFormat {
         guard dimensions == 1, bytes.count >= headerBytes + dimensionBytes else { return nil }
         let count = Int(bytes.bigEndian(at: headerBytes, as: Int32.self))
         var offset = headerBytes + dimensionBytes
-        // Every element takes four bytes at least, so a false count cannot reserve much.
+        // Every element takes at least four bytes, so a forged count cannot reserve much memory.
         guard count >= 0, count <= (bytes.count - offset) / 4 else { return nil }
         var values: [V?] = []
         values.reserveCapacity(count)

@@ -1,6 +1,6 @@
 /// What PostgreSQL's binary formats have in common: big-endian numbers, an epoch of their own.
 enum BinaryFormat {
-    /// The only version of the binary `jsonb` there is.
+    /// The only version of the binary format of `jsonb`.
     static let jsonbVersion: UInt8 = 1
 
     /// 2000-01-01 UTC, PostgreSQL's epoch, in microseconds of Unix time.
@@ -10,11 +10,11 @@ enum BinaryFormat {
     static func postgresMicroseconds(fromUnix microseconds: Int64) -> Int64 {
         if microseconds == .min || microseconds == .max { return microseconds }
         let (moved, overflow) = microseconds.subtractingReportingOverflow(epochMicroseconds)
-        // An instant before 290 000 BC must be refused by the server, not become -infinity.
+        // The server must refuse an instant before 290 000 BC; it must not become -infinity.
         return overflow || moved == .min ? .min + 1 : moved
     }
 
-    /// Moves an instant to the Unix epoch; nil where 64 bits do not hold it.
+    /// Moves an instant to the Unix epoch; nil if the result does not fit into 64 bits.
     static func unixMicroseconds(fromPostgres microseconds: Int64) -> Int64? {
         if microseconds == .min || microseconds == .max { return microseconds }
         let (moved, overflow) = microseconds.addingReportingOverflow(epochMicroseconds)
@@ -27,14 +27,14 @@ extension [UInt8] {
         Swift.withUnsafeBytes(of: value.bigEndian) { append(contentsOf: $0) }
     }
 
-    /// Appends a value, or returns false for none.
+    /// Appends a value, or returns false if it is nil.
     mutating func appendBinary<V>(_ value: V?, _ encode: (inout [UInt8], V) -> Void) -> Bool {
         guard let value else { return false }
         encode(&self, value)
         return true
     }
 
-    /// Appends a length and what `encode` appends; -1 where it appends nothing.
+    /// Appends a length and what `encode` appends; the length is -1 if `encode` returns false.
     mutating func appendField(_ encode: (inout [UInt8]) -> Bool) {
         let lengthAt = count
         appendBigEndian(Int32(-1))
@@ -49,7 +49,7 @@ extension [UInt8] {
         _ encode: (inout [UInt8], V) -> Void
     ) -> Bool {
         guard let values else { return false }
-        // PostgreSQL writes an empty array without dimensions, and compares it so.
+        // PostgreSQL writes an empty array without dimensions, and compares arrays in that form.
         appendBigEndian(Int32(values.isEmpty ? 0 : 1))
         appendBigEndian(Int32(values.contains { $0 == nil } ? 1 : 0))
         appendBigEndian(type.rawValue)

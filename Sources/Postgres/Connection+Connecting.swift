@@ -1,15 +1,15 @@
 import CPostgres
 import Foundation
 
-/// The way to a connection.
+/// Opens libpq connections and reads their options.
 extension Connection {
     static func connect(
         _ settings: ConnectionSettings
     ) throws(PostgresError) -> OpaquePointer {
         try check(settings)
         var pairs = [("fallback_application_name", settings.applicationName)]
-        // Before dbname, so that the connection string has the last word; libpq's environment and
-        // service have it too, where they speak of it.
+        // Placed before dbname, so the connection string overrides them; so do libpq's environment
+        // and service file, for the options they set.
         let named = namedByDefault()
         for (keyword, value) in settings.defaults where !named.contains(keyword) {
             pairs.append((keyword, String(value)))
@@ -30,7 +30,7 @@ extension Connection {
         return handle
     }
 
-    /// Finds mistakes in the text before libpq quotes pieces of it in an error.
+    /// Finds mistakes in the text before libpq can quote parts of it in an error.
     private static func check(_ settings: ConnectionSettings) throws(PostgresError) {
         let text = settings.connectionString
         guard text.contains("=") || text.contains("://") else { return }
@@ -55,7 +55,7 @@ extension Connection {
         throw error
     }
 
-    /// What libpq's environment and service file speak of.
+    /// The options that libpq's environment and service file set.
     private static func namedByDefault() -> Set<String> {
         guard let defaults = PQconndefaults() else { return [] }
         defer { PQconninfoFree(defaults) }
@@ -68,7 +68,7 @@ extension Connection {
         return named
     }
 
-    /// The value of a libpq option that is in force; nil for none.
+    /// The effective value of a libpq option; nil if it has none.
     func option(_ keyword: String) -> String? {
         guard let options = PQconninfo(handle) else { return nil }
         defer { PQconninfoFree(options) }
@@ -82,7 +82,7 @@ extension Connection {
         return nil
     }
 
-    // Only letters and digits before ://, so that nothing secret is repeated.
+    // Returns only lower-case letters, digits and + before ://, so no secret is repeated.
     private static func foreignScheme(_ text: String) -> String? {
         guard let end = text.firstRange(of: "://") else { return nil }
         let scheme = text[..<end.lowerBound]
@@ -94,7 +94,7 @@ extension Connection {
     }
 }
 
-/// Lends C copies of strings, ended by a null pointer.
+/// Passes C copies of strings, terminated by a null pointer.
 func withCStrings<R>(
     _ strings: [String],
     _ body: (UnsafePointer<UnsafePointer<CChar>?>?) throws -> R

@@ -2,10 +2,10 @@ import CPostgres
 
 /// COPY in both directions, in bounded memory.
 extension Connection {
-    /// What is sent at once: large enough that the calls do not count, small enough to keep.
+    /// Bytes to send at once: enough to make the cost of a call negligible, few enough to buffer.
     static let copyBufferBytes = 64 * 1024
 
-    /// A larger buffer is cut, because libpq copies each piece once more.
+    /// A larger buffer is split, because libpq copies each piece once more.
     static let copyMessageBytesMax = 1 << 20
 
     /// Sends what `fill` appends until it returns false, and returns the number of rows.
@@ -42,7 +42,7 @@ extension Connection {
         }
     }
 
-    /// Hands every piece the server sends to `take`.
+    /// Passes every piece that the server sends to `take`.
     func copyOut<E: PostgresErrorConvertible>(
         _ sql: String,
         _ cancellation: Cancellation,
@@ -67,7 +67,7 @@ extension Connection {
         try converting(to: E.self) { () throws(PostgresError) in _ = try finish(cancellation) }
     }
 
-    /// Ends a COPY FROM STDIN: with success, or for a reason that the server reports back.
+    /// Ends a COPY FROM STDIN: with success, or with a reason that the server reports back.
     func endCopyIn(reason: String?, _ cancellation: Cancellation) throws(PostgresError) {
         while true {
             switch PQputCopyEnd(handle, reason) {
@@ -78,7 +78,7 @@ extension Connection {
         }
     }
 
-    /// Reads a COPY TO STDOUT to its end without looking at it.
+    /// Reads a COPY TO STDOUT to its end and discards it.
     func drainCopyOut(_ cancellation: Cancellation) throws(PostgresError) {
         while try nextChunk(cancellation) != nil {}
     }
@@ -148,7 +148,8 @@ extension Connection {
                 PQputCopyData(handle, raw.bindMemory(to: CChar.self).baseAddress, Int32(raw.count))
             }
             guard result == 1 else { throw lost() }
-            // Without this the bytes would pile up in memory faster than the server takes them.
+            // Without this flush, the bytes would pile up in memory faster than the server reads
+            // them.
             try flush(cancellation)
             start = end
         }
@@ -173,7 +174,7 @@ extension Connection {
         do {
             try steps()
         } catch {
-            // A connection that cannot leave the COPY serves nobody any more.
+            // A connection that cannot leave the COPY is unusable.
             abandon()
         }
     }
@@ -188,7 +189,7 @@ extension Connection {
     }
 }
 
-/// Runs a step of ours inside work that throws the caller's type.
+/// Runs a step of this module inside work that throws the caller's error type.
 func converting<R: ~Copyable, E: PostgresErrorConvertible>(
     to type: E.Type,
     _ body: () throws(PostgresError) -> R

@@ -1,14 +1,14 @@
 import CPostgres
 
-/// What a session is set to before its first statement.
+/// Initialises a session before its first statement.
 extension Connection {
     /// How long a pooler may take to answer the probe: in transaction mode a server is free for it
     /// at once; in session mode the pool may be full, and the answer does not matter.
     private static let probeTimeout = Duration.seconds(1)
 
-    /// Connects and prepares a session, in one round trip after that of the connection.
+    /// Connects and initialises a session, in one round trip after that of the connection.
     ///
-    /// Two more, and a second connection for a moment, if a pooler is in between.
+    /// Takes two more, and briefly a second connection, if a pooler is in between.
     convenience init(_ settings: ConnectionSettings) throws(PostgresError) {
         try self.init(connectingTo: settings)
         let mark = String(UInt64.random(in: 1...UInt64.max), radix: 16)
@@ -36,11 +36,12 @@ extension Connection {
         }
     }
 
-    // The mark is what a pooler betrays itself by: a fresh session of PostgreSQL has none, keeps
-    // the one it is given, and shows it to no other session.
+    // The mark detects a pooler: a fresh session of PostgreSQL has none, keeps the one that it is
+    // given, and shows it to no other session.
     //
-    // Sessions hold transactions while they fold, so a limit for idle ones is not meant for them; a
-    // transaction that only reads says so itself, so a default of read-only is not either.
+    // Sessions hold transactions while they fold, so the timeouts for idle and long transactions
+    // are switched off. Read-only transactions declare themselves, so a read-only default is
+    // overridden.
     private static func prepare(mark: String) -> String {
         """
         SELECT pg_backend_pid(), current_setting('subledger.session', true),
@@ -54,7 +55,7 @@ extension Connection {
 
     private static let readMark = "SELECT current_setting('subledger.session', true)"
 
-    /// The answer to one statement, which is not prepared.
+    /// The result of one statement, which is not prepared.
     private func ask(_ sql: String) throws(PostgresError) -> PostgresRow {
         try begin(.obeyed)
         guard PQsendQueryParams(handle, sql, 0, nil, nil, nil, nil, 1) == 1 else { throw lost() }
@@ -72,19 +73,19 @@ extension Connection {
         return try rows.single()
     }
 
-    /// The mark as a second connection sees it; nil where it sees none, or none can be had now.
+    /// The mark as a second connection sees it; nil if it sees none or cannot be opened now.
     private static func markSeenByAnother(_ settings: ConnectionSettings) -> String? {
         do {
             let other = try Connection(connectingTo: settings)
             other.deadline = Deadline(after: probeTimeout)
             return try other.ask(readMark).textIfPresent(0)
         } catch {
-            // A pooler with no place for it is no ground for a refusal.
+            // A pooler without a free place is not a reason to refuse.
             return nil
         }
     }
 
-    /// Describes a connection that other sessions use in between.
+    /// Describes a connection that other sessions also use between statements.
     static func shared() -> PostgresError {
         PostgresError(
             .sharedConnection,

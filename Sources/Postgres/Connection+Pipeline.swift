@@ -2,11 +2,11 @@ import CPostgres
 
 /// Statements sent together, with one Sync: one round trip and one implicit transaction.
 extension Connection {
-    /// The results of one pipeline are held in memory together; work beyond this uses windows
-    /// inside a transaction, or COPY.
+    /// The results of one pipeline are held in memory together; for more statements, use several
+    /// pipelines inside a transaction, or COPY.
     static let pipelineStatementsMax = 10_000
 
-    /// What one command of the pipeline does; a first use takes two commands.
+    /// What one command of the pipeline does; the first use of a statement takes two commands.
     private enum Step {
         case prepare(StatementCache.Key, name: String, statement: Int)
         case execute(statement: Int, name: String?)
@@ -18,7 +18,7 @@ extension Connection {
         }
     }
 
-    /// Runs statements, again once if the server had dropped or invalidated what was prepared.
+    /// Runs statements, and once more if the server had dropped or invalidated prepared ones.
     func pipeline(
         _ statements: [PostgresStatement],
         _ cancellation: Cancellation
@@ -29,17 +29,17 @@ extension Connection {
         do {
             return try runPipeline(statements, cancellation)
         } catch {
-            // Everything was rolled back, so outside a transaction nobody can see the repetition.
+            // Everything was rolled back, so outside a transaction the retry is invisible.
             guard forgetStale(statements, error), wasIdle, isIdle else { throw error }
             return try runPipeline(statements, cancellation)
         }
     }
 
     /// Runs statements between BEGIN and COMMIT, all in one round trip; `statementIndex` of a
-    /// failure counts without them.
+    /// failure does not count those two.
     ///
-    /// Unlike the implicit transaction of a pipeline it is one for every engine that speaks the
-    /// protocol, a coordinator that forwards statements included.
+    /// Unlike the implicit transaction of a pipeline, this is a single transaction in every engine
+    /// that speaks the protocol, including a coordinator that forwards statements.
     func pipelineTransaction(
         _ statements: [PostgresStatement],
         _ cancellation: Cancellation
@@ -60,7 +60,7 @@ extension Connection {
         }
     }
 
-    // A failure leaves the transaction open and aborted.
+    // After a failure the transaction is still open and aborted.
     private func runFramed(
         _ framed: [PostgresStatement],
         _ cancellation: Cancellation
@@ -188,11 +188,11 @@ extension Connection {
         return rows
     }
 
-    /// Takes the answer to the Sync, and the refusal of the implicit commit, if there is one.
+    /// Takes the answer to the Sync and, if the implicit commit was refused, that error.
     private func endPipeline(_ cancellation: Cancellation) throws(PostgresError) -> PostgresError? {
         var failure: PostgresError?
         var silences = 0
-        // One silence separates the commands, a second ends a refused commit; more is a fault.
+        // One nil separates the commands, a second ends a refused commit; more is a fault.
         while silences < 4 {
             guard let result = try nextResult(cancellation) else {
                 if isBroken { return failure }
@@ -208,7 +208,7 @@ extension Connection {
         throw lost()
     }
 
-    /// libpq answers a COPY in a pipeline with the same result for ever, so the session ends.
+    /// libpq returns the same result for ever for a COPY in a pipeline, so the session ends.
     private func copyRefused(_ statement: Int) -> PostgresError {
         abandon()
         var error = PostgresError(
@@ -222,9 +222,9 @@ extension Connection {
 }
 
 extension Connection {
-    /// Forgets prepared statements that a DDL change or a DISCARD made useless.
+    /// Forgets prepared statements that a DDL change or a DISCARD invalidated.
     ///
-    /// Returns whether there were any, so that running again can help.
+    /// Returns whether there were any, so that a retry can help.
     private func forgetStale(_ statements: [PostgresStatement], _ error: PostgresError) -> Bool {
         switch error.code {
         case .server("26000"):
@@ -243,7 +243,7 @@ extension Connection {
         for statements: [PostgresStatement],
         _ cancellation: Cancellation
     ) throws(PostgresError) {
-        // A failed transaction takes no DEALLOCATE; what follows fails in it anyway.
+        // A failed transaction accepts no DEALLOCATE; the following statements fail in it anyway.
         if isInFailedTransaction { return }
         var newcomers: Set<StatementCache.Key> = []
         for statement in statements {

@@ -1,8 +1,8 @@
 import CPostgres
 
-/// Statements in the simple protocol: several in one text, no parameters, no rows.
+/// Statements in the simple protocol: several in one text, without parameters or rows.
 extension Connection {
-    /// Runs a text of statements, and returns the tag of the last.
+    /// Runs a text of statements and returns the command tag of the last.
     @discardableResult
     func execute(
         _ sql: String,
@@ -15,14 +15,14 @@ extension Connection {
         return try finish(cancellation).tag
     }
 
-    /// What a text of statements came to.
+    /// The result of a text of statements.
     struct Outcome {
         var tag = ""
         var affectedRows: Int64 = 0
         var copyWasSeen = false
     }
 
-    /// Takes all results up to the end, getting out of a COPY that nobody asked for.
+    /// Takes all results up to the end, leaving any COPY that a statement started.
     func finish(_ cancellation: Cancellation) throws(PostgresError) -> Outcome {
         var outcome = Outcome()
         var failure: PostgresError?

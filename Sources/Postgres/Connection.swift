@@ -3,9 +3,9 @@ import Foundation
 
 /// One libpq connection, used by one thread at a time.
 ///
-/// It is in non-blocking mode throughout: whatever waits, waits in ``wait(for:_:)``, where it
-/// notices that the calling task was cancelled, and reads while it writes, so that a server that
-/// waits for us to read cannot block us for ever.
+/// It is always in non-blocking mode. All waiting happens in ``wait(for:_:)``, which notices that
+/// the calling task was cancelled, and reads while it writes, so a server that waits for us to read
+/// cannot block us for ever.
 final class Connection {
     /// Whether a wait stops the running statement when the calling task is cancelled.
     enum Cancellation {
@@ -14,14 +14,14 @@ final class Connection {
         case ignored
     }
 
-    /// How soon a wait notices that its task was cancelled; short for people, long for a processor.
+    /// How often a wait checks for cancellation: short for people, long for a processor.
     static let cancellationPollMilliseconds: Int32 = 20
 
-    /// A cancel request that arrives before its statement starts is lost, hence the repetition.
+    /// A cancel request that arrives before its statement starts is lost, so it is repeated.
     static let cancellationRepeatPolls = 25
 
-    /// How long the server may take to stop a statement before its connection is given up: it
-    /// needs milliseconds, unless it is stopped itself or cannot be reached.
+    /// How long the server may take to stop a statement before the connection is given up: it needs
+    /// milliseconds, unless it is stopped itself or cannot be reached.
     static let cancellationSecondsMax = 5
 
     static let readable = Int16(POLLIN)
@@ -30,18 +30,17 @@ final class Connection {
     let handle: OpaquePointer
     var cache = StatementCache()
 
-    /// After it no wait goes on; nil for no limit.
+    /// No wait continues after it; nil for no limit.
     var deadline: Deadline?
 
-    /// Whether what answers is another server process than the one that was connected to.
+    /// Whether the answering server process is not the one that was connected to.
     var isPooled = false
 
-    /// By when the server must have stopped the statement that it was asked to stop; nil if it was
-    /// not asked.
+    /// By when the server must have stopped the statement after a cancel request; nil without one.
     private var cancellationDeadline: Deadline?
     private var isAbandoned = false
 
-    /// Connects, and changes nothing in the session.
+    /// Connects without changing anything in the session.
     init(connectingTo settings: ConnectionSettings) throws(PostgresError) {
         handle = try Self.connect(settings)
         receiveNotices()
@@ -50,7 +49,7 @@ final class Connection {
 
     deinit { PQfinish(handle) }
 
-    /// Whether the connection can serve no further statement.
+    /// Whether the connection can run no further statement.
     var isBroken: Bool { isAbandoned || PQstatus(handle) == CONNECTION_BAD }
 
     /// Whether no transaction is open and no statement under way.
@@ -59,21 +58,21 @@ final class Connection {
     /// Whether a transaction is open that has failed.
     var isInFailedTransaction: Bool { PQtransactionStatus(handle) == PQTRANS_INERROR }
 
-    /// Gives the connection up after the protocol's state can no longer be known.
+    /// Gives the connection up once the protocol state is unknown.
     func abandon() { isAbandoned = true }
 
-    /// Looks, without waiting, whether the server has hung up.
+    /// Checks, without waiting, whether the server has closed the connection.
     func noticeHangUp() {
         while !isBroken {
             var descriptor = pollfd(fd: PQsocket(handle), events: Self.readable, revents: 0)
             guard poll(&descriptor, 1, 0) > 0 else { return }
             guard PQconsumeInput(handle) == 1 else { return abandon() }
-            // Parses what has come, a farewell or a notice, for nobody.
+            // Parses what has arrived, a farewell or a notice, and discards it.
             _ = PQisBusy(handle)
         }
     }
 
-    /// Keeps notices from stderr, and notices one: the server's farewell to an idle session.
+    /// Keeps notices off stderr and reacts to only one: the server's farewell to an idle session.
     private func receiveNotices() {
         let receiver: PQnoticeReceiver = { connection, notice in
             guard let connection, let notice,
@@ -86,7 +85,8 @@ final class Connection {
         PQsetNoticeReceiver(handle, receiver, Unmanaged.passUnretained(self).toOpaque())
     }
 
-    /// Begins a statement: refuses at once on a connection or for a task that is at its end.
+    /// Begins a statement; throws at once if the connection is lost, the deadline has passed or the
+    /// task is cancelled.
     func begin(_ cancellation: Cancellation) throws(PostgresError) {
         if isBroken { throw lost() }
         if deadline?.isPassed == true { throw Self.tooLate() }
@@ -94,7 +94,7 @@ final class Connection {
         if cancellation == .obeyed, Task.isCancelled { throw Self.cancelled() }
     }
 
-    /// Sends what is buffered.
+    /// Sends the buffered bytes.
     func flush(_ cancellation: Cancellation) throws(PostgresError) {
         while true {
             switch PQflush(handle) {
@@ -107,19 +107,20 @@ final class Connection {
         }
     }
 
-    /// Waits for the next result; nil ends the results of one command.
+    /// Waits for the next result; returns nil after the results of one command.
     func nextResult(_ cancellation: Cancellation) throws(PostgresError) -> ServerResult? {
         while PQisBusy(handle) == 1 {
             try flush(cancellation)
             if PQisBusy(handle) == 0 { break }
             _ = try wait(for: Self.readable, cancellation)
-            // A failure is reported by the result that follows, with the server's last words.
+            // The result that follows reports the failure, with the server's last message.
             if PQconsumeInput(handle) == 0 { break }
         }
         return PQgetResult(handle).map { ServerResult($0) }
     }
 
-    /// Waits until the socket is ready and says for what; gives the connection up at the deadline.
+    /// Waits until the socket is ready and returns for what; gives up the connection at the
+    /// deadline.
     func wait(
         for events: Int16,
         _ cancellation: Cancellation
@@ -127,7 +128,7 @@ final class Connection {
         var polls = 0
         while true {
             if deadline?.isPassed == true {
-                // Nobody waits for its effect, and the server should not wait for a lock either.
+                // Its effect no longer matters, and the server should not wait for a lock either.
                 CancelRequest(handle)?.send()
                 throw unanswered("did not answer in time")
             }
@@ -145,9 +146,9 @@ final class Connection {
         }
     }
 
-    /// Asks the server to stop what runs; it answers with SQLSTATE 57014, if it still runs.
+    /// Asks the server to stop the running statement, which fails with SQLSTATE 57014 if it runs.
     ///
-    /// The next wait gives the connection up if the server takes no request.
+    /// The next wait gives the connection up if the server does not accept the request.
     func requestCancel() {
         guard let request = CancelRequest(handle) else { return }
         let seconds = Self.cancellationSecondsMax
@@ -155,7 +156,7 @@ final class Connection {
         if !request.send(waitingSeconds: seconds) { cancellationDeadline = Deadline(after: .zero) }
     }
 
-    /// Describes a failed result, after all results of its command were taken.
+    /// Describes a failed result, after all results of its command have been taken.
     func error(_ failure: PostgresError) -> PostgresError {
         var error = failure
         if isBroken || ["57P01", "57P02"].contains(failure.sqlState) {
@@ -165,7 +166,7 @@ final class Connection {
             error.code = .cancelled
             error.message = Self.cancelled().message
         } else if isPooled, ["42P05", "26000"].contains(failure.sqlState) {
-            // A name that this session gave to a statement is taken, or gone.
+            // The name of a prepared statement is already taken, or has disappeared.
             abandon()
             return Self.shared()
         }
@@ -190,7 +191,7 @@ final class Connection {
         )
     }
 
-    /// Describes a statement that was not begun, because its deadline had passed.
+    /// Describes a statement that was not started because its deadline had passed.
     static func tooLate() -> PostgresError {
         PostgresError(
             .deadlinePassed,

@@ -1,15 +1,15 @@
 import CPostgres
 
-/// Words for a session that could not be opened: what was refused, where, and what to do.
+/// Messages for a session that could not be opened: what was refused, where, and what to do.
 enum ConnectionRefusal {
-    /// The error of a connection that libpq gave up.
+    /// The error of a connection that libpq could not open.
     ///
-    /// libpq quotes a password with `/` or `@` in a URI as host, port or database, so its own words
-    /// are only searched for phrases that are known to be harmless.
+    /// libpq quotes a password with `/` or `@` in a URI as host, port or database, so its own
+    /// message is only searched for phrases that are known to be harmless.
     ///
     /// - Parameters:
     ///   - handle: The connection.
-    ///   - source: Where its settings come from; nil where that is not known.
+    ///   - source: Where its settings come from; nil if unknown.
     /// - Returns: The error.
     static func error(_ handle: OpaquePointer, from source: String?) -> PostgresError {
         let words = PQerrorMessage(handle).map { String(cString: $0) } ?? ""
@@ -35,7 +35,7 @@ enum ConnectionRefusal {
         return error
     }
 
-    // Which option has a value that libpq refuses before it connects; its value may be a password.
+    // The option whose value libpq refuses before it connects; the value may be a password.
     private static func invalidOption(in words: String) -> String? {
         if words.contains("invalid port number") { return "port" }
         if words.contains("invalid integer value"),
@@ -104,7 +104,7 @@ enum ConnectionRefusal {
         let database: String
         let user: String
 
-        /// Nil where a part may hold a piece of a password that was not percent-encoded.
+        /// Nil if a part may contain a piece of a password that was not percent-encoded.
         init?(_ handle: OpaquePointer) {
             func text(_ value: UnsafePointer<CChar>?) -> String {
                 value.map { String(cString: $0) } ?? ""

@@ -1,8 +1,8 @@
 import CPostgres
 
 extension ConnectionSettings {
-    /// Asks whether a server accepts sessions there, with libpq's `PQping`.
+    /// Checks with libpq's `PQping` whether a server accepts sessions there.
     ///
-    /// Uses the connection string alone, and blocks the calling thread until it knows.
+    /// Uses only the connection string, and blocks the calling thread until the result is known.
     package func findReadyServer() -> Bool { PQping(connectionString) == PQPING_OK }
 }

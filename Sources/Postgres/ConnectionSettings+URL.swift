@@ -1,10 +1,10 @@
 import CPostgres
 
 extension ConnectionSettings {
-    /// The settings as a URI, for programs that take no others; with the password where the
+    /// The settings as a URI, for programs that accept nothing else; includes the password if the
     /// connection string has one.
     ///
-    /// - Throws: `invalidSettings` where libpq cannot read the connection string.
+    /// - Throws: `invalidSettings` if libpq cannot parse the connection string.
     public func uri() throws(PostgresError) -> String {
         let text = fullConnectionString
         if ["postgresql://", "postgres://"].contains(where: text.hasPrefix) { return text }
@@ -24,7 +24,7 @@ extension ConnectionSettings {
             }
             option += 1
         }
-        // libpq's defaults decide the rest, as they do for the connection string.
+        // libpq's defaults apply to everything else, as they do for the connection string.
         let query = pairs.map { "\($0.name)=\(Self.percentEncoded($0.value))" }
         return "postgresql://" + (query.isEmpty ? "" : "/?" + query.joined(separator: "&"))
     }

@@ -1,27 +1,27 @@
-/// Where the database is and as whom to use it.
+/// Which database to use, and as which user.
 ///
-/// The text is handed to libpq untouched, so that everything libpq knows (PG* variables, services,
-/// password files, several hosts) works as its manual says. Nothing of it is parsed here.
+/// The text is passed to libpq unchanged, so everything libpq knows (PG* variables, services,
+/// password files, several hosts) works as its manual describes. Nothing of it is parsed here.
 public struct ConnectionSettings: Sendable, Hashable {
-    /// A session that does not open in this time counts as refused; a server that recovers answers
+    /// A session that does not open within this time counts as refused; a recovering server answers
     /// sooner, with an error.
     public static let connectTimeoutSecondsDefault = 10
 
-    /// Seconds without traffic after which the kernel asks a TCP peer whether it is still there,
-    /// unless the operator set `keepalives_idle`: sooner than firewalls forget a connection.
+    /// Seconds without traffic after which the kernel sends a TCP keepalive, unless the operator
+    /// set `keepalives_idle`: shorter than the time after which firewalls drop a connection.
     public static let keepalivesIdleSeconds = 30
 
-    /// Seconds between such questions while no answer comes, unless the operator set
+    /// Seconds between keepalives while no answer arrives, unless the operator set
     /// `keepalives_interval`.
     public static let keepalivesIntervalSeconds = 5
 
-    /// Unanswered questions after which a connection counts as lost, unless the operator set
+    /// Unanswered keepalives after which a connection counts as lost, unless the operator set
     /// `keepalives_count`.
     public static let keepalivesCount = 3
 
-    /// Milliseconds after which a connection counts as lost if what was sent is not acknowledged,
-    /// unless the operator set `tcp_user_timeout`: an append that meets a network which swallows
-    /// everything has time left to try again over a new connection.
+    /// Milliseconds after which a connection counts as lost if sent data is not acknowledged,
+    /// unless the operator set `tcp_user_timeout`: if the network drops everything, an append still
+    /// has time to try again over a new connection.
     public static let tcpUserTimeoutMilliseconds = 20_000
 
     /// A libpq connection string or URI; empty means libpq's own defaults.
@@ -32,13 +32,13 @@ public struct ConnectionSettings: Sendable, Hashable {
 
     /// How long to wait for one host, in seconds, unless the operator set `connect_timeout`.
     ///
-    /// libpq takes 1 as 2, and 0 as for ever.
+    /// libpq treats 1 as 2, and 0 as no limit.
     public var connectTimeoutSeconds: Int
 
-    /// The role taken by `SET ROLE` after connecting; nil keeps the user that logged in.
+    /// The role set by `SET ROLE` after connecting; nil keeps the user that logged in.
     public var role: String?
 
-    /// A database to use instead of the one that the connection string or libpq's defaults name.
+    /// The database to use instead of the one in the connection string or libpq's defaults.
     public var database: String?
 
     /// Where these settings come from, for errors: `--database-url`, `DATABASE_URL`.
@@ -46,7 +46,7 @@ public struct ConnectionSettings: Sendable, Hashable {
 
     /// Names a database by a libpq connection string or URI.
     ///
-    /// Errors in the text are found by `PostgresSession.connect` and reported as `invalidSettings`.
+    /// `PostgresSession.connect` finds errors in the text and reports them as `invalidSettings`.
     public init(
         _ connectionString: String = "",
         applicationName: String = "subledger",
@@ -63,9 +63,9 @@ public struct ConnectionSettings: Sendable, Hashable {
 }
 
 extension ConnectionSettings {
-    /// Options of libpq that the connection string, its environment and its service file overrule.
+    /// Options of libpq that the connection string, its environment and its service file override.
     ///
-    /// Those about TCP have no effect on Unix sockets, nor where the system does not know them.
+    /// Those for TCP have no effect on Unix sockets, or on systems that do not support them.
     var defaults: [(keyword: String, value: Int)] {
         [
             ("connect_timeout", connectTimeoutSeconds), ("keepalives", 1),
@@ -76,12 +76,12 @@ extension ConnectionSettings {
         ]
     }
 
-    /// The connection string with ``database`` in it: what another program needs to get there.
+    /// The connection string including ``database``, for another program to connect with.
     ///
-    /// May hold a password, like the string it is made from.
+    /// May contain a password, like the string it is made from.
     public var fullConnectionString: String {
         guard let database else { return connectionString }
-        // In both forms the last mention of a parameter counts.
+        // In both forms the last occurrence of a parameter counts.
         let isURI = ["postgresql://", "postgres://"].contains { connectionString.hasPrefix($0) }
         if isURI {
             let separator = connectionString.contains("?") ? "&" : "?"
@@ -94,8 +94,8 @@ extension ConnectionSettings {
 }
 
 extension ConnectionSettings: CustomStringConvertible {
-    /// The application's name, role and database; never the connection string, which may hold a
-    /// password.
+    /// Whether there is a connection string, the database and the role; never the connection string
+    /// itself, which may contain a password.
     public var description: String {
         let place = connectionString.isEmpty ? "libpq's defaults" : "a connection string"
         let named = database.map { ", database \($0)" } ?? ""

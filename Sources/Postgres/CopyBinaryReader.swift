@@ -1,7 +1,7 @@
-/// Takes the bytes of `COPY … (FORMAT BINARY)` apart, however they are cut.
+/// Parses the bytes of `COPY … (FORMAT BINARY)`, however they are split into chunks.
 ///
-/// No memory is taken per field or row: rows are lent from the chunk, or from a buffer that holds
-/// the one row that lies across chunks.
+/// Allocates no memory per field or row: rows point into the chunk, or into a buffer for the one
+/// row that spans chunks.
 public struct CopyBinaryReader: Sendable {
     private enum Stage {
         case header
@@ -11,7 +11,7 @@ public struct CopyBinaryReader: Sendable {
 
     private var stage = Stage.header
     private var pending: [UInt8] = []
-    /// How many pending bytes there must be before looking again can succeed.
+    /// The number of pending bytes that are needed before parsing can continue.
     private var needed = 0
     private var fields: [Range<Int>?] = []
 
@@ -20,7 +20,8 @@ public struct CopyBinaryReader: Sendable {
 
     /// Takes the next bytes and calls `row` for each row that they complete.
     ///
-    /// A row is valid only during the call. `protocolViolation` for bytes that are no binary COPY.
+    /// A row is valid only during the call. Throws `protocolViolation` if the bytes are not a
+    /// binary COPY.
     public mutating func consume<E: PostgresErrorConvertible>(
         _ chunk: UnsafeRawBufferPointer,
         _ row: (borrowing CopyBinaryRow) throws(E) -> Void
@@ -42,7 +43,7 @@ public struct CopyBinaryReader: Sendable {
         swap(&bytes, &pending)
     }
 
-    /// Says that no more bytes come; `protocolViolation` when the trailer has not been seen.
+    /// Ends the input; throws `protocolViolation` if there was no trailer.
     public func finish() throws(PostgresError) {
         guard stage == .finished, pending.isEmpty else {
             throw Self.violation("it ended before its trailer")
@@ -58,7 +59,7 @@ public struct CopyBinaryReader: Sendable {
         }
     }
 
-    /// Reads all that is complete and returns how many bytes that was.
+    /// Parses all that is complete and returns the number of bytes used.
     private mutating func parse<E: PostgresErrorConvertible>(
         _ bytes: UnsafeRawBufferPointer,
         _ row: (borrowing CopyBinaryRow) throws(E) -> Void
@@ -80,7 +81,7 @@ public struct CopyBinaryReader: Sendable {
 
     private typealias Advance = (offset: Int, isRow: Bool)
 
-    /// Steps over the header, a row or the trailer; nil when there are too few bytes.
+    /// Skips the header, a row or the trailer; nil if there are too few bytes.
     private mutating func advance(
         over bytes: UnsafeRawBufferPointer,
         from start: Int
@@ -107,7 +108,7 @@ public struct CopyBinaryReader: Sendable {
             throw Self.violation("it does not begin with the signature; ask for FORMAT BINARY")
         }
         let flags: UInt32 = bytes.bigEndian(at: start + 11)
-        // The lower half holds what may be ignored, the upper what must be understood.
+        // The lower half holds flags that may be ignored, the upper half critical ones.
         guard flags >> 16 == 0 else { throw Self.violation("its flags are unknown") }
         let length = Int(bytes.bigEndian(at: start + 15, as: Int32.self))
         guard length >= 0 else { throw Self.violation("its header has a negative length") }
@@ -145,7 +146,7 @@ public struct CopyBinaryReader: Sendable {
         return (offset, true)
     }
 
-    /// Whether there are that many bytes; if not, remembers how many it takes.
+    /// Whether there are that many bytes; if not, remembers how many are needed.
     private mutating func has(
         _ size: Int,
         in bytes: UnsafeRawBufferPointer,

@@ -1,4 +1,4 @@
-/// One row of a binary COPY, lent for the time of a call.
+/// One row of a binary COPY, valid only during a call.
 public struct CopyBinaryRow: PostgresFields, ~Copyable {
     let bytes: UnsafeRawBufferPointer
     let fields: UnsafeBufferPointer<Range<Int>?>
@@ -6,7 +6,7 @@ public struct CopyBinaryRow: PostgresFields, ~Copyable {
     /// The number of fields.
     public var fieldCount: Int { fields.count }
 
-    /// Lends the bytes of a field, nil for null; a COPY does not tell types.
+    /// Passes the bytes of a field, nil for null; a COPY contains no types.
     public func withField<R>(
         _ column: Int,
         _ body: (PostgresType?, UnsafeRawBufferPointer?) throws(PostgresError) -> R
@@ -22,8 +22,8 @@ public struct CopyBinaryRow: PostgresFields, ~Copyable {
     }
 }
 
-/// The accessors of a rebuild, which reads millions of rows: the same as those of `PostgresFields`
-/// without what a COPY does not tell.
+/// The accessors for rebuilds, which read millions of rows: like those of `PostgresFields`, but
+/// without the type checks for which a COPY has no data.
 extension CopyBinaryRow {
     /// Reads an integer of eight bytes.
     public func int8(_ column: Int) throws(PostgresError) -> Int64 {
@@ -44,7 +44,7 @@ extension CopyBinaryRow {
         return [UInt8](bytes)
     }
 
-    /// Lends the bytes of a field, nil for null; valid as long as the row.
+    /// The bytes of a field, nil for null; valid as long as the row.
     public func bytes(_ column: Int) throws(PostgresError) -> UnsafeRawBufferPointer? {
         guard column >= 0, column < fields.count else {
             throw PostgresError(

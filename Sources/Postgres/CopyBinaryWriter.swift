@@ -2,10 +2,10 @@
 public struct CopyBinaryWriter: Sendable {
     static let signature: [UInt8] = Array("PGCOPY\n".utf8) + [0xFF, 0x0D, 0x0A, 0x00]
 
-    /// Signature, flags and the length of an extension that nobody uses.
+    /// Signature, flags and the length of the header extension, which is never used.
     static let headerBytes = 19
 
-    /// PostgreSQL's limit of columns in one table.
+    /// PostgreSQL's limit on the columns of a table.
     public static let fieldsMax = 1600
 
     private var bytes: [UInt8] = []
@@ -17,7 +17,7 @@ public struct CopyBinaryWriter: Sendable {
         bytes.append(contentsOf: [UInt8](repeating: 0, count: 8))
     }
 
-    /// Begins without the header: for one of several writers of one COPY, whose first chunk is
+    /// Begins without the header: for one of several writers of a COPY, whose first chunk is
     /// `header` and whose last is `trailer`.
     public static func rowsOnly() -> CopyBinaryWriter {
         var writer = CopyBinaryWriter()
@@ -25,16 +25,15 @@ public struct CopyBinaryWriter: Sendable {
         return writer
     }
 
-    /// What a COPY begins with.
+    /// The bytes at the start of a COPY.
     public static var header: [UInt8] { CopyBinaryWriter().bytes }
 
-    /// What a COPY ends with.
+    /// The bytes at the end of a COPY.
     public static let trailer: [UInt8] = [0xFF, 0xFF]
 
     /// Begins a row of that many fields.
     ///
-    /// A precondition is that the row before is complete and that there are at most
-    /// ``fieldsMax`` fields.
+    /// Precondition: the previous row is complete, and there are at most ``fieldsMax`` fields.
     public mutating func beginRow(fields: Int) {
         requireCompleteRow()
         precondition(
@@ -60,9 +59,9 @@ public struct CopyBinaryWriter: Sendable {
         for value in values { field(value) }
     }
 
-    /// Writes a whole row of at most so many bytes, straight into memory: for millions of rows.
+    /// Writes a whole row of at most that many bytes, straight into memory: for millions of rows.
     ///
-    /// A precondition is that `fill` writes all fields, and no more bytes than it announced.
+    /// Precondition: `fill` writes all fields, and no more bytes than announced.
     public mutating func row(
         fields: Int,
         byteCountMax: Int,
@@ -87,16 +86,16 @@ public struct CopyBinaryWriter: Sendable {
     /// How many bytes are ready to be taken.
     public var readyByteCount: Int { bytes.count }
 
-    /// Takes what was written since the last call; rows may be cut.
+    /// Returns what was written since the last call; a chunk may end within a row.
     public mutating func takeBytes() -> [UInt8] {
         var taken: [UInt8] = []
-        // The next chunk is about as long.
+        // The next chunk will be about as long.
         taken.reserveCapacity(bytes.count)
         swap(&taken, &bytes)
         return taken
     }
 
-    /// Moves what was written into a buffer, keeping its own memory for the next rows.
+    /// Moves the written bytes into a buffer, keeping the memory for the next rows.
     mutating func drain(into buffer: inout [UInt8]) {
         buffer.append(contentsOf: bytes)
         bytes.removeAll(keepingCapacity: true)

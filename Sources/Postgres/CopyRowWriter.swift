@@ -1,6 +1,7 @@
 /// Writes the fields of one row of a binary COPY into memory that is large enough.
 ///
-/// It is `CopyBinaryWriter.field` without a value in between; COPY does not convert either.
+/// Does the same as `CopyBinaryWriter.field` without intermediate values; COPY does not convert
+/// types here either.
 public struct CopyRowWriter {
     private let memory: UnsafeMutableRawBufferPointer
     private(set) var byteCount = 0
@@ -17,7 +18,7 @@ public struct CopyRowWriter {
         self.fieldsMissing = fieldsMissing
     }
 
-    /// Writes fields that were encoded before.
+    /// Writes fields that are already encoded.
     public mutating func encoded(_ bytes: UnsafeRawBufferPointer, fields: Int) {
         fieldsMissing -= fields
         raw(bytes)
@@ -56,7 +57,7 @@ public struct CopyRowWriter {
         element(value)
     }
 
-    /// Writes a `bigint[]` without nulls, of the elements that `element` gives by their index.
+    /// Writes a `bigint[]` without nulls; `element` returns the element at an index.
     public mutating func int8Array(count: Int, _ element: (Int) -> Int64) {
         fieldsMissing -= 1
         let start = beginArray(of: .int8, count: count)
@@ -83,7 +84,7 @@ public struct CopyRowWriter {
         overwriteLength(at: start)
     }
 
-    // PostgreSQL writes an empty array without dimensions, and compares it so.
+    // PostgreSQL writes an empty array without dimensions, and compares arrays in that form.
     private mutating func beginArray(of type: PostgresType, count: Int) -> Int {
         let start = byteCount
         number(Int32(0))

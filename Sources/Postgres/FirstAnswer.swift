@@ -2,8 +2,8 @@ import Synchronization
 
 /// The outcome of work that cannot be stopped, or of the wait for it, whichever comes first.
 ///
-/// libpq connects, and looks up names, in calls that nothing interrupts. What comes of the work
-/// when nobody waits any more is dropped.
+/// libpq connects, and resolves names, in calls that cannot be interrupted. The result of work that
+/// no caller waits for any more is discarded.
 final class FirstAnswer: Sendable {
     typealias Answer = Result<Void, PostgresError>
 
@@ -14,10 +14,10 @@ final class FirstAnswer: Sendable {
 
     private let state = Mutex(State())
 
-    /// How often a wait looks whether its deadline has passed.
+    /// How often a wait checks whether its deadline has passed.
     private static let pollInterval = Duration.milliseconds(50)
 
-    /// Runs work, and waits for it until the deadline or the cancellation of the calling task.
+    /// Runs work and waits for it until the deadline or the cancellation of the calling task.
     static func of(
         by deadline: Deadline?,
         _ work: @escaping @Sendable () async -> Answer
@@ -35,7 +35,7 @@ final class FirstAnswer: Sendable {
     private func watch(_ deadline: Deadline) async {
         while !deadline.isPassed {
             if state.withLock({ $0.answer != nil }) { return }
-            // Nobody cancels this task.
+            // This task is never cancelled.
             do { try await Task.sleep(for: Self.pollInterval) } catch { return }
         }
         take(

@@ -1,18 +1,18 @@
-/// A refusal or failure of the database, of the way to it, or of its use.
+/// A refusal or failure of the database, of the connection to it, or of its use.
 ///
 /// Callers switch on ``code``; equality compares it alone. `description` is safe to log: it holds
 /// no row values, parameters or passwords. `debugDescription` holds everything the server said.
 public struct PostgresError: Error, Sendable, Equatable {
     /// What kind of failure this is, for callers to switch on.
     public enum Code: Sendable, Hashable {
-        /// The settings cannot be understood by libpq.
+        /// libpq cannot understand the settings.
         case invalidSettings
         /// No session could be opened.
         case couldNotConnect
-        /// The session was lost; whether a commit that was under way took effect is unknown.
+        /// The session was lost; it is unknown whether a commit in progress took effect.
         case connectionLost
-        /// The deadline passed while the server was waited for, and the session was given up;
-        /// whether a commit that was under way took effect is unknown.
+        /// The deadline passed while waiting for the server, and the session was given up; it is
+        /// unknown whether a commit in progress took effect.
         case deadlinePassed
         /// A pooler shares the server's connections between sessions, transaction by transaction.
         case sharedConnection
@@ -22,15 +22,15 @@ public struct PostgresError: Error, Sendable, Equatable {
         case server(String)
         /// The statement was stopped because the calling task was cancelled.
         case cancelled
-        /// A commit was asked for, but a statement before it had failed: all was rolled back.
+        /// A commit was requested, but an earlier statement had failed: everything was rolled back.
         case rolledBack
-        /// A value has another type than the accessor reads.
+        /// A value's type is not the one that the accessor reads.
         case typeMismatch
         /// A value is null where the accessor promises one.
         case unexpectedNull
         /// The bytes received do not follow PostgreSQL's protocol or binary formats.
         case protocolViolation
-        /// The call breaks a rule of this module; the message names the rule.
+        /// The call breaks a rule of this module, which the message names.
         case misuse
         /// No session became free in time.
         case poolTimeout
@@ -42,7 +42,7 @@ public struct PostgresError: Error, Sendable, Equatable {
     /// What happened, to what, what was expected and what to do next, without any value.
     public internal(set) var message: String
 
-    /// The five characters of the server's SQLSTATE, where the server answered.
+    /// The five characters of the server's SQLSTATE, if the server answered.
     public internal(set) var sqlState: String?
 
     /// The server's own message; data exceptions quote values in it.
@@ -54,13 +54,13 @@ public struct PostgresError: Error, Sendable, Equatable {
     /// The server's hint.
     public internal(set) var hint: String?
 
-    /// The name of the constraint that refused.
+    /// The name of the violated constraint.
     public internal(set) var constraintName: String?
 
-    /// The name of the table concerned, where the server names one.
+    /// The name of the table concerned, if the server names one.
     public internal(set) var tableName: String?
 
-    /// The name of the column concerned, where the server names one.
+    /// The name of the column concerned, if the server names one.
     public internal(set) var columnName: String?
 
     /// The index, from 0, of the statement of a pipeline that failed.
@@ -71,11 +71,11 @@ public struct PostgresError: Error, Sendable, Equatable {
         self.message = message
     }
 
-    /// Whether the same work, begun again from its start, may succeed.
+    /// Whether the same work, started again from the beginning, may succeed.
     ///
     /// True for serialization failures, deadlocks, a server that stops or starts, lost connections,
     /// passed deadlines, too many clients and an exhausted pool. After `connectionLost` and
-    /// `deadlinePassed` the work may have been committed: it must be idempotent to be repeated.
+    /// `deadlinePassed` the work may have been committed: repeat it only if it is idempotent.
     public var isRetryable: Bool {
         switch code {
         case .couldNotConnect, .connectionLost, .deadlinePassed, .poolTimeout: true
@@ -92,8 +92,8 @@ public struct PostgresError: Error, Sendable, Equatable {
         retryableStates.contains(state) || state.hasPrefix("08")
     }
 
-    /// The refusal of a BEGIN, which on a standby says that READ WRITE is not supported: as the
-    /// SQLSTATE of every other write there.
+    /// The error of a BEGIN; on a standby, which refuses READ WRITE as an unsupported feature, with
+    /// the SQLSTATE of every other write there.
     var ofBegin: PostgresError {
         guard sqlState == "0A000" else { return self }
         var error = self
@@ -102,7 +102,7 @@ public struct PostgresError: Error, Sendable, Equatable {
         return error
     }
 
-    /// Compares the codes alone.
+    /// Compares only the codes.
     public static func == (left: PostgresError, right: PostgresError) -> Bool {
         left.code == right.code
     }
@@ -120,7 +120,7 @@ extension PostgresError: CustomStringConvertible, CustomDebugStringConvertible {
         return text
     }
 
-    /// Everything that is known, including what the server quoted; not for logs.
+    /// Everything that is known, including values quoted by the server; not for logs.
     public var debugDescription: String {
         var text = description
         if let primaryMessage { text += "\n  message: \(primaryMessage)" }
@@ -131,6 +131,6 @@ extension PostgresError: CustomStringConvertible, CustomDebugStringConvertible {
 }
 
 extension PostgresError: PostgresErrorConvertible {
-    /// Takes the error as it is.
+    /// Returns the error unchanged.
     public init(_ error: PostgresError) { self = error }
 }

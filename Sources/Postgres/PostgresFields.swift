@@ -1,13 +1,13 @@
 /// The fields of one row in binary format, read by type.
 ///
-/// Every accessor throws `typeMismatch` when the field has another type, or a length that its type
-/// cannot have; `unexpectedNull` when it is null and the accessor's name does not end in
-/// `IfPresent`; and `misuse` when there is no such column. Columns count from 0.
+/// Every accessor throws `typeMismatch` if the field has another type, or a length that its type
+/// cannot have; `unexpectedNull` if it is null and the accessor's name does not end in `IfPresent`;
+/// and `misuse` if there is no such column. Columns count from 0.
 public protocol PostgresFields: ~Copyable {
     /// The number of fields.
     var fieldCount: Int { get }
 
-    /// Lends the type, where it is known, and the bytes of a field, nil for null.
+    /// Passes the type, if known, and the bytes of a field, nil for null.
     func withField<R>(
         _ column: Int,
         _ body: (PostgresType?, UnsafeRawBufferPointer?) throws(PostgresError) -> R
@@ -20,7 +20,7 @@ extension PostgresFields where Self: ~Copyable {
         try withField(column) { (_, bytes) throws(PostgresError) in bytes == nil }
     }
 
-    /// Lends the bytes of a field of any type without a copy; nil for null.
+    /// Passes the bytes of a field of any type without a copy; nil for null.
     ///
     /// The pointer is valid only during the call.
     public func withBytes<R>(
@@ -60,14 +60,14 @@ extension PostgresFields where Self: ~Copyable {
         try read(column, .integer) { $0.integer }
     }
 
-    /// Reads a `text` or another type of characters; `json` and `jsonb` as their text.
+    /// Reads a `text` or another character type; `json` and `jsonb` as their text.
     ///
-    /// A COPY does not say its types, so a `jsonb` in it must be cast to `text`.
+    /// A COPY does not contain types, so a `jsonb` in it must be cast to `text`.
     public func text(_ column: Int) throws(PostgresError) -> String {
         try present(column, textIfPresent(column))
     }
 
-    /// Reads a `text` or another type of characters, or null.
+    /// Reads a `text` or another character type, or null.
     public func textIfPresent(_ column: Int) throws(PostgresError) -> String? {
         try withField(column) { (type, bytes) throws(PostgresError) in
             guard let bytes else { return nil }
@@ -191,7 +191,7 @@ extension PostgresFields where Self: ~Copyable {
     }
 }
 
-/// The families of types an accessor takes.
+/// The families of types that an accessor accepts.
 private enum FieldKind {
     case bool
     case int4

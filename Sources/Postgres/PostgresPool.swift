@@ -1,19 +1,19 @@
 import Synchronization
 
-/// A bounded set of sessions that are lent and come back.
+/// A bounded set of sessions for borrowing.
 ///
-/// Sessions open when they are needed, broken ones are dropped, and a server that was restarted is
-/// found again by the next who asks. Waiting is first come, first served.
+/// Sessions are opened on demand and broken ones are dropped; after a server restart, the next
+/// caller connects again. Waiting is first come, first served.
 public final class PostgresPool: Sendable {
-    /// A ledger needs few sessions at once; more of them only queue in the server.
+    /// A ledger needs few sessions at once; more would only queue in the server.
     public static let sessionsMaxDefault = 8
 
-    /// Longer than any healthy statement of ours takes, shorter than a web request lasts.
+    /// Longer than any healthy statement of ours takes, shorter than a web request may take.
     public static let acquireTimeoutDefault = Duration.seconds(10)
 
     private enum Grant: Sendable {
         case session(PostgresSession)
-        /// The right to open a session, which counts as open from now on.
+        /// The right to open a session, which counts as open from then on.
         case place
         case timedOut
         case cancelled
@@ -44,9 +44,9 @@ public final class PostgresPool: Sendable {
     private let acquireTimeout: Duration
     private let state = Mutex(State())
 
-    /// Makes a pool that opens nothing yet.
+    /// Creates a pool that has not opened any session yet.
     ///
-    /// A precondition is that `sessionsMax` is at least 1.
+    /// Precondition: `sessionsMax` is at least 1.
     public init(
         _ settings: ConnectionSettings,
         sessionsMax: Int = PostgresPool.sessionsMaxDefault,
@@ -60,33 +60,33 @@ public final class PostgresPool: Sendable {
 
     /// How many sessions there are, and how many callers wait for one.
     public struct Usage: Hashable, Sendable {
-        /// Sessions that are open, lent ones included.
+        /// Open sessions, including borrowed ones.
         public let open: Int
-        /// Those of them that nobody uses.
+        /// Open sessions that are not borrowed.
         public let idle: Int
-        /// Callers that wait for one.
+        /// Callers that wait for a session.
         public let waiting: Int
     }
 
-    /// How the pool is used at present.
+    /// The current use of the pool.
     public var usage: Usage {
         state.withLock { state in
             Usage(open: state.places, idle: state.idle.count, waiting: state.waiters.count)
         }
     }
 
-    /// Lends a session for the time of the body.
+    /// Lends a session to `body` for the duration of the call.
     ///
-    /// A session that comes back broken or inside a transaction is dropped. A body that borrows
-    /// again from the same pool can wait for itself.
+    /// A session that is returned broken or inside a transaction is dropped. A body that borrows
+    /// again from the same pool may wait for itself.
     ///
     /// - Parameters:
-    ///   - deadline: Limits the opening of a session, and all that the body waits for in it.
+    ///   - deadline: Limits the opening of a session, and all waiting of the body in it.
     ///   - isolation: The actor of the caller.
     ///   - body: Uses the session.
     /// - Returns: What the body returns.
-    /// - Throws: What the body throws, and `poolTimeout`, `closed`, `cancelled` or the errors of
-    ///   ``PostgresSession/connect(_:by:)`` before it.
+    /// - Throws: What the body throws; before that `poolTimeout`, `closed`, `cancelled` or the
+    ///   errors of ``PostgresSession/connect(_:by:)``.
     public func withSession<R, E: PostgresErrorConvertible>(
         by deadline: Deadline? = nil,
         isolation: isolated (any Actor)? = #isolation,
@@ -111,9 +111,9 @@ public final class PostgresPool: Sendable {
         }
     }
 
-    /// Closes all idle sessions now and the lent ones when they come back.
+    /// Closes all idle sessions now, and borrowed ones when they are returned.
     ///
-    /// Whoever waits or asks later gets `closed`.
+    /// Callers that wait now or ask later get `closed`.
     public func close() async {
         let (idle, waiters) = state.withLock { state in
             state.isClosed = true
@@ -193,7 +193,7 @@ extension PostgresPool {
 
     private func enqueue(_ number: UInt64, _ continuation: CheckedContinuation<Grant, Never>) {
         let grant: Grant? = state.withLock { state in
-            // Something may have become free, and the task may have been cancelled, meanwhile.
+            // In the meantime a session may have become free, or the task may have been cancelled.
             if let grant = takeNow(&state) { return grant }
             if Task.isCancelled { return .cancelled }
             state.waiters.append(
@@ -253,7 +253,7 @@ extension PostgresPool {
         }
     }
 
-    /// Gives the place of a session that is gone to the next who waits.
+    /// Gives the place of a closed session to the next waiting caller.
     private func freePlace() {
         let waiter = state.withLock { state -> Waiter? in
             guard state.waiters.isEmpty else { return state.waiters.removeFirst() }

@@ -1,17 +1,17 @@
-/// The fields of a composite value in binary format, as `record_send` makes it.
+/// The fields of a composite value in binary format, as `record_send` produces it.
 ///
-/// Unlike a COPY it tells the type of each field, so that one column can carry rows of several
-/// shapes. It lends bytes of somebody else's and must not outlive them.
+/// Unlike a COPY it contains the type of each field, so one column can carry rows of several
+/// shapes. It borrows its bytes and must not outlive them.
 public struct PostgresRecord: PostgresFields, ~Copyable {
     private let bytes: UnsafeRawBufferPointer
     private var fields: [(type: PostgresType, range: Range<Int>?)] = []
 
-    /// Takes a value apart; `protocolViolation` for bytes that are no record.
+    /// Parses a value; throws `protocolViolation` if the bytes are not a record.
     public init(_ bytes: UnsafeRawBufferPointer) throws(PostgresError) {
         self.bytes = bytes
         guard bytes.count >= 4 else { throw Self.violation("it is too short") }
         let count = bytes.bigEndian(at: 0, as: Int32.self)
-        // Every field takes eight bytes at least, so a false count cannot reserve much.
+        // Every field takes at least eight bytes, so a forged count cannot reserve much memory.
         guard count >= 0, Int(count) <= (bytes.count - 4) / 8 else {
             throw Self.violation("it has fewer fields than it declares")
         }
@@ -38,12 +38,12 @@ public struct PostgresRecord: PostgresFields, ~Copyable {
     /// The number of fields.
     public var fieldCount: Int { fields.count }
 
-    /// The type of a field; nil where there is no such field.
+    /// The type of a field; nil if there is no such field.
     public func type(of column: Int) -> PostgresType? {
         fields.indices.contains(column) ? fields[column].type : nil
     }
 
-    /// Lends the type and the bytes of a field, nil for null.
+    /// Passes the type and the bytes of a field, nil for null.
     public func withField<R>(
         _ column: Int,
         _ body: (PostgresType?, UnsafeRawBufferPointer?) throws(PostgresError) -> R

@@ -2,7 +2,7 @@ import CPostgres
 
 /// The rows a statement returned, in binary format.
 ///
-/// Immutable, and freed with the last reference; libpq lets several threads read one result.
+/// Immutable, and freed with the last reference; libpq allows several threads to read one result.
 public final class PostgresRows: Sendable {
     nonisolated(unsafe) private let pointer: OpaquePointer
 
@@ -27,7 +27,7 @@ public final class PostgresRows: Sendable {
 
     /// The index of the first column of that name.
     ///
-    /// Compares exactly, without folding case. `misuse` when there is none.
+    /// Compares exactly, without folding case. Throws `misuse` if there is none.
     public func columnIndex(_ name: String) throws(PostgresError) -> Int {
         for column in 0..<columnCount {
             if let found = PQfname(pointer, Int32(column)), name == String(cString: found) {
@@ -42,7 +42,7 @@ public final class PostgresRows: Sendable {
 
     /// The single row of a result.
     ///
-    /// `misuse` when there is none or more than one.
+    /// Throws `misuse` if there is none or more than one.
     public func single() throws(PostgresError) -> PostgresRow {
         guard count == 1 else {
             throw PostgresError(
@@ -90,7 +90,7 @@ extension PostgresRows: RandomAccessCollection {
     /// The index after the last row.
     public var endIndex: Int { count }
 
-    /// One row; the accessors of a row beyond the last throw.
+    /// One row; for an index past the last row, its accessors throw.
     public subscript(row: Int) -> PostgresRow { PostgresRow(rows: self, index: row) }
 }
 
@@ -102,7 +102,7 @@ public struct PostgresRow: PostgresFields, Sendable {
     /// The number of columns.
     public var fieldCount: Int { rows.columnCount }
 
-    /// Lends the type and the bytes of a field, nil for null.
+    /// Passes the type and the bytes of a field, nil for null.
     public func withField<R>(
         _ column: Int,
         _ body: (PostgresType?, UnsafeRawBufferPointer?) throws(PostgresError) -> R

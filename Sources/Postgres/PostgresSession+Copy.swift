@@ -1,8 +1,8 @@
 extension PostgresSession {
-    /// Feeds a `COPY … FROM STDIN` of any format, and returns the number of rows.
+    /// Sends a `COPY … FROM STDIN` of any format, and returns the number of rows.
     ///
-    /// `next` yields chunks of any size until it returns nil; an empty chunk is allowed. What it
-    /// throws ends the COPY, which then has no effect, and is thrown on.
+    /// `next` returns chunks of any size, and nil at the end; an empty chunk is allowed. An error
+    /// that it throws ends the COPY, which then has no effect, and is rethrown.
     @discardableResult
     public func copyIn<State: Sendable, E: PostgresErrorConvertible>(
         _ sql: String,
@@ -20,10 +20,10 @@ extension PostgresSession {
         }
     }
 
-    /// Feeds a `COPY … FROM STDIN (FORMAT BINARY)` row by row, and returns the number of rows.
+    /// Sends a `COPY … FROM STDIN (FORMAT BINARY)` row by row, and returns the number of rows.
     ///
-    /// `fill` writes whole rows, at least one, and returns false when there are no more; header and
-    /// trailer are written for it. Memory stays near 64 kB plus the rows of one call.
+    /// `fill` writes whole rows, at least one, and returns false if there are no more; header and
+    /// trailer are added. Memory use stays near 64 kB plus the rows of one call.
     @discardableResult
     public func copyIn<State: Sendable, E: PostgresErrorConvertible>(
         _ sql: String,
@@ -45,9 +45,9 @@ extension PostgresSession {
 
     /// Folds over the bytes of a `COPY … TO STDOUT`.
     ///
-    /// A piece is a whole row with its line break in the formats text and CSV, and cut anywhere in
-    /// the binary one; it is valid only during the call. What `fold` throws ends the COPY and is
-    /// thrown on; the session survives.
+    /// In the text and CSV formats a piece is a whole row with its line break; in the binary format
+    /// it may end anywhere. It is valid only during the call. An error that `fold` throws ends the
+    /// COPY and is rethrown; the session survives.
     public func copyOut<State: Sendable, E: PostgresErrorConvertible>(
         _ sql: String,
         into state: State,
@@ -63,7 +63,8 @@ extension PostgresSession {
 
     /// Folds over the rows of a `COPY … TO STDOUT (FORMAT BINARY)`.
     ///
-    /// A row is valid only during the call. `protocolViolation` when the bytes are not whole rows.
+    /// A row is valid only during the call. Throws `protocolViolation` if the bytes are not whole
+    /// rows.
     public func copyOut<State: Sendable, E: PostgresErrorConvertible>(
         _ sql: String,
         into state: State,

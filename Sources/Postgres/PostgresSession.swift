@@ -1,7 +1,7 @@
-/// One session with the database: an actor on a thread of its own.
+/// One session with the database: an actor on a separate thread.
 ///
-/// Every method is synchronous on that thread, so nothing of another caller comes between the
-/// statements of a ``transaction(_:_:)``. When the calling task is cancelled the running statement
+/// Every method is synchronous on that thread, so no other caller's statement runs between the
+/// statements of a ``transaction(_:_:)``. If the calling task is cancelled, the running statement
 /// is stopped in the server and fails with `cancelled`; the session survives. Dropping the last
 /// reference closes the session.
 public actor PostgresSession {
@@ -24,14 +24,14 @@ public actor PostgresSession {
 
     /// Opens a session.
     ///
-    /// Throws `invalidSettings` for settings libpq cannot read, `couldNotConnect` when no server
-    /// answers or admits the user, `sharedConnection` behind a pooler that is not in session mode,
-    /// and `deadlinePassed` or `cancelled` when the wait for a session ended before there was one.
+    /// Throws `invalidSettings` for settings that libpq cannot parse, `couldNotConnect` if no
+    /// server answers or admits the user, `sharedConnection` behind a pooler that is not in session
+    /// mode, and `deadlinePassed` or `cancelled` if the wait for a session ended first.
     public static func connect(
         _ settings: ConnectionSettings,
         by deadline: Deadline? = nil
     ) async throws(PostgresError) -> PostgresSession {
-        // An actor's initialiser runs on its caller, where connecting would block a shared thread.
+        // An actor's initialiser runs on its caller's thread, which connecting would block.
         let session = PostgresSession()
         try await FirstAnswer.of(by: deadline) { await session.opened(settings) }.get()
         return session
@@ -44,7 +44,7 @@ public actor PostgresSession {
     /// Runs one statement and returns its rows.
     ///
     /// The statement is prepared at its first use and cached by its text and the types of its
-    /// parameters. Outside a transaction it is one itself.
+    /// parameters. Outside a transaction it is a transaction of its own.
     @discardableResult
     public func query(
         _ sql: String,
@@ -53,16 +53,16 @@ public actor PostgresSession {
         do {
             return try pipeline([PostgresStatement(sql, parameters)])[0]
         } catch {
-            // A single statement has no number.
+            // A single statement has no index.
             var error = error
             error.statementIndex = nil
             throw error
         }
     }
 
-    /// Runs a text of one or more statements without parameters, and drops their rows.
+    /// Runs a text of one or more statements without parameters, and discards their rows.
     ///
-    /// Several statements without BEGIN and COMMIT in them are one transaction.
+    /// Several statements without BEGIN and COMMIT run as one transaction.
     public func execute(_ sql: String) throws(PostgresError) {
         try openConnection().execute(sql, .obeyed)
     }
@@ -70,7 +70,7 @@ public actor PostgresSession {
     /// Runs statements in one round trip and, outside a transaction, as one transaction.
     ///
     /// A failure names its statement in `statementIndex`, and all of them are rolled back. Without
-    /// an index it was the commit that was refused, by a deferred constraint for example.
+    /// an index the commit itself was refused, for example by a deferred constraint. Throws
     /// `misuse` for more than 10 000 statements, and for COPY, which also ends the session.
     @discardableResult
     public func pipeline(
@@ -81,7 +81,7 @@ public actor PostgresSession {
 
     /// Runs statements in one round trip between an explicit BEGIN and COMMIT.
     ///
-    /// Outside a transaction only. A failure names its statement in `statementIndex`, not counting
+    /// Only outside a transaction. A failure names its statement in `statementIndex`, not counting
     /// BEGIN and COMMIT, and all of them are rolled back. Otherwise like ``pipeline(_:)``.
     @discardableResult
     public func pipelineTransaction(
@@ -97,19 +97,19 @@ public actor PostgresSession {
         return try connection.pipelineTransaction(statements, .obeyed)
     }
 
-    /// Limits all waiting for the server from now on; nil ends the limit.
+    /// Limits all waiting for the server from now on; nil removes the limit.
     ///
-    /// A statement that waits when the deadline passes fails with `deadlinePassed` and ends the
-    /// session, COMMIT too; the server is asked to stop it. One that would begin later fails at
-    /// once.
+    /// A statement that is waiting when the deadline passes, even a COMMIT, fails with
+    /// `deadlinePassed` and ends the session; the server is asked to stop it. A later statement
+    /// fails at once.
     public func setDeadline(_ deadline: Deadline?) { connection?.deadline = deadline }
 
-    /// Whether the session can serve no further statement.
+    /// Whether the session can run no further statement.
     public var isBroken: Bool { connection?.isBroken ?? true }
 
-    /// Whether the session, looked at closely, can be lent to somebody.
+    /// Whether the session, after a check, can be lent to the next caller.
     ///
-    /// It notices a server that has hung up, and a transaction that somebody left open.
+    /// The check notices a server that closed the connection, and a transaction left open.
     public var isReusable: Bool {
         connection?.noticeHangUp()
         return !isBroken && connection?.isIdle == true
@@ -133,9 +133,10 @@ extension PostgresSession {
     /// Runs statements as one transaction.
     ///
     /// The body is synchronous and runs on the session's thread, so no other caller's statement
-    /// comes between. Whatever it throws rolls everything back. `rolledBack` when the body
-    /// swallowed a statement's failure, because then the server commits nothing; `misuse` inside
-    /// another transaction. Cancellation stops the body's statements but never COMMIT or ROLLBACK.
+    /// runs in between. Any error it throws rolls everything back. Throws `rolledBack` if the body
+    /// swallowed a statement's failure, because the server then commits nothing, and `misuse`
+    /// inside another transaction. Cancellation stops the body's statements but never COMMIT or
+    /// ROLLBACK.
     @discardableResult
     public func transaction<R: Sendable, E: PostgresErrorConvertible>(
         _ mode: TransactionMode = .readCommitted,
@@ -186,7 +187,8 @@ extension PostgresSession {
         do {
             try connection.execute("ROLLBACK", .ignored)
         } catch {
-            // Hanging up rolls back as well, and the caller's error is the one that matters.
+            // Closing the connection also rolls back, and the caller's error is the one that
+            // matters.
             connection.abandon()
         }
     }

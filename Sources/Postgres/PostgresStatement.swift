@@ -1,6 +1,6 @@
 /// One statement of SQL with its parameters `$1`, `$2`, ….
 public struct PostgresStatement: Sendable, Equatable {
-    /// The text; it is prepared once per session, so values belong into the parameters.
+    /// The text; it is prepared once per session, so values belong in the parameters.
     public var sql: String
 
     /// The values of the parameters, in order.
@@ -19,7 +19,7 @@ public struct PostgresStatement: Sendable, Equatable {
     /// The protocol counts parameters in 16 bits.
     static let parametersMax = 65_535
 
-    /// Refuses what libpq would cut short without a word.
+    /// Refuses text and parameters that libpq would silently cut short.
     func check() throws(PostgresError) {
         try Self.check(sql)
         guard parameters.count <= Self.parametersMax else {

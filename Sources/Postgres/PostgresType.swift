@@ -6,7 +6,7 @@ public struct PostgresType: RawRepresentable, Sendable, Hashable {
     /// Names a type by its object identifier.
     public init(rawValue: UInt32) { self.rawValue = rawValue }
 
-    /// Left to the server to infer.
+    /// The server infers the type.
     public static let inferred = PostgresType(rawValue: 0)
     /// `boolean`.
     public static let bool = PostgresType(rawValue: 16)

@@ -32,12 +32,12 @@ public enum PostgresValue: Sendable, Hashable {
     case textArray([String?]?)
     /// `bytea[]`.
     case byteaArray([[UInt8]?]?)
-    /// `uuid`, as its sixteen bytes; the server refuses another number.
+    /// `uuid`, as its sixteen bytes; the server refuses any other length.
     case uuid([UInt8]?)
-    /// `uuid[]`, as sixteen bytes each.
+    /// `uuid[]`, sixteen bytes each.
     case uuidArray([[UInt8]?]?)
 
-    /// The type that the server is told.
+    /// The type that is sent to the server.
     public var type: PostgresType {
         switch self {
         case .null: .inferred
@@ -96,7 +96,7 @@ public enum PostgresValue: Sendable, Hashable {
 }
 
 extension [PostgresValue] {
-    /// Lends the arrays that libpq wants: count, types, values, lengths, formats.
+    /// Passes the arrays that libpq expects: count, types, values, lengths, formats.
     func withEncoded<R>(
         _ body: (
             Int32, UnsafePointer<UInt32>?, UnsafePointer<UnsafePointer<CChar>?>?,
@@ -112,7 +112,7 @@ extension [PostgresValue] {
             offsets.append(isPresent ? start : nil)
             lengths.append(Int32(clamping: bytes.count - start))
         }
-        // A null pointer is SQL NULL, so even an empty value must point at something.
+        // A null pointer is SQL NULL, so even an empty value needs a valid pointer.
         bytes.append(0)
         return bytes.withUnsafeBytes { raw in
             let base = raw.bindMemory(to: CChar.self).baseAddress

@@ -20,7 +20,7 @@ struct ServerResult: ~Copyable {
 
     deinit { PQclear(pointer) }
 
-    /// Hands the pointer to a new owner, who must free it.
+    /// Passes the pointer to a new owner, which must free it.
     consuming func take() -> OpaquePointer {
         let pointer = self.pointer
         discard self
@@ -43,10 +43,10 @@ struct ServerResult: ~Copyable {
     /// The command's tag, such as `COMMIT`.
     var commandTag: String { String(cString: PQcmdStatus(pointer)) }
 
-    /// The rows that the command touched, 0 where it touches none.
+    /// The number of rows that the command affected, 0 if none.
     var affectedRows: Int64 { Int64(String(cString: PQcmdTuples(pointer))) ?? 0 }
 
-    /// The server's refusal; whether it also ended the session is the connection's to say.
+    /// The server's error; the connection decides whether the session also ended.
     var failure: PostgresError {
         let state = field(subledger_diag_sqlstate)
         let code = state.map { PostgresError.Code.server($0) } ?? .protocolViolation
@@ -68,7 +68,7 @@ struct ServerResult: ~Copyable {
         PQresultErrorField(pointer, code).map { String(cString: $0) }
     }
 
-    /// Data exceptions (class 22) and raised ones (P0) quote values, so only the others speak.
+    /// Data exceptions (class 22) quote values in their messages, so these are withheld.
     private static func message(_ error: PostgresError) -> String {
         guard let state = error.sqlState, let primary = error.primaryMessage else {
             return "The database refused the statement without a reason."

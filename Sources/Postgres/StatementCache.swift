@@ -1,12 +1,12 @@
 /// The statements a session has prepared, by their text and the types of their parameters.
 ///
-/// Names are never used twice, so a forgotten name cannot be mistaken for a new statement.
+/// A name is never used twice, so a forgotten name cannot be mistaken for a new statement.
 struct StatementCache {
-    /// How many statements a session keeps prepared: far more than a ledger has, and some tens of
-    /// kilobytes each in the server at worst.
+    /// How many statements a session keeps prepared: far more than a ledger has; each takes at most
+    /// a few tens of kilobytes in the server.
     static let statementsMax = 256
 
-    /// How many of the longest unused ones go when room is needed, so that it is needed seldom.
+    /// How many of the least recently used to evict at once, so that eviction is rare.
     static let evictedAtOnce = 64
 
     struct Key: Hashable {
@@ -39,24 +39,24 @@ struct StatementCache {
         return "s\(namesGiven)"
     }
 
-    /// Remembers a statement that the server has confirmed.
+    /// Records a statement that the server has confirmed.
     mutating func insert(_ key: Key, name: String) {
         uses += 1
         entries[key] = Entry(name: name, lastUse: uses)
     }
 
-    /// Forgets a statement whose plan is stale; the server still holds it.
+    /// Discards a statement whose plan is stale; the server still holds it.
     mutating func discard(_ key: Key) {
         if let entry = entries.removeValue(forKey: key) { garbage.append(entry.name) }
     }
 
-    /// Forgets everything, after the server did.
+    /// Discards everything, after the server did.
     mutating func forgetAll() {
         entries.removeAll()
         garbage.removeAll()
     }
 
-    /// Picks the names to deallocate so that the cache stays within its limit.
+    /// Chooses the names to deallocate to keep the cache within its limit.
     mutating func takeGarbage(roomFor newcomers: Int) -> [String] {
         if entries.count + newcomers > Self.statementsMax {
             let oldest = entries.sorted { $0.value.lastUse < $1.value.lastUse }

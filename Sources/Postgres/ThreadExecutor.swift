@@ -1,16 +1,16 @@
 import Foundation
 
-/// A serial executor with a thread of its own, so that blocking calls hold up nobody else.
+/// A serial executor with its own thread, so blocking calls do not block other tasks.
 ///
-/// The executor owns nothing but the queue, and the thread retains the queue, because the last job
-/// of an actor may release the actor and with it the executor, on this very thread.
+/// The executor owns only the queue, and the thread retains the queue, because the last job of an
+/// actor may release the actor and with it the executor, on this very thread.
 package final class ThreadExecutor: SerialExecutor {
     private let queue = JobQueue()
 
     package init(name: String) {
         let queue = self.queue
         let thread = Thread { queue.run() }
-        // Linux shows 15 bytes of a thread's name, and would show the creator's without one.
+        // Linux keeps 15 bytes of a thread's name; without a name it would show the creator's.
         thread.name = String(name.prefix(15))
         thread.start()
     }
@@ -47,7 +47,7 @@ private final class ThreadTaskExecutor: TaskExecutor {
     }
 }
 
-/// Jobs that wait for their thread.
+/// Jobs that wait for the thread.
 ///
 /// Unchecked because the condition guards every stored property.
 private final class JobQueue: @unchecked Sendable {
@@ -103,7 +103,8 @@ private final class JobQueue: @unchecked Sendable {
         while let batch = next() {
             for entry in batch { entry.run() }
         }
-        // The thread retains the queue through its block: without this the two keep each other.
+        // The thread retains the queue through its block; without this the two would retain each
+        // other.
         condition.lock()
         thread = nil
         condition.unlock()

@@ -2,9 +2,9 @@
 public enum TransactionMode: Sendable, Hashable, CaseIterable {
     /// Each statement sees what was committed before it.
     case readCommitted
-    /// All statements see one snapshot; writing over a newer row fails with SQLSTATE 40001.
+    /// All statements see one snapshot; overwriting a newer row fails with SQLSTATE 40001.
     case repeatableRead
-    /// As if transactions ran one after another; fails with SQLSTATE 40001 where they cannot.
+    /// As if transactions ran one after another; fails with SQLSTATE 40001 if that is impossible.
     case serializable
     /// All statements see one snapshot, and none may write.
     case readOnlySnapshot

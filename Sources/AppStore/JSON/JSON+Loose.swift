@@ -1,10 +1,9 @@
 import Events
 
 /// Values as the formats before JWS write them: numbers as text, flags in four spellings, and empty
-/// text for what is not there
-/// (Apple's data: three generations, verifyReceipt response, odd values).
+/// text for a missing value (Apple's data: three generations, verifyReceipt response, odd values).
 extension JSON.Value {
-    /// Whether it says nothing: null, or empty text.
+    /// Whether it holds no value: null, or empty text.
     var isBlank: Bool { storage.nodes[index].isBlank }
 
     /// Text, or the digits of a whole number; nil for other values and empty text.
@@ -13,7 +12,7 @@ extension JSON.Value {
         return text
     }
 
-    /// A whole number, or text that is one; nil for other values.
+    /// A whole number, or text that contains one; nil for other values.
     var looseInteger: Int64? {
         kind == .string ? utf8.flatMap { JSON.wholeNumber($0) } : integer
     }
@@ -33,12 +32,12 @@ extension JSON.Value {
 }
 
 extension JSON.Node {
-    /// Whether it says nothing: null, or empty text.
+    /// Whether it holds no value: null, or empty text.
     var isBlank: Bool { kind == .null || (kind == .string && start == end) }
 }
 
 extension JSON {
-    /// The number that ASCII digits name, at most eighteen of them; nil for anything else.
+    /// The number in at most eighteen ASCII digits; nil for anything else.
     static func wholeNumber(_ digits: ArraySlice<UInt8>) -> Int64? {
         guard !digits.isEmpty, digits.count <= 18 else { return nil }
         var number: Int64 = 0
@@ -54,7 +53,7 @@ extension JSON {
 extension AppleClock {
     /// A date of an old format: milliseconds as number or text, or text with a zone.
     ///
-    /// Throws `date-implausible` where it is none, or lies outside of 2008 to 2199.
+    /// Throws `date-implausible` unless it is a date from 2008 to 2199.
     static func looseInstant(
         _ value: JSON.Value,
         named name: @autoclosure () -> String
@@ -70,7 +69,8 @@ extension AppleClock {
         return instant
     }
 
-    // The other zone Apple writes is Pacific time, beside a date in GMT; it is never needed.
+    // The other zone Apple writes is Pacific time, always next to a date in GMT, so it is not
+    // needed.
     private static func looseInstant(_ text: ArraySlice<UInt8>) -> Instant? {
         if let milliseconds = JSON.wholeNumber(text) { return Instant(milliseconds: milliseconds) }
         let zone = Array(" Etc/GMT".utf8)

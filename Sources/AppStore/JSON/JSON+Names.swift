@@ -5,17 +5,17 @@ extension JSON {
     struct Frame {
         /// Its node.
         let node: Int
-        /// Whether it is an object; else it is an array.
+        /// Whether it is an object; otherwise it is an array.
         let isObject: Bool
-        /// Whether nothing stands in it yet.
+        /// Whether it has no element or member yet.
         var isEmpty = true
-        /// Whether a name has escapes, so that names cannot be compared as they stand.
+        /// Whether a name has escapes, so that names cannot be compared byte by byte.
         var hasEscapedName = false
-        /// Names so far.
+        /// Number of names so far.
         var nameCount = 0
-        /// The first name that came a second time; nil where there is none so far.
+        /// The first name that occurred twice; nil if there is none so far.
         var duplicate: Int?
-        /// A Bloom filter with one bit a name.
+        /// A Bloom filter with one bit per name.
         var filter: UInt128 = 0
 
         init(node: Int, isObject: Bool) {
@@ -28,14 +28,14 @@ extension JSON {
 
         /// Most names that are compared in pairs: Apple's objects have up to thirty.
         ///
-        /// Above it a set keeps the work linear, so that a hostile object costs no more than its
-        /// size.
+        /// Above this limit a set keeps the work linear, so that a hostile object costs no more
+        /// than its size.
         static let pairwiseNameCountMax = 64
     }
 }
 
 extension JSON.Parser {
-    // Most names find their bit unset and are compared with none.
+    // Most names find their bit unset and need no comparison.
     @inline(__always)
     mutating func note(_ name: Int, inFrame frame: Int) {
         let node = tape[name]
@@ -49,8 +49,8 @@ extension JSON.Parser {
         frames[frame].filter |= bit
     }
 
-    // Apple's names differ in length, in the first eight bytes or in the last eight. Whoever makes
-    // all collide has them compared, up to `pairwiseNameCountMax`.
+    // Apple's names differ in length, in the first eight bytes or in the last eight. An input built
+    // to collide only causes comparisons, up to `pairwiseNameCountMax`.
     @inline(__always)
     private func hash(of name: JSON.Node) -> UInt64 {
         let (start, end) = (Int(name.start), Int(name.end))
@@ -80,7 +80,7 @@ extension JSON.Parser {
         }
     }
 
-    /// Refuses a closed object that has a name twice.
+    /// Refuses a closed object in which a name occurs twice.
     @inline(__always)
     func refuseDuplicateNames(of frame: JSON.Frame) throws(JSON.Failure) {
         if frame.nameCount > JSON.Frame.pairwiseNameCountMax || frame.hasEscapedName {

@@ -1,5 +1,5 @@
 extension JSON.Value {
-    /// The whole number a number is; nil where it has a fraction, leaves `Int64` or is no number.
+    /// The value of a whole number; nil if it has a fraction, exceeds `Int64` or is not a number.
     ///
     /// `12`, `12.0` and `1.2e1` are twelve.
     package var integer: Int64? {
@@ -9,7 +9,7 @@ extension JSON.Value {
         return decimal.whole
     }
 
-    /// The number without its fraction; nil where it leaves `Int64` or is no number.
+    /// The number without its fraction; nil if it exceeds `Int64` or is not a number.
     ///
     /// Xcode writes milliseconds with a fraction: `1697679936049.7297` (Apple's data: Xcode data).
     package var truncatedInteger: Int64? {
@@ -17,7 +17,7 @@ extension JSON.Value {
         return plainInteger ?? JSON.Decimal(bytes)?.whole
     }
 
-    // Digits only, and so few that they cannot leave `Int64`: what nearly every number is.
+    // Nearly every number has only digits, and too few to exceed `Int64`.
     private var plainInteger: Int64? {
         storage.withUnsafeBuffers { bytes, nodes in
             let node = nodes[index]
@@ -46,10 +46,10 @@ extension JSON {
         let whole: Int64
         let hasFraction: Bool
 
-        /// Most digits that make a number of `Int64` whatever they are.
+        /// Most digits that fit into an `Int64` whatever they are.
         static let plainDigitCountMax = 18
 
-        /// Reads the bytes of a JSON number; nil where the whole part leaves `Int64`.
+        /// Reads the bytes of a JSON number; nil if the whole part exceeds `Int64`.
         init?(_ bytes: ArraySlice<UInt8>) {
             var digits: [UInt8] = []
             var pointPosition: Int?
@@ -72,7 +72,7 @@ extension JSON {
             hasFraction = digits.dropFirst(max(0, wholeCount)).contains { $0 != 0 }
         }
 
-        // The parser lets no exponent through that has more than three digits.
+        // The parser refuses exponents with more than three digits.
         private static func exponent(_ text: ArraySlice<UInt8>) -> Int? {
             text.isEmpty ? 0 : Int(String(decoding: text, as: UTF8.self))
         }

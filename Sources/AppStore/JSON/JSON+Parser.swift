@@ -1,8 +1,7 @@
 extension JSON {
-    /// One pass over the bytes that checks everything and leaves the index.
+    /// One pass over the bytes that checks everything and builds the index.
     ///
-    /// It does not recurse: containers that are still open lie in `frames`. Nothing is allocated
-    /// for a token.
+    /// It does not recurse: open containers are kept in `frames`. No token needs an allocation.
     struct Parser: ~Copyable {
         let input: UnsafeBufferPointer<UInt8>
         var position = 0
@@ -46,7 +45,7 @@ extension JSON {
             guard position == input.count else { throw failure(.unexpectedByte) }
         }
 
-        // In the innermost container: to its next element or member, or past its end.
+        // Continues in the innermost container: to its next element or member, or past its end.
         @inline(__always)
         private mutating func advance() throws(Failure) {
             let frame = depth - 1
@@ -187,7 +186,7 @@ extension JSON.Parser {
         }
     }
 
-    // The rest of a string that has escapes or characters beyond ASCII, or is no string.
+    // The rest of a string that has escapes, has characters beyond ASCII, or is invalid.
     private mutating func rarelyPlainString(from start: Int) throws(JSON.Failure) {
         var isEscaped = false
         while true {

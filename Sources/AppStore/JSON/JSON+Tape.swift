@@ -1,7 +1,7 @@
 extension JSON {
-    /// The nodes of a text in the making, in one growing piece of memory.
+    /// The nodes of a text that is being parsed, in one growing block of memory.
     ///
-    /// An array would ask for each node whether it shares its memory with another.
+    /// An array would check for each node whether its memory is shared.
     struct Tape: ~Copyable {
         /// Number of nodes.
         private(set) var count = 0
@@ -11,13 +11,15 @@ extension JSON {
 
         /// Apple's payloads have a token every fifteen bytes or more; nested JWS far fewer.
         private static let bytesPerNode = 16
-        /// Nodes to begin with at most: a notification's string of thirty thousand bytes is one.
+        /// Most nodes to reserve at first: a notification's string of thirty thousand bytes is one
+        /// node.
         private static let initialCountMax = 4096
 
-        /// Room for the nodes of a text of that length, were it one of Apple's; it grows.
+        /// Reserves room for the nodes of a text from Apple with that length; grows if necessary.
         init(textByteCount: Int) {
             capacity = min(textByteCount / Tape.bytesPerNode + 8, Tape.initialCountMax)
-            // A value takes two bytes with its comma or bracket; some brackets may still be open.
+            // A value takes at least two bytes with its comma or bracket; some brackets may still
+            // be open.
             usualCountMax = textByteCount / 2 + JSON.depthMax
             base = .allocate(capacity: capacity)
         }

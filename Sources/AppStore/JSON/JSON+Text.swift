@@ -10,7 +10,7 @@ extension JSON {
         }
     }
 
-    /// The UTF-8 that the raw bytes of a string stand for; the parser has checked the escapes.
+    /// Decodes the raw bytes of a string to UTF-8; the parser has checked the escapes.
     static func unescaped(_ raw: ArraySlice<UInt8>) -> [UInt8] {
         var output: [UInt8] = []
         output.reserveCapacity(raw.count)
@@ -62,8 +62,8 @@ extension JSON {
 }
 
 extension JSON.Value {
-    /// The one text that stands for the value: no white space, names sorted by their UTF-8,
-    /// numbers as written, strings escaped as little as possible.
+    /// The canonical text of the value: no white space, names sorted by their UTF-8, numbers as
+    /// written, strings escaped as little as possible.
     package var canonicalText: [UInt8] {
         var output: [UInt8] = []
         appendCanonical(to: &output)
@@ -118,7 +118,7 @@ extension JSON {
             return output
         }
 
-        /// An object of the operator's own statements: texts, whole numbers, and nil for null.
+        /// An object for one of the operator's statements: texts, whole numbers, and nil for null.
         init(_ members: KeyValuePairs<String, OwnValue?>) {
             for (name, value) in members {
                 var text: [UInt8] = []
@@ -134,7 +134,7 @@ extension JSON {
         init() {}
     }
 
-    /// A value in a statement of the operator's own.
+    /// A value in one of the operator's statements.
     enum OwnValue {
         case text(String)
         case number(Int64)

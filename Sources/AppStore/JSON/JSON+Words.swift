@@ -1,13 +1,13 @@
-// Eight bytes at a time, as one number: what a byte loop would find, in an eighth of the steps.
+// Reads eight bytes at a time as one number: finds what a byte loop would, in fewer steps.
 extension JSON {
     private static let ones: UInt64 = 0x0101_0101_0101_0101
     private static let highs: UInt64 = 0x8080_8080_8080_8080
 
     /// The first byte from `start` that ends a run of plain characters: a quote, a backslash, a
-    /// control character or one beyond ASCII; the end of the input where there is none.
+    /// control character or one beyond ASCII; the end of the input if there is none.
     ///
-    /// Each test leaves a high bit in the byte it concerns and never below the first such byte;
-    /// above it a borrow may leave others, which nobody looks at.
+    /// Each test sets a high bit in the byte it concerns and never below the first such byte; above
+    /// it a borrow may set other bits, which are ignored.
     @inline(__always)
     static func endOfPlain(from start: Int, in input: UnsafeBufferPointer<UInt8>) -> Int {
         var position = start

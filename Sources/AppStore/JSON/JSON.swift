@@ -2,9 +2,9 @@ internal import Events
 
 /// A JSON text (RFC 8259), parsed into an index over its own bytes.
 ///
-/// Nothing is copied: a node says where a value lies and where the next one starts. Strings are
-/// decoded when asked for and numbers stay the text they were, so that an id never goes through a
-/// floating-point number (Apple's data: trap 48).
+/// Nothing is copied: a node holds where a value lies and where the next one starts. Strings are
+/// decoded on demand and numbers stay text, so an id never becomes a floating-point number (Apple's
+/// data: trap 48).
 ///
 /// Stricter than RFC 8259 demands: input is valid UTF-8 without a byte order mark, no name occurs
 /// twice in an object, no escape names half a surrogate pair.
@@ -15,7 +15,7 @@ package struct JSON: Sendable {
     package static let depthMax = 32
     /// Largest text accepted, in bytes: that of a payload.
     package static let byteCountMax = AppStoreVerifier.payloadByteCountMax
-    /// Longest number accepted, in bytes: no quantity of Apple's needs half of it.
+    /// Longest number accepted, in bytes: no quantity of Apple's needs half of that.
     package static let numberByteCountMax = 64
     /// Most digits of an exponent: with more, PostgreSQL could not store the number as jsonb.
     package static let exponentDigitCountMax = 3
@@ -27,10 +27,10 @@ package struct JSON: Sendable {
         storage = Storage(bytes: bytes, nodes: try Parser.parse(bytes))
     }
 
-    /// The value that the text is.
+    /// The value that the whole text represents.
     package var root: Value { Value(storage: storage, index: 0) }
 
-    /// Why a text is no JSON, and where.
+    /// Why a text is not JSON, and where.
     package struct Failure: Error, Hashable, Sendable {
         /// What is wrong.
         package let reason: Reason
@@ -59,7 +59,7 @@ package struct JSON: Sendable {
             self.nodes = nodes
         }
 
-        /// Both buffers at once, so that a search touches no reference counts.
+        /// Both buffers at once, so that a search changes no reference counts.
         @inline(__always)
         func withUnsafeBuffers<Result>(
             _ body: (UnsafeRawBufferPointer, UnsafeBufferPointer<Node>) -> Result
@@ -111,13 +111,13 @@ extension JSON {
         /// What it is.
         package var kind: Kind { node.kind }
 
-        /// The bytes of the value as they stand in the text; of a string without the quotes.
+        /// The bytes of the value as written in the text; for a string, without the quotes.
         package var bytes: ArraySlice<UInt8> {
             let node = node
             return storage.bytes[Int(node.start)..<Int(node.end)]
         }
 
-        /// Number of bytes of the value as they stand in the text; of a string without the quotes.
+        /// Number of bytes of the value as written in the text; for a string, without the quotes.
         package var byteCount: Int { Int(node.end - node.start) }
 
         /// Whether the bytes of a string hold escapes.
@@ -132,7 +132,7 @@ extension JSON {
                 : String(decoding: bytes, as: UTF8.self)
         }
 
-        /// The UTF-8 of a string, copied only where it has escapes; nil for other values.
+        /// The UTF-8 of a string, copied only if it has escapes; nil for other values.
         package var utf8: ArraySlice<UInt8>? {
             let node = node
             guard node.kind == .string else { return nil }
@@ -148,7 +148,7 @@ extension JSON {
             }
         }
 
-        /// The value of that name; nil where there is none or this is no object.
+        /// The value of that name; nil if there is none or this is not an object.
         package subscript(name: StaticString) -> Value? {
             let node = node
             guard node.kind == .object else { return nil }
@@ -195,17 +195,17 @@ extension JSON {
 }
 
 extension JSON {
-    /// The members of an object, found as they are asked for.
+    /// The members of an object, found on demand.
     package struct Members: Collection, Sendable {
         fileprivate let storage: Storage
         fileprivate let start: Int
         fileprivate let end: Int
 
-        /// A place among the members.
+        /// A position among the members.
         package struct Index: Comparable, Sendable {
             fileprivate let node: Int
 
-            /// By place.
+            /// By position.
             package static func < (left: Index, right: Index) -> Bool { left.node < right.node }
         }
 

@@ -1,22 +1,22 @@
 internal import Events
 
-/// Takes the bytes of a file or stream apart into payloads.
+/// Splits the bytes of a file or stream into payloads.
 ///
-/// A JSON array gives its elements, a table (CSV, TSV) what its cells hold, lines (NDJSON, logs,
-/// bare JWS, base64 receipts, PostgreSQL's COPY) what they hold, and anything else is one payload.
-/// Payloads inside of wrappers are found (`PayloadFinder`). A payload keeps its exact bytes; of one
-/// that stands there as a string, the string's content. Feed it chunks of any size: it holds no
-/// more than one line, one row or one payload.
+/// A JSON array yields its elements; a table (CSV, TSV) yields what its cells hold; lines (NDJSON,
+/// logs, bare JWS, base64 receipts, PostgreSQL's COPY) yield what they hold; anything else is one
+/// payload. Payloads inside wrappers are found (`PayloadFinder`). A payload keeps its exact bytes;
+/// one that is stored as a string keeps the string's content. Accepts chunks of any size and
+/// buffers no more than one line, one row or one payload.
 public struct PayloadSplitter: Sendable {
     /// A payload, or why a stretch of the input cannot be one.
     public typealias Piece = Result<[UInt8], Rejection>
 
-    // One of them once it is known what the input is; none where it is one payload.
+    // At most one of them, set once the form of the input is known; none if it is one payload.
     private var lines: LineReader?
     private var table: TableReader?
     private var elements: ElementReader?
     private var isDecided = false
-    // Of a table without the column that is named: nothing more of it is read.
+    // Whether it is a table without the named column, of which nothing more is read.
     private var isRefused = false
 
     private var piece: [UInt8] = []
@@ -26,27 +26,27 @@ public struct PayloadSplitter: Sendable {
     private var hasPieces = false
     private let column: String?
 
-    /// Lines and rows that hold no payload, of all input so far.
+    /// Number of lines and rows so far, of all input, that hold no payload.
     public private(set) var passedOver = 0
 
-    /// How much of the input is looked at to tell what it is.
+    /// How much of the input may be read to detect its form.
     static let lookAheadByteCountMax = 1 << 20
 
-    /// A splitter that has seen nothing.
+    /// A splitter at the beginning of an input.
     ///
-    /// - Parameter column: The column of tables that holds payloads; nil where it is to be found.
+    /// - Parameter column: The column of tables that holds payloads; nil to detect it.
     public init(column: String? = nil) { self.column = column }
 
-    /// The payloads of bytes that are all there.
+    /// The payloads in bytes that are complete.
     public static func split(_ bytes: [UInt8], column: String? = nil) -> [Piece] {
         var splitter = PayloadSplitter(column: column)
         return splitter.append(bytes[...]) + splitter.finish()
     }
 
-    /// Takes the next bytes and gives the payloads that are complete now.
+    /// Takes the next bytes and returns the payloads that are now complete.
     ///
-    /// A payload above `AppStoreVerifier.payloadByteCountMax` comes as `payload-too-large`; those
-    /// after it are not affected.
+    /// A payload above `AppStoreVerifier.payloadByteCountMax` is returned as `payload-too-large`;
+    /// those after it are not affected.
     public mutating func append(_ bytes: ArraySlice<UInt8>) -> [Piece] {
         if isDecided {
             take(bytes)
@@ -57,9 +57,9 @@ public struct PayloadSplitter: Sendable {
         return drained()
     }
 
-    /// Gives what is left; the splitter is ready for other input afterwards.
+    /// Returns what is left; afterwards the splitter is ready for another input.
     ///
-    /// Lines or rows without a single payload among them come as `unsupported-format`.
+    /// Lines or rows without a single payload among them are returned as `unsupported-format`.
     public mutating func finish() -> [Piece] {
         decide(isAtEnd: true)
         lines?.finish()
@@ -141,7 +141,7 @@ extension PayloadSplitter {
             && text.count { $0 == UInt8(ascii: ".") } == 2
     }
 
-    /// The bytes without the marks that editors and joined files leave in front of them.
+    /// The bytes without the byte order marks that editors and joined files put in front of them.
     static func withoutByteOrderMark(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
         var rest = bytes
         while rest.starts(with: byteOrderMark) { rest = rest.dropFirst(byteOrderMark.count) }
@@ -150,17 +150,17 @@ extension PayloadSplitter {
 
     private static let byteOrderMark: [UInt8] = [0xef, 0xbb, 0xbf]
 
-    /// What is given of a value that holds no payload.
+    /// What to return for a value that holds no payload.
     ///
-    /// The text of a string is given only where it cannot be an object: a statement of the operator
-    /// stands by itself, and in a string it may be anybody's.
+    /// The text of a string is returned only if it cannot be an object: a statement of the operator
+    /// must stand alone, and a string may come from anyone.
     static func unrecognised(_ value: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
         let content = content(of: value)
         let first = Envelope.trimmed(content).first
         return first == UInt8(ascii: "{") || first == UInt8(ascii: "[") ? value : content
     }
 
-    /// A payload without the quotes of a string, which are not its own.
+    /// A payload without the quotes of a string, which are not part of it.
     static func content(of payload: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
         let quote = UInt8(ascii: "\"")
         guard payload.count >= 2, payload.first == quote, payload.last == quote else {

@@ -1,19 +1,19 @@
 internal import Events
 
-/// Finds where JSON values begin and end without judging what is inside.
+/// Finds where JSON values begin and end without checking what is inside.
 ///
-/// It only counts brackets outside of strings, so that a value that is no JSON is handed on whole
-/// and refused by whoever parses it.
+/// It only counts brackets outside strings, so a value that is not JSON is passed on whole, for its
+/// parser to refuse.
 struct ValueScanner: Sendable {
     /// What a byte is.
     enum Mark {
         /// Between values.
         case outside
-        /// Part of a value that goes on.
+        /// Part of a value that continues.
         case inside
         /// The last byte of a value.
         case end
-        /// No part of a value, and the value before it, a word or number, ends here.
+        /// Not part of a value; the value before it, a word or number, ends here.
         case separator
     }
 
@@ -24,19 +24,19 @@ struct ValueScanner: Sendable {
     private var isEscaped = false
     private var isInWord = false
 
-    /// Whether the bytes so far end inside of a string.
+    /// Whether the bytes so far end inside a string.
     var isInsideString: Bool { isInString }
 
-    /// A scanner of the elements of one array, or of values written one after the other.
+    /// A scanner for the elements of one array, or for values written one after the other.
     init(isArray: Bool) {
         self.isArray = isArray
     }
 
-    /// Takes bytes up to the first that ends a value or is no part of one.
+    /// Takes bytes up to the first that ends a value or is not part of one.
     ///
     /// - Returns: How many bytes from the first are part of a value, and what ended the run: `end`
-    ///   (the last of them is the last of its value), `outside` or `separator` (the byte behind
-    ///   them), or `inside` (the bytes themselves, and the value goes on).
+    ///   (the last of them is the last of its value), `outside` or `separator` (the byte after
+    ///   them), or `inside` (the input ended, and the value continues).
     mutating func takeRun(of bytes: ArraySlice<UInt8>) -> (count: Int, mark: Mark) {
         bytes.withUnsafeBytes { bytes in
             var index = 0

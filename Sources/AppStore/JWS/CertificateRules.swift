@@ -1,12 +1,12 @@
 import SwiftASN1
 import X509
 
-/// What RFC 5280 §6 demands of a chain as short as Apple's, without a path to search for.
+/// What RFC 5280 §6 requires of a chain as short as Apple's, without a path search.
 ///
 /// Names, signatures, certification authority, path length, key usage and critical extensions are
 /// checked here; validity and Apple's markers by `SigningChain`.
 enum CertificateRules {
-    /// Refuses a certificate that the issuer did not sign, or that may not be used.
+    /// Refuses a certificate that the issuer did not sign, or that must not be used.
     ///
     /// The algorithms are those accepted for the issuer's signature.
     static func check(
@@ -39,14 +39,14 @@ enum CertificateRules {
         }
     }
 
-    /// Refuses an issuer that may not issue, or not with that many authorities below it.
+    /// Refuses an issuer that must not issue, or not with that many authorities below it.
     static func checkIssuer(
         _ issuer: Certificate,
         _ role: String,
         certificatesBelow: Int
     ) throws(Rejection) {
-        // A version 1 certificate cannot say that it is an authority. As a root the operator says
-        // it; an intermediate must say it itself.
+        // A version 1 certificate cannot state that it is an authority. For a root, the operator's
+        // trust is enough; an intermediate must state it.
         if role == "root", issuer.version == .v1 { return }
         let constraints = try parsed(role) { try issuer.extensions.basicConstraints }
         guard case .isCertificateAuthority(let pathLength) = constraints else {

@@ -1,21 +1,22 @@
 import Events
 import Synchronization
 
-/// Remembers the chains that were judged good, so that each is judged once.
+/// Remembers the chains that were judged good, so that each is judged only once.
 ///
-/// The key of a JWS is its whole protected header, byte for byte: it repeats in every payload of
-/// one leaf, and one comparison replaces decoding it, three certificates and two signatures. That
-/// of an app receipt is a digest of its certificates and of who among them signed. The date is no
-/// part of the verdict; each payload is held against the remembered validity. An entry is made only
-/// after a signature was checked with it, so that only holders of a trusted key can fill it.
+/// For a JWS the key is its whole protected header, byte for byte: it is the same in every payload
+/// of one leaf, and one comparison replaces decoding it, three certificates and two signatures. For
+/// an app receipt it is a digest of its certificates and of which of them signed. The verdict does
+/// not include the date; each payload's date is compared with the remembered validity. An entry is
+/// added only after a signature was checked with it, so only holders of a trusted key can fill the
+/// cache.
 final class ChainCache<Chain: Sendable>: Sendable {
     private struct Entry {
         let key: [UInt8]
         let chain: Chain
     }
 
-    // The oldest first. Headers differ within their first certificate, so that going through all
-    // of them costs little more than the one comparison that succeeds.
+    // The oldest first. Headers differ within their first certificate, so comparing with all of
+    // them costs little more than the one comparison that succeeds.
     private let entries = Mutex<[Entry]>([])
 
     /// Most chains remembered: Apple has a handful of leaves at a time, old payloads a few dozen.
@@ -28,7 +29,7 @@ final class ChainCache<Chain: Sendable>: Sendable {
         }
     }
 
-    /// Remembers a chain; the oldest makes room.
+    /// Remembers a chain, in place of the oldest if the cache is full.
     func remember(_ chain: Chain, of key: ArraySlice<UInt8>) {
         let entry = Entry(key: Array(key), chain: chain)
         entries.withLock { entries in

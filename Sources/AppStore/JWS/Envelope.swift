@@ -1,13 +1,13 @@
 import Events
 
-/// A signed payload, taken apart into units of evidence.
+/// A signed payload, split into units of evidence.
 ///
 /// The envelope itself, a POST body or a response of the App Store Server API, is not kept.
 struct Envelope {
     /// The units, in the payload's order.
     let parts: [Part]
-    /// The unsigned word of a server response about its environment: for payloads from before
-    /// 2022-02-24, which carry none themselves (Apple's data: environments).
+    /// The environment in a server response, unsigned: for payloads from before 2022-02-24, which
+    /// name none themselves (Apple's data: environments).
     let environmentHint: Environment?
 
     /// One unit: a JWS, or two that belong together.
@@ -29,7 +29,7 @@ struct Envelope {
         /// The SHA-256 of those bytes.
         var digest: Digest { bytes.withUnsafeBytes { Digest.of($0) } }
 
-        /// What the unit is; a bare JWS says it only in its claims.
+        /// What the unit is; a bare JWS shows it only in its claims.
         var kind: PayloadKind {
             switch self {
             case .any, .transaction: .signedTransaction
@@ -39,7 +39,7 @@ struct Envelope {
         }
     }
 
-    /// The JWS of an element of `lastTransactions`; one at least is there.
+    /// The JWS of an element of `lastTransactions`; at least one is present.
     struct Status {
         let transaction: ArraySlice<UInt8>?
         let renewal: ArraySlice<UInt8>?
@@ -63,16 +63,15 @@ struct Envelope {
         } else {
             return nil
         }
-        // Nobody signed this word. It may say that purchases of 2021, whose payloads name no
-        // environment, were tests; it may not make test purchases real ones.
+        // This value is unsigned. It may mark purchases of 2021, whose payloads name no
+        // environment, as tests; it must not turn test purchases into real ones.
         let word = Environment(body["environment"]?.text ?? "")
         environmentHint = word == .sandbox ? word : nil
     }
 
-    // An element of a statuses response, or the response about one transaction; nil where the
-    // object is neither. A stored element must be read as it was in its response, so that this
-    // comes before all other forms, and an element that holds nothing but a transaction is that
-    // transaction.
+    // An element of a statuses response, or the response about one transaction; nil if the object
+    // is neither. This check comes before all other forms, because a stored element must be read as
+    // it was in its response. An element that holds only a transaction is that transaction.
     private static func statementPart(_ body: JSON.Value) throws(Rejection) -> Part? {
         let transaction = try body["signedTransactionInfo"].map { value throws(Rejection) in
             try compact(value, "signedTransactionInfo")
@@ -88,8 +87,8 @@ struct Envelope {
         return .status(body.bytes, Status(transaction: transaction, renewal: renewal))
     }
 
-    // The responses of many statements (Apple's data: server API); nil where the object is none of
-    // them.
+    // The responses with many statements (Apple's data: server API); nil if the object is not one
+    // of them.
     private static func pageParts(_ body: JSON.Value) throws(Rejection) -> [Part]? {
         if let transactions = body["signedTransactions"], transactions.kind == .array {
             return try transactions.elements.map { element throws(Rejection) in
@@ -121,14 +120,14 @@ struct Envelope {
         return text
     }
 
-    /// Whether a text has a dot at least, and nothing but dots and base64url.
+    /// Whether a text has at least one dot, and otherwise only dots and base64url.
     static func isJWSText(_ text: ArraySlice<UInt8>) -> Bool {
         let dot = UInt8(ascii: ".")
         return text.withUnsafeBytes { ByteScan.firstIndex(of: dot, in: $0) } != nil
             && Base64.isURLText(text, orAnyOf: dot)
     }
 
-    /// The bytes without white space around them.
+    /// The bytes without surrounding white space.
     static func trimmed(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
         var rest = bytes
         while let first = rest.first, isWhitespace(first) { rest.removeFirst() }

@@ -16,7 +16,7 @@ struct JWS {
     /// Header, payload, signature.
     private static let segmentCount = 3
 
-    /// Takes a compact form apart; nothing is decoded yet.
+    /// Splits a compact form; decodes nothing yet.
     init(_ compact: ArraySlice<UInt8>) throws(Rejection) {
         guard compact.count <= JWS.byteCountMax else {
             throw Rejection(
@@ -37,7 +37,7 @@ struct JWS {
         signingInput = compact[..<dots[1]]
     }
 
-    // One more than belongs there at most: that is enough to refuse the text.
+    // Finds at most one dot too many: that is enough to refuse the text.
     private static func dots(in compact: ArraySlice<UInt8>) -> [Int] {
         compact.withUnsafeBytes { bytes in
             var dots: [Int] = []
@@ -52,7 +52,7 @@ struct JWS {
         }
     }
 
-    /// The payload as JSON: claims that nobody has verified yet.
+    /// The payload as JSON: claims that are not verified yet.
     ///
     /// Throws `jws-malformed` or one of the JSON reasons.
     func unverifiedClaims() throws(Rejection) -> JSON.Value {
@@ -68,9 +68,9 @@ struct JWS {
         return hash
     }
 
-    /// Whether the signature fits: ECDSA on P-256 with SHA-256, 64 raw bytes r‖s (RFC 7518 §3.4).
+    /// Checks the signature: ECDSA on P-256 with SHA-256, 64 raw bytes r‖s (RFC 7518 §3.4).
     ///
-    /// `hashOfHeader` must be that of this header; it repeats in every payload of one leaf.
+    /// `hashOfHeader` must be that of this header, which repeats in every payload of one leaf.
     func checkSignature(
         with key: P256.Signing.PublicKey,
         continuing hashOfHeader: SHA256
@@ -118,19 +118,19 @@ struct JWS {
     }
 }
 
-/// The protected header of an App Store JWS: who says to have signed it.
+/// The protected header of an App Store JWS: who claims to have signed it.
 struct JWSHeader {
-    /// The certificates of `x5c`, leaf first, as DER; one at least.
+    /// The certificates of `x5c`, leaf first, as DER; at least one.
     let certificates: [[UInt8]]
     /// `kid`, which only Xcode still writes.
     let keyId: String?
 
     /// The key id in everything Xcode signs (Apple's data: environments).
     static let xcodeKeyId = "Apple_Xcode_Key"
-    /// Most certificates looked at before the chain's length is judged.
+    /// Most certificates that are decoded before the chain's length is judged.
     private static let certificateCountMax = 8
 
-    /// Reads a header segment; refuses every algorithm but ES256.
+    /// Reads a header segment; refuses every algorithm except ES256.
     init(_ segment: ArraySlice<UInt8>) throws(Rejection) {
         let header = try JWS.object(segment, "header")
         guard let algorithm = header["alg"], algorithm.equals("ES256") else {
@@ -172,7 +172,7 @@ struct JWSHeader {
 }
 
 extension Rejection {
-    /// The rejection for a text that is no JSON.
+    /// The rejection for a text that is not JSON.
     init(_ failure: JSON.Failure, in place: String) {
         let code: Code =
             switch failure.reason {

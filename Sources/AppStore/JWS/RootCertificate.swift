@@ -6,21 +6,22 @@ import X509
 public struct RootCertificate: Sendable {
     /// The certificate, as X.509 DER.
     public let der: [UInt8]
-    /// The SHA-256 of the DER: the fingerprint by which people know it.
+    /// The SHA-256 of the DER: the certificate's usual fingerprint.
     public let digest: Digest
 
     let certificate: Certificate
 
-    /// Whose it is: its subject, as `CN=Apple Root CA - G3,OU=…`.
+    /// The owner: the certificate's subject, as `CN=Apple Root CA - G3,OU=…`.
     public var subject: String { "\(certificate.subject)" }
 
     /// The first instant at which it is valid.
     public var validFrom: Instant { Instant(certificate.notValidBefore) }
 
-    /// The last instant at which it is valid: what is signed later is refused.
+    /// The last instant at which it is valid: anything signed later is refused.
     public var validTo: Instant { Instant(certificate.notValidAfter) }
 
-    /// Largest file of certificates read, in bytes: a bundle of Apple's roots has five thousand.
+    /// Largest certificate file that is read, in bytes: a bundle of Apple's roots has five
+    /// thousand.
     public static let fileByteCountMax = 1 << 16
 
     /// Reads one certificate.
@@ -40,7 +41,7 @@ public struct RootCertificate: Sendable {
         digest = Digest.of(der)
     }
 
-    /// The roots built in: Apple Root CA - G3, Apple Root CA - G2, Apple Root CA.
+    /// The built-in roots: Apple Root CA - G3, Apple Root CA - G2, Apple Root CA.
     public static let apple: [RootCertificate] = AppleRoots.base64.map { text in
         guard let der = Base64.decodeStandard(Array(text.utf8)[...]) else {
             preconditionFailure("A built-in root certificate is not base64.")
@@ -54,7 +55,7 @@ public struct RootCertificate: Sendable {
 
     /// Reads the content of a certificate file: DER, or PEM with one or more certificates.
     ///
-    /// Throws `root-certificate-malformed` where it holds none.
+    /// Throws `root-certificate-malformed` if it holds none.
     public static func read(_ file: [UInt8]) throws(Rejection) -> [RootCertificate] {
         guard let text = String(validating: file, as: UTF8.self), text.contains("-----BEGIN ")
         else { return [try RootCertificate(der: file)] }

@@ -4,7 +4,7 @@ import Foundation
 import SwiftASN1
 import X509
 
-/// A chain that was found to end at a pinned root: whose key it vouches for, and when.
+/// A chain that ends at a pinned root: the key it vouches for, and when it is valid.
 struct SigningChain: Sendable {
     /// The leaf's key.
     let key: P256.Signing.PublicKey
@@ -13,7 +13,7 @@ struct SigningChain: Sendable {
     let validTo: Instant
     /// The fingerprint of the pinned root.
     let root: Events.Digest
-    /// Whether it is Xcode's chain of one certificate, which must not speak for the App Store.
+    /// Whether it is Xcode's chain of one certificate, which must not sign for the App Store.
     let isLocal: Bool
 
     /// Number of certificates in Apple's `x5c`: leaf, intermediate, root.
@@ -95,9 +95,9 @@ struct SigningChain: Sendable {
         validTo = Instant(certificates.map(\.notValidAfter).min() ?? .distantPast)
     }
 
-    /// Refuses a payload that was signed outside of the certificates' validity.
+    /// Refuses a payload that was signed outside the certificates' validity.
     ///
-    /// The date is cut to whole seconds, as certificates are written.
+    /// The date is cut to whole seconds, the precision of certificates.
     func checkValidity(at instant: Instant) throws(Rejection) {
         let second = instant.flooredToSecond
         guard validFrom <= second, second <= validTo else {
@@ -109,7 +109,7 @@ struct SigningChain: Sendable {
         }
     }
 
-    /// Refuses certificates without the marks by which Apple tells its own from developers'.
+    /// Refuses certificates without the marks that distinguish Apple's own from developers'.
     static func checkMarkers(
         leaf: Certificate,
         intermediate: Certificate
@@ -144,8 +144,9 @@ struct SigningChain: Sendable {
         }
     }
 
-    // The third element only says which root is meant; what counts is the pinned certificate. The
-    // same key under the same name in another wrapping (Apple's test authority has two) is it too.
+    // The third element only names the root; the pinned certificate is what counts. A certificate
+    // with the same key and name in another encoding (Apple's test authority has two) is the same
+    // root.
     private static func anchor(
         _ der: [UInt8],
         roots: [RootCertificate],

@@ -1,30 +1,30 @@
 import Crypto
 import Events
 
-/// One JWS whose signature was checked: what it says, and which root vouches for it.
+/// One JWS whose signature was checked: its claims, and the root that vouches for it.
 struct Statement {
     /// What it is.
     let kind: Kind
     /// Its claims: an object.
     let claims: JSON.Value
-    /// When Apple asserted it, on Apple's clock; nil where it carries no date at all.
+    /// When Apple asserted it, on Apple's clock; nil if it carries no date at all.
     let asOf: Instant?
     /// The fingerprint of the root.
     let root: Events.Digest
     /// Whether it was signed by Xcode rather than by the App Store.
     let isLocal: Bool
 
-    /// The app it names; nil where it names none.
+    /// The app it names; nil if it names none.
     var bundleId: String? {
         get throws(Rejection) { try Claims.bundleId(claims) }
     }
 
-    /// The environment it names; nil where it names none.
+    /// The environment it names; nil if it names none.
     var environment: Environment? {
         get throws(Rejection) { try Claims.environment(claims) }
     }
 
-    /// What a JWS is, by its claims; the header does not say.
+    /// What a JWS is, judged by its claims, because the header does not show it.
     enum Kind: String {
         case notification = "a notification"
         case transaction = "a transaction"
@@ -32,7 +32,7 @@ struct Statement {
         case appTransaction = "an app transaction"
         case retentionRequest = "a retention messaging request"
 
-        /// Looks for the claims that only one kind has, the surest first.
+        /// Looks for claims that only one kind has, the most reliable first.
         init(_ claims: JSON.Value) {
             func has(_ names: StaticString...) -> Bool { names.contains { claims[$0] != nil } }
             if has("notificationType", "notificationUUID") {
@@ -59,18 +59,18 @@ struct Statement {
     }
 }
 
-/// A header whose chain was judged good, and what else follows from it alone.
+/// A header whose chain was judged good, with what follows from it alone.
 struct JudgedHeader: Sendable {
     let chain: SigningChain
-    /// The SHA-256 of the header and a dot, to be continued: half of what is to be hashed.
+    /// The SHA-256 of the header and a dot, to be continued with the payload.
     let hash: SHA256
 }
 
-/// Opens JWS: checks the signature and everything that vouches for it, and nothing of the content.
+/// Opens JWS: checks the signature and everything that vouches for it, but not the content.
 final class StatementOpener: Sendable {
     private let roots: [RootCertificate]
     let cache = ChainCache<JudgedHeader>()
-    // Whether it is one of Xcode's, by header; of statements whose signatures were checked before.
+    // By header, whether it is one of Xcode's; for statements whose signatures were checked before.
     private let knownHeaders = ChainCache<Bool>()
 
     /// An opener that trusts these roots and no others.
@@ -81,7 +81,7 @@ final class StatementOpener: Sendable {
     /// The statement of a compact JWS.
     ///
     /// The chain is judged at the payload's own date (Apple's data: JWS verification). Without any
-    /// date of Apple's it is judged at `receivedAt`, as Apple's libraries do with the present.
+    /// date from Apple it is judged at `receivedAt`, as Apple's libraries do with the current time.
     func open(
         _ compact: ArraySlice<UInt8>,
         receivedAt: Instant
@@ -106,7 +106,8 @@ final class StatementOpener: Sendable {
 
     /// The statement of a compact JWS whose signature was checked before, under that root.
     ///
-    /// Neither signature nor chain is checked again; whoever calls this knows the very bytes.
+    /// Checks neither signature nor chain; the caller must know that these exact bytes were
+    /// verified.
     func reopen(
         _ compact: ArraySlice<UInt8>,
         verifiedUnder root: Events.Digest

@@ -10,11 +10,11 @@ struct UnitReading {
 
     private var facts: [Fact] = []
     private var kind: PayloadKind
-    // That of the first statement.
+    // The root of the first statement.
     private var root: Digest?
     private var context: EvidenceContext?
 
-    /// A reading of a unit of that digest; `hint` is what the response around it says, unsigned.
+    /// A reading of a unit with that digest; `hint` is the unsigned environment of the response.
     private init(
         _ kind: PayloadKind,
         digest: Digest,
@@ -30,7 +30,7 @@ struct UnitReading {
         knownRoot = intake.knownRoot(of: digest)
     }
 
-    /// What a part of an envelope proves, with the part as its evidence.
+    /// The facts that a part of an envelope proves, with the part as their evidence.
     static func read(
         _ part: Envelope.Part,
         digest: Digest,
@@ -135,8 +135,8 @@ struct UnitReading {
         )
     }
 
-    // An element of a statuses response is not signed: it pairs statements, but what it says about
-    // them counts for nothing where they speak for themselves.
+    // An element of a statuses response is not signed: it pairs statements, but where they carry a
+    // value themselves, the element's value is ignored.
     private mutating func readStatements(
         transaction compact: ArraySlice<UInt8>?,
         renewal renewalCompact: ArraySlice<UInt8>?
@@ -237,8 +237,8 @@ extension UnitReading {
                 asOf: try date(of: statement)
             )
         )
-        // Nothing signs the pairing, so that a renewal info of another app could be smuggled in
-        // beside a transaction of ours. Both must speak of one subscription.
+        // Nothing signs the pairing, so renewal info of another app could be smuggled in next to a
+        // transaction of ours. Both must be about the same subscription.
         if let sibling, sibling.stream != fact.stream {
             throw Rejection(
                 .nestedMismatch,
@@ -262,7 +262,7 @@ extension UnitReading {
     }
 }
 
-/// What a signed notification says about all that is nested in it.
+/// What a signed notification states about everything nested in it.
 struct Surroundings {
     let environment: Environment
     let bundleId: String?

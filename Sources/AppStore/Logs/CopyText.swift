@@ -8,8 +8,8 @@ enum CopyText {
     /// The payloads in the cells of a line that COPY has escaped; empty for any other line.
     ///
     /// COPY doubles each backslash of the data. A line with a backslash before a quote, a slash or
-    /// a `u` is JSON as it is: to read it as COPY would change what it says. Where both may be, it
-    /// is COPY if JSON comes of it.
+    /// a `u` is JSON already, and reading it as COPY would change its meaning. If both are
+    /// possible, it is COPY if that yields JSON.
     static func payloads(inEscaped line: ArraySlice<UInt8>) -> [PayloadSplitter.Piece] {
         guard isEscaped(line) else { return [] }
         let found = TableReader.payloads(in: cells(of: line), column: nil)
@@ -79,7 +79,7 @@ enum CopyText {
     }
 
     /// The columns of `COPY table (a, b) FROM stdin;`, as pg_dump writes it before the rows; nil
-    /// for any other line, and empty where it names none.
+    /// for any other line, and empty if it names none.
     static func columns(ofStatement line: ArraySlice<UInt8>) -> [String]? {
         let line = Envelope.trimmed(line)
         guard line.count <= statementByteCountMax, line.starts(with: "COPY ".utf8) else {

@@ -1,7 +1,8 @@
 internal import Events
 
-/// Finds what is left of a JWS of Apple's that was cut off, as columns and logs of a fixed length
-/// cut: it is no payload any more, and passing it over in silence would lose it unnoticed.
+/// Finds the remains of an Apple JWS that a column or log of fixed length cut off.
+///
+/// It is no longer a payload, but ignoring it silently would lose it unnoticed.
 enum CutPayload {
     /// The first such piece of a line or a row in which no payload was found.
     static func find(in text: ArraySlice<UInt8>) -> [UInt8]? {
@@ -15,10 +16,10 @@ enum CutPayload {
         return nil
     }
 
-    /// Shorter ones tell too little, in bytes.
+    /// Shortest piece that is reported, in bytes: shorter ones prove too little.
     private static let byteCountMin = 64
 
-    // Apple's headers name their algorithm or their certificates first; other tokens have none.
+    // Apple's headers start with the algorithm or the certificates; those of other tokens do not.
     private static func isOfApple(_ run: ArraySlice<UInt8>) -> Bool {
         let head = run.prefix(headByteCount)
         guard !head.contains(UInt8(ascii: ".")), let json = Base64.decodeURLUnpadded(head) else {
@@ -29,6 +30,6 @@ enum CutPayload {
         }
     }
 
-    // A multiple of four, which decodes to whole bytes.
+    // A multiple of four, so it decodes to whole bytes.
     private static let headByteCount = 48
 }

@@ -1,4 +1,4 @@
-/// Takes payloads out of a JSON array, element by element.
+/// Extracts payloads from a JSON array, element by element.
 struct ElementReader: Sendable {
     private var pieces: [PayloadSplitter.Piece] = []
 
@@ -6,7 +6,7 @@ struct ElementReader: Sendable {
     private var element: [UInt8] = []
     private var elementByteCount = 0
 
-    /// What was found and not taken away yet.
+    /// Returns what was found since the last call.
     mutating func drained() -> [PayloadSplitter.Piece] {
         defer { pieces.removeAll() }
         return pieces
@@ -26,7 +26,7 @@ struct ElementReader: Sendable {
         }
     }
 
-    /// Takes what is left for an element.
+    /// Takes the remaining bytes as an element.
     mutating func finish() { emit() }
 
     private mutating func keep(_ bytes: ArraySlice<UInt8>) {

@@ -1,26 +1,26 @@
 internal import Events
 
-/// Recognises by the beginning of a file how it is to be taken apart.
+/// Detects from the beginning of a file how to split it.
 struct HeadReader: Sendable {
-    /// How a file is taken apart.
+    /// How to split a file.
     enum Kind {
         case array
         case lines
         case table(TableReader.Shape)
-        /// A table without the column that is named.
+        /// A table without the named column.
         case otherTable(names: [String])
         case whole
     }
 
-    // Lines before it were looked at.
+    // Lines before this offset were already checked.
     private var looked = 0
     private var isFound = false
-    // Where a table that has not ended its first rows is looked at again.
+    // Where to check again a table whose first rows have not ended yet.
     private var nextLook = 0
 
-    /// The kind; nil where more bytes are needed, never where these are the last to be looked at.
+    /// The kind; nil if more bytes are needed, never nil if `isLast` is set.
     ///
-    /// Text is lines as soon as one of them holds a payload, unless it begins as a table.
+    /// Text is split into lines as soon as one line holds a payload, unless it begins like a table.
     mutating func kind(of head: ArraySlice<UInt8>, column: String?, isLast: Bool) -> Kind? {
         let text = PayloadSplitter.withoutByteOrderMark(head)
         guard let start = text.firstIndex(where: { !Envelope.isWhitespace($0) }) else {
@@ -39,7 +39,7 @@ struct HeadReader: Sendable {
         return kind(ofText: text[start...], column: column, isLast: isLast)
     }
 
-    // Line by line, so that it makes no difference how much is there.
+    // Goes line by line, so the result does not depend on how many bytes are available.
     private mutating func kind(
         ofText text: ArraySlice<UInt8>,
         column: String?,
@@ -69,7 +69,7 @@ struct HeadReader: Sendable {
         if case .table(let shape) = TableReader.look(at: text, column: column, isLast: true) {
             return .table(shape)
         }
-        // A payload without a line break that is longer than what is looked at is base64 or JSON.
+        // A payload without a line break that exceeds the look-ahead is base64 or JSON.
         let hasLines =
             text.contains(UInt8(ascii: "\n"))
             || text.count >= PayloadSplitter.lookAheadByteCountMax - 3
@@ -77,7 +77,7 @@ struct HeadReader: Sendable {
         return isText ? .lines : .whole
     }
 
-    // What holds a payload, and not in the column that is named.
+    // Text that holds a payload, but not in the named column.
     private static func kind(ofFound text: ArraySlice<UInt8>, _ column: String?) -> Kind {
         guard column != nil,
             case .table(let shape) = TableReader.look(at: text, column: nil, isLast: true),
@@ -86,7 +86,7 @@ struct HeadReader: Sendable {
         return .otherTable(names: shape.names)
     }
 
-    // A row over many lines is looked at once more after a quarter of it.
+    // A row over many lines is checked again after it has grown by a quarter.
     private static let lookShare = 4
 
     // A string as a line of its own; the header of a table may begin with a quoted name.

@@ -1,13 +1,13 @@
 internal import Events
 
-/// Takes payloads out of lines: NDJSON, logs with text around the payloads, bare JWS, receipts.
+/// Extracts payloads from lines: NDJSON, logs with text around the payloads, bare JWS, receipts.
 ///
-/// What does not fit into one line is followed over several: an object that is printed pretty, also
-/// behind a prefix, the base64 of a receipt, the rows of a COPY statement. A line that plainly is a
-/// payload is given as it is; only others are parsed.
+/// What does not fit into one line is followed over several: a pretty-printed object, also after a
+/// prefix, the base64 of a receipt, the rows of a COPY statement. A line that clearly is a payload
+/// is returned as it is; only others are parsed.
 struct LineReader: Sendable {
     private var pieces: [PayloadSplitter.Piece] = []
-    /// Lines without a payload.
+    /// Number of lines without a payload.
     private(set) var passedOver = 0
 
     private enum Open {
@@ -22,22 +22,22 @@ struct LineReader: Sendable {
     private var line: [UInt8] = []
     private var lineByteCount = 0
     private var lineNumber = 0
-    // Of an object or a receipt over several lines.
+    // The bytes of an object or a receipt over several lines.
     private var record: [UInt8] = []
     private var recordByteCount = 0
-    // Whether a payload had text or a wrapper around it: then lines without one are no surprise.
+    // Whether a payload had text or a wrapper around it: then lines without a payload are expected.
     private var isLog = false
 
     /// Longest line, and longest payload over several lines, in bytes.
     static let lineByteCountMax = AppStoreVerifier.payloadByteCountMax
 
-    /// Longest line without white space and without a payload that is passed over in silence.
+    /// Longest line without white space and without a payload that is skipped silently.
     private static let wordByteCountMax = 128
 
-    /// A reader at the beginning of a file; of tables in a dump it reads that column only.
+    /// A reader at the beginning of a file; in tables of a dump it reads only that column.
     init(column: String?) { self.column = column }
 
-    /// What was found and not taken away yet.
+    /// Returns what was found since the last call.
     mutating func drained() -> [PayloadSplitter.Piece] {
         defer { pieces.removeAll() }
         return pieces
@@ -58,7 +58,7 @@ struct LineReader: Sendable {
         keep(rest)
     }
 
-    /// Takes what is left for a line, and ends what is open.
+    /// Takes the remaining bytes as a line, and closes what is open.
     mutating func finish() {
         if lineByteCount > 0 { endLine() }
         close()
@@ -96,20 +96,20 @@ struct LineReader: Sendable {
         }
     }
 
-    // A line, or what is left of it behind a value: value by value, however many there are.
+    // Reads a line, or the rest of one after a value, value by value.
     private mutating func begin(_ line: ArraySlice<UInt8>, isRest: Bool = false) {
         var next = take(startOf: line, isRest: isRest)
         while let rest = next { next = take(startOf: rest, isRest: true) }
     }
 
-    // Gives what is left behind a value; nil where the line is done.
+    // Returns what is left after a value; nil if the line is done.
     private mutating func take(
         startOf line: ArraySlice<UInt8>,
         isRest: Bool
     ) -> ArraySlice<UInt8>? {
         let text = Envelope.trimmed(PayloadSplitter.withoutByteOrderMark(line))
         guard let first = text.first else { return nil }
-        // What goes on with the next line keeps the white space before its line break.
+        // A value that continues on the next line keeps the white space before its line break.
         let open = line[text.startIndex...]
         switch first {
         case UInt8(ascii: "{"): return take(value: open, isRest: isRest)
@@ -132,7 +132,7 @@ struct LineReader: Sendable {
         }
     }
 
-    /// Whether a bracket opens an array that may hold payloads, and not the time of a log's line.
+    /// Whether a bracket opens an array that may hold payloads, rather than a log line's timestamp.
     static func startsArray(_ text: ArraySlice<UInt8>) -> Bool {
         guard let next = text.dropFirst().first(where: { !Envelope.isWhitespace($0) }) else {
             return true
@@ -142,7 +142,7 @@ struct LineReader: Sendable {
 
     // MARK: Values
 
-    // Gives what is behind the value.
+    // Returns what follows the value.
     private mutating func take(value text: ArraySlice<UInt8>, isRest: Bool) -> ArraySlice<UInt8>? {
         var scanner = ValueScanner(isArray: false)
         let (count, mark) = scanner.takeRun(of: text)
@@ -153,7 +153,7 @@ struct LineReader: Sendable {
         if text.first == UInt8(ascii: "\"") {
             search(text, isRest: isRest)
         } else if scanner.isInsideString {
-            // No string goes on behind a line break: it was cut off.
+            // No string continues after a line break: it was cut off.
             pieces.append(.success(Array(Envelope.trimmed(text))))
         } else {
             open = .object(scanner, isBehindPrefix: false)
@@ -210,8 +210,7 @@ struct LineReader: Sendable {
         }
     }
 
-    // A damaged object must not take those behind it with it: a line that cannot be a part of it
-    // ends it.
+    // A damaged object must not swallow those after it: a line that cannot be part of it ends it.
     private func goesOn(_ line: ArraySlice<UInt8>, isBehindPrefix: Bool) -> Bool {
         guard let first = line.first else { return true }
         switch first {
@@ -226,7 +225,7 @@ struct LineReader: Sendable {
         }
     }
 
-    // Ends what is open over several lines.
+    // Closes what is open over several lines.
     private mutating func close(isEnded: Bool = false) {
         let (ended, bytes, count) = (open, record, recordByteCount)
         (open, record, recordByteCount) = (.nothing, [], 0)
@@ -246,7 +245,7 @@ struct LineReader: Sendable {
         }
     }
 
-    // The last line may be an object of its own that was taken for an element.
+    // The last line may be a separate object that was taken for an element.
     private mutating func closeDamaged(_ bytes: ArraySlice<UInt8>) {
         if let lineEnd = bytes.lastIndex(of: UInt8(ascii: "\n")) {
             let last = bytes[(lineEnd + 1)...]
@@ -284,7 +283,7 @@ extension LineReader {
         guard !isRest else { return }
         let isWord = mayGoOn && !Envelope.trimmed(text).contains { Envelope.isWhitespace($0) }
         if isWord, !isLog, text.count > LineReader.wordByteCountMax {
-            // What is left of a payload, rather than a line of a log.
+            // Probably the remains of a payload, not a line of a log.
             pieces.append(.success(Array(Envelope.trimmed(text))))
         } else if let cut = CutPayload.find(in: text) {
             pieces.append(.success(cut))
@@ -318,7 +317,7 @@ extension LineReader {
         if left ?? 1 <= 0 || text.last == UInt8(ascii: "=") { close() }
     }
 
-    // Of a dump with many tables only those are read that have the column.
+    // In a dump with many tables, only those that have the column are read.
     private mutating func begin(rowsWith names: [String]) {
         guard let column else { return open = .rows(column: nil, isRead: true) }
         let index = names.firstIndex(of: column)

@@ -1,6 +1,6 @@
 /// Payloads whose quotes the text around them escapes: SQL, a log's own quoting, URLs.
 extension PayloadFinder {
-    // An object behind a backslash before each quote; the place to go on at.
+    // Scans an object with a backslash before each quote; returns where to continue.
     mutating func scan(
         escapedAt start: Int,
         in text: ArraySlice<UInt8>,
@@ -17,13 +17,14 @@ extension PayloadFinder {
             visit(root, textDepth: textDepth + 1)
             return end
         }
-        // Damaged or cut off: refused as what it is, for to pass it over would lose it.
+        // Damaged or cut off: taken so that it is refused by name, because skipping it would lose
+        // it.
         guard PayloadMarks.areMentioned(in: object) else { return start + 1 }
         take(object)
         return end
     }
 
-    // An object of which a URL or a form has encoded the braces; the place to go on at.
+    // Scans an object whose braces a URL or a form has encoded; returns where to continue.
     mutating func scan(
         percentEncodedAt start: Int,
         in text: ArraySlice<UInt8>,
@@ -40,7 +41,7 @@ extension PayloadFinder {
 
 /// Text that another text has escaped.
 enum EscapedText {
-    /// Whether an object begins at a brace behind which the first quote has a backslash.
+    /// Whether the brace may open an object: the first quote after it has a backslash.
     static func mayOpen(_ bytes: UnsafeBufferPointer<UInt8>, _ index: Int) -> Bool {
         var next = index + 1
         while next < bytes.count {
@@ -58,13 +59,13 @@ enum EscapedText {
             && bytes[next + 1] == UInt8(ascii: "\"")
     }
 
-    /// Whether an encoded brace stands there: `%7B`.
+    /// Whether there is an encoded brace: `%7B`.
     static func mayOpenEncoded(_ bytes: UnsafeBufferPointer<UInt8>, _ index: Int) -> Bool {
         index + 2 < bytes.count && bytes[index + 1] == UInt8(ascii: "7")
             && (bytes[index + 2] | 0x20) == UInt8(ascii: "b")
     }
 
-    /// The text with one level of backslashes taken away; a `\u` stays, which JSON knows itself.
+    /// The text without one level of backslashes; a `\u` stays, because JSON decodes it.
     static func content(of text: ArraySlice<UInt8>) -> [UInt8] {
         var output: [UInt8] = []
         output.reserveCapacity(text.count)
@@ -77,7 +78,7 @@ enum EscapedText {
         return output
     }
 
-    /// Where in the text so many bytes of its content end.
+    /// Where in the text that many bytes of its content end.
     static func end(of count: Int, in text: ArraySlice<UInt8>) -> Int {
         var (position, left) = (text.startIndex, count)
         while left > 0, position < text.endIndex {
@@ -86,7 +87,7 @@ enum EscapedText {
         return position
     }
 
-    // The next byte of the content, and another one where the text has not escaped it.
+    // The next byte of the content, and a second one if the text has not escaped it.
     private static func next(
         in text: ArraySlice<UInt8>,
         _ position: inout Int
@@ -108,8 +109,8 @@ enum EscapedText {
 
     /// The text without percent encoding.
     ///
-    /// A plus is a space in a form, which encodes colons; where a colon stands as it is, a plus
-    /// does, too.
+    /// A plus is a space in a form, which encodes colons; in a text with a plain colon, a plus is a
+    /// plus.
     static func percentDecoded(_ text: ArraySlice<UInt8>) -> [UInt8] {
         let isForm = !text.contains(UInt8(ascii: ":"))
         var output: [UInt8] = []

@@ -1,8 +1,8 @@
 internal import Events
 
-/// Payloads in the middle of a text: behind a prefix, in front of more text, in quotes.
+/// Payloads in the middle of a text: after a prefix, before more text, in quotes.
 extension PayloadFinder {
-    /// Looks at every place in a text where a payload may begin.
+    /// Checks every place in a text where a payload may begin.
     mutating func scan(_ text: ArraySlice<UInt8>, textDepth: Int) {
         allow(text.count)
         var position = text.startIndex
@@ -65,14 +65,14 @@ extension PayloadFinder {
         text.withUnsafeBufferPointer { EscapedText.mayOpen($0, index - text.startIndex) }
     }
 
-    // The brace of a JSON object has a name behind it, perhaps on the next line.
+    // A JSON object's brace is followed by a name, perhaps on the next line.
     private static func mayOpen(_ bytes: UnsafeBufferPointer<UInt8>, _ index: Int) -> Bool {
         var next = index + 1
         while next < bytes.count, Envelope.isWhitespace(bytes[next]) { next += 1 }
         return next == bytes.count || bytes[next] == UInt8(ascii: "\"")
     }
 
-    // The place to go on at.
+    // Returns where to continue.
     private mutating func scan(
         objectAt start: Int,
         in text: ArraySlice<UInt8>,
@@ -86,7 +86,8 @@ extension PayloadFinder {
             if mayGoOn(textDepth: textDepth), !scanner.isInsideString {
                 unfinishedObject = start
             } else if PayloadMarks.areMentioned(in: object) {
-                // It was cut off: refused as what it is, for to pass it over would lose it.
+                // It was cut off: taken so that it is refused by name, because skipping it would
+                // lose it.
                 take(object)
                 return text.endIndex
             }
@@ -101,7 +102,7 @@ extension PayloadFinder {
         return object.endIndex
     }
 
-    // An object as a string: escaped as in JSON, or with its quotes doubled as in tables.
+    // An object in a string: escaped as in JSON, or with doubled quotes as in tables.
     private mutating func scan(
         quotedAt start: Int,
         in text: ArraySlice<UInt8>,
@@ -129,10 +130,10 @@ extension PayloadFinder {
     }
 }
 
-/// Payloads as base64: which texts are one, by their first letters.
+/// Payloads as base64: detects them by their first letters.
 enum EncodedForm {
-    /// Whether a token may begin with these: base64 of `{"`, `{ `, `[{`, of a receipt, and of the
-    /// base64 of either.
+    /// Whether a token may begin with these letters: base64 of `{"`, `{ `, `[{` or a receipt, or of
+    /// the base64 of either.
     static func mayStart(_ first: UInt8, _ second: UInt8, _ third: UInt8) -> Bool {
         switch (first, second) {
         case (UInt8(ascii: "T"), UInt8(ascii: "U")): third == UInt8(ascii: "l")
@@ -144,7 +145,7 @@ enum EncodedForm {
         }
     }
 
-    /// Whether a text starts as base64 of JSON, of a JWS or of a receipt's base64 does.
+    /// Whether a text starts like base64 of JSON, of a JWS or of a receipt's base64.
     static func startsLikeText(_ text: ArraySlice<UInt8>) -> Bool {
         let start = text.startIndex
         return text.count > textByteCountMin && text.first != UInt8(ascii: "M")
@@ -153,7 +154,7 @@ enum EncodedForm {
 
     private static let textByteCountMin = 16
 
-    /// Whether a text starts as base64 of PKCS #7 does; a certificate starts differently.
+    /// Whether a text starts like base64 of PKCS #7; a certificate starts differently.
     static func startsLikeReceipt(_ text: ArraySlice<UInt8>) -> Bool {
         guard text.first == UInt8(ascii: "M") else { return false }
         let letters = text.lazy.filter { !Envelope.isWhitespace($0) }.prefix(headLetterCount)
@@ -165,9 +166,9 @@ enum EncodedForm {
 
     private static let headLetterCount = 24
 
-    /// Whether a JWS carries a certificate chain, as all of Apple's do and no token of a login.
+    /// Whether a JWS carries a certificate chain, as all of Apple's do and no login token does.
     ///
-    /// True also for one that was cut off behind its first certificate, so that it is refused.
+    /// Also true for one that was cut off after its first certificate, so that it is refused.
     static func isAppleJWS(_ text: ArraySlice<UInt8>) -> Bool {
         let header = text.prefix { $0 != UInt8(ascii: ".") }
         let isWhole = header.endIndex < text.endIndex
@@ -178,12 +179,12 @@ enum EncodedForm {
 
     private static let chainName = Array("\"x5c\"".utf8)
 
-    /// Whether all of a text is base64 of either alphabet, or white space.
+    /// Whether a text is only base64 of either alphabet and white space.
     static func isBase64(_ text: ArraySlice<UInt8>) -> Bool {
         text.allSatisfy { isTokenByte($0) && $0 != UInt8(ascii: ".") || Envelope.isWhitespace($0) }
     }
 
-    /// What a text is the base64 of, where that is JSON, a JWS or a receipt's base64; else nil.
+    /// Decodes base64 of JSON, of a JWS or of a receipt's base64; nil for anything else.
     static func decodedText(_ text: ArraySlice<UInt8>) -> [UInt8]? {
         guard isBase64(text), let bytes = ReceiptEncoding.base64Decoded(text) else { return nil }
         let inner = Envelope.trimmed(bytes[...])

@@ -1,15 +1,16 @@
 internal import Events
 
-/// Finds the payloads inside of what a log, a table or a database keeps around them.
+/// Finds the payloads inside what a log, a table or a database keeps around them.
 ///
-/// One rule for all wrappers: whatever is recognised as a payload is taken, at any depth that the
-/// limits allow, and nothing inside of it; everything else is looked into. A payload that stands in
-/// its wrapper verbatim, or as a string, is given with the very bytes that arrived. One that is
-/// repeated in the same piece of input, as an object and as its text perhaps, is given once.
+/// One rule covers all wrappers: whatever is recognised as a payload is taken, at any depth that
+/// the limits allow, and nothing inside it; everything else is searched. A payload that its wrapper
+/// contains verbatim, or as a string, is returned with exactly the bytes that arrived. One that
+/// occurs twice in the same piece of input, for example as an object and as its text, is returned
+/// once.
 struct PayloadFinder {
     /// What was found, in the order of the input.
     private(set) var pieces: [PayloadSplitter.Piece] = []
-    /// Where an object begins that the text does not end.
+    /// Where an object begins that does not end in the text.
     var unfinishedObject: Int?
 
     /// Whether the text is one line of several, so that an object may end on a later one.
@@ -20,30 +21,30 @@ struct PayloadFinder {
     private var work = 0
     private var workMax = PayloadFinder.workByteCountMin
 
-    /// How often text may stand inside of text: a record, a request, a body and what it holds.
+    /// How deep text may be nested in text: a record, a request, a body and what it holds.
     static let textDepthMax = 6
 
-    /// Bytes that are looked at beyond the input's own size, in search of where an object ends.
+    /// Bytes that may be scanned beyond the input's own size, to find where objects end.
     static let workByteCountMin = 1 << 16
 
-    /// The same, as a multiple of the input.
+    /// The same limit, as a multiple of the input.
     static let workFactor = 8
 
     /// A finder that has found nothing.
     init(isLine: Bool = false) { self.isLine = isLine }
 
-    /// Whether an object that the text does not end may go on behind it.
+    /// Whether an object that does not end in the text may continue after it.
     func mayGoOn(textDepth: Int) -> Bool { isLine && textDepth == 0 }
 
     /// What a JSON value or a line of text holds.
     enum Found {
-        /// It is a payload itself.
+        /// It is itself a payload.
         case whole
-        /// These are in it.
+        /// It contains these.
         case inside([PayloadSplitter.Piece])
-        /// There is none; a log has many such lines.
+        /// It contains none; a log has many such lines.
         case nothing(isLogRecord: Bool)
-        /// It is no JSON.
+        /// It is not JSON.
         case malformed
     }
 
@@ -65,13 +66,13 @@ struct PayloadFinder {
         return .inside(pieces)
     }
 
-    /// All that was found; where that is nothing, the lesser form that was passed by.
+    /// All that was found; if nothing was, the lesser form that was skipped.
     var finished: [PayloadSplitter.Piece] {
         guard pieces.isEmpty, let lesser else { return pieces }
         return [.success(lesser)]
     }
 
-    /// Takes a value for a payload, or looks at what is inside of it.
+    /// Takes a value as a payload, or searches what is inside it.
     mutating func visit(_ value: JSON.Value, textDepth: Int, isTop: Bool = false) {
         switch value.kind {
         case .string: search(value.utf8 ?? [], textDepth: textDepth + 1)
@@ -98,7 +99,7 @@ struct PayloadFinder {
         if rank == .lesser, pieces.count == count, lesser == nil { lesser = text(of: object) }
     }
 
-    /// Looks for payloads in a text: a line, a cell, the content of a string.
+    /// Searches a text for payloads: a line, a cell, the content of a string.
     mutating func search(_ text: ArraySlice<UInt8>, textDepth: Int = 0) {
         let text = Envelope.trimmed(PayloadSplitter.withoutByteOrderMark(text))
         guard let first = text.first, textDepth <= PayloadFinder.textDepthMax else { return }
@@ -126,7 +127,7 @@ struct PayloadFinder {
         }
     }
 
-    /// Whether a text was a JWS, or base64 of a receipt or of JSON, as a whole.
+    /// Whether a whole text was a JWS, or base64 of a receipt or of JSON.
     mutating func search(encoded text: ArraySlice<UInt8>, textDepth: Int) -> Bool {
         if text.first == UInt8(ascii: "e"), Envelope.isJWSText(text), EncodedForm.isAppleJWS(text) {
             take(text)
@@ -143,10 +144,10 @@ struct PayloadFinder {
         return true
     }
 
-    /// Allows for the work that a text of that length is worth.
+    /// Raises the limit of work by what a text of that length is worth.
     mutating func allow(_ byteCount: Int) { workMax += PayloadFinder.workFactor * byteCount }
 
-    /// Accounts for bytes that are looked at more than once; false when it is too many of them.
+    /// Counts bytes that are scanned more than once; false when the limit is exceeded.
     mutating func spend(_ byteCount: Int) -> Bool {
         guard work <= workMax else { return false }
         work += byteCount
@@ -163,7 +164,7 @@ struct PayloadFinder {
         return false
     }
 
-    /// Takes bytes for a payload, once.
+    /// Takes bytes as a payload, once.
     mutating func take(_ payload: ArraySlice<UInt8>) {
         let letters = payload.filter { !Envelope.isWhitespace($0) }
         guard seen.insert(Digest.of(letters)).inserted else { return }
@@ -177,7 +178,7 @@ struct PayloadFinder {
         pieces.append(.success(text))
     }
 
-    // A JWS proves itself whatever the types around it are.
+    // A JWS proves itself, whatever types are around it.
     private func text(of object: JSON.Value) -> [UInt8] {
         object["signedPayload"]?.kind != .string && TypedJSON.holdsExtended(object)
             ? TypedJSON.extended.plainText(object) : Array(object.bytes)

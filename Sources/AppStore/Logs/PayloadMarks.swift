@@ -1,25 +1,25 @@
 internal import Events
 
-/// Recognises by its names whether a JSON object is a payload as a whole.
+/// Recognises by its names whether a JSON object is a whole payload.
 enum PayloadMarks {
-    /// How an object is to be taken.
+    /// How to treat an object.
     enum Rank {
-        /// A payload: what stands in it belongs to it.
+        /// A payload: everything in it belongs to it.
         case payload
-        /// A form that is known and mostly refused; taken only where nothing else stands near it.
+        /// A known form, mostly refused; taken only if nothing else is found near it.
         case lesser
         /// A wrapper, or something else.
         case other
     }
 
-    /// The rank of an object; an operator's own statement counts only where it stands by itself.
+    /// The rank of an object; an operator's own statement counts only on its own.
     ///
-    /// Text that a stranger sent may stand anywhere inside of a log, and must not link customers.
+    /// Text from a stranger may occur anywhere inside a log and must not link customers.
     static func rank(_ body: JSON.Value, isTop: Bool) -> Rank {
         func has(_ names: StaticString..., as kinds: JSON.Kind...) -> Bool {
             names.contains { name in body[name].map { kinds.contains($0.kind) } ?? false }
         }
-        // Inside of others a JWS has the length of one; the words in samples do not.
+        // Inside other objects a JWS has its full length; placeholders in samples do not.
         let signed: [StaticString] = [
             "signedPayload", "signedTransactionInfo", "signedRenewalInfo",
         ]
@@ -49,16 +49,16 @@ enum PayloadMarks {
             ? .lesser : .other
     }
 
-    /// Shortest text that is taken for a JWS: its certificates alone have two thousand bytes.
+    /// Shortest text that is taken as a JWS: its certificates alone have two thousand bytes.
     private static let jwsByteCountMin = 256
 
-    // Apple's refusals are 21000 to 21199; 200 is what any web server says.
+    // Apple's error codes are 21000 to 21199; 200 is what any web server returns.
     private static func isReceiptStatus(_ digits: ArraySlice<UInt8>) -> Bool {
         guard let number = JSON.wholeNumber(digits) else { return false }
         return (21_000..<21_200).contains(number)
     }
 
-    /// Whether an object that stands by itself is a line of a log: it has a time and a message.
+    /// Whether an object on its own is a log record: it has a time and a message.
     static func isLogRecord(_ body: JSON.Value) -> Bool {
         let times: [StaticString] = ["time", "timestamp", "@timestamp", "ts", "date", "datetime"]
         let words: [StaticString] = [
@@ -67,10 +67,10 @@ enum PayloadMarks {
         return times.contains { body[$0] != nil } && words.contains { body[$0] != nil }
     }
 
-    /// Whether the text of an object plainly is a payload that needs no second look.
+    /// Whether the text of an object clearly is a payload, so that parsing can be skipped.
     ///
-    /// Looks at the object's own names only, and stops at the first that decides. False costs time
-    /// and nothing else: the text is parsed then.
+    /// Checks only the object's own names, and stops at the first that decides. False only costs
+    /// time: the text is then parsed.
     static func isPlain(_ object: ArraySlice<UInt8>) -> Bool {
         if object.starts(with: signedPayloadStart) { return true }
         var names = TopLevelNames(object)
@@ -103,7 +103,8 @@ enum PayloadMarks {
         object.withUnsafeBytes { ByteScan.firstIndex(of: UInt8(ascii: "$"), in: $0) } == nil
     }
 
-    /// Whether a text that is no JSON was meant as a payload: it holds a name that only Apple uses.
+    /// Whether a text that is not JSON was meant as a payload: it holds a name that only Apple
+    /// uses.
     static func areMentioned(in text: ArraySlice<UInt8>) -> Bool {
         words.contains { SecretFreeBody.find($0, in: text) }
     }
@@ -114,7 +115,7 @@ enum PayloadMarks {
     ].map { Array("\"\($0)".utf8) }
 }
 
-/// The names of an object's own members with the first byte of each value, read without a parser.
+/// Reads the names of an object's own members and the first byte of each value, without a parser.
 private struct TopLevelNames {
     private let text: ArraySlice<UInt8>
     private var position: Int
@@ -124,7 +125,7 @@ private struct TopLevelNames {
         position = object.startIndex + 1
     }
 
-    /// The next; nil at the end, and where the text is no JSON.
+    /// The next member; nil at the end, and if the text is not JSON.
     mutating func next() -> (name: String, first: UInt8)? {
         skip { Envelope.isWhitespace($0) || $0 == UInt8(ascii: ",") }
         guard position < text.endIndex, text[position] == UInt8(ascii: "\"") else { return nil }

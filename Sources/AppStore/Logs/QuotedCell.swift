@@ -1,7 +1,7 @@
-/// Cells of tables as RFC 4180 quotes them: a quote inside of quotes is written twice.
+/// Cells of tables as RFC 4180 quotes them: a quote inside quotes is written twice.
 enum QuotedCell {
-    /// The content of the quoted cell at the beginning, and the index behind its closing quote; nil
-    /// where it is not closed.
+    /// The content of the quoted cell at the beginning, and the index after its closing quote; nil
+    /// if it is not closed.
     static func read(_ text: ArraySlice<UInt8>) -> (content: [UInt8], end: Int)? {
         let quote = UInt8(ascii: "\"")
         var content: [UInt8] = []
@@ -21,7 +21,7 @@ enum QuotedCell {
     struct Cell {
         /// Its content.
         let content: [UInt8]
-        /// Whether it stood in quotes.
+        /// Whether it was in quotes.
         let isQuoted: Bool
     }
 

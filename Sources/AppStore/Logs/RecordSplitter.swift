@@ -1,11 +1,12 @@
 internal import Events
 
-/// Takes a table apart into records: lines, but for the line breaks inside of quotes.
+/// Splits a table into records: lines, except for line breaks inside quotes.
 ///
-/// A record whose quotes are wrong, or never closed, is given up with its first line, and the next
-/// line begins a record: one damaged row does not take the others with it.
+/// If the quotes of a record are wrong or never closed, only its first line is given up, and the
+/// next line begins a new record: one damaged row does not take the others with it.
 struct RecordSplitter: Sendable {
-    /// A record without its line break, or why its line is none; with the number of its first line.
+    /// A record without its line break, or why its line is not one; with the number of its first
+    /// line.
     struct Record: Sendable {
         let line: Int
         let content: Result<[UInt8], Rejection>
@@ -13,7 +14,7 @@ struct RecordSplitter: Sendable {
 
     private enum Place {
         case cellStart, plain, quoted, quoteInQuoted
-        // To the end of the line, which is refused with the lines before it.
+        // Up to the end of the line, which is refused together with the lines before it.
         case refused(Rejection, lineCount: Int)
     }
 
@@ -22,13 +23,13 @@ struct RecordSplitter: Sendable {
     private var record: [UInt8] = []
     private var firstLine = 1
     private var records: [Record] = []
-    // Bytes of the records that ended, the furthest byte seen, and bytes looked at once more.
+    // Bytes of the records that ended, the furthest byte seen, and bytes that were scanned again.
     private var ended = 0
     private var furthest = 0
     private var repeated = 0
 
-    /// Bytes that are looked at once more where quotes are wrong, as a multiple of the input, and
-    /// at least: beyond that, lines are not tried one by one.
+    /// How many bytes may be scanned again where quotes are wrong, as a multiple of the input, and
+    /// the minimum: beyond that, lines are not tried one by one.
     private static let repetitions = (factor: 8, byteCountMin: 1 << 16)
 
     /// Longest record, in bytes.
@@ -37,16 +38,16 @@ struct RecordSplitter: Sendable {
     /// A splitter at the beginning of a table.
     init(delimiter: UInt8) { self.delimiter = delimiter }
 
-    /// Whether the last record so far ends inside of quotes.
+    /// Whether the last record so far ends inside quotes.
     var isInQuotes: Bool { if case .quoted = place { true } else { false } }
 
-    /// Takes the next bytes and gives the records that are complete now.
+    /// Takes the next bytes and returns the records that are now complete.
     mutating func append(_ bytes: ArraySlice<UInt8>) -> [Record] {
         take(bytes)
         return drained()
     }
 
-    /// Gives what is left.
+    /// Returns the remaining records.
     mutating func finish() -> [Record] {
         while isInQuotes, !record.isEmpty {
             guard let again = giveUp(RecordSplitter.unclosed) else { break }
@@ -78,7 +79,7 @@ struct RecordSplitter: Sendable {
         }
     }
 
-    // Bytes up to the next that may change the place.
+    // Takes the bytes up to the next that may change the place, and returns their number.
     private mutating func takeRun(of bytes: ArraySlice<UInt8>) -> Int {
         let (newline, quote) = (UInt8(ascii: "\n"), UInt8(ascii: "\""))
         let end: Int?
@@ -98,7 +99,7 @@ struct RecordSplitter: Sendable {
         return count
     }
 
-    // The byte at which a run ended; gives bytes that must be looked at once more.
+    // Handles the byte at which a run ended; returns bytes that must be scanned again.
     private mutating func takeSpecial(_ rest: inout ArraySlice<UInt8>) -> [UInt8]? {
         if !isRefused, record.count > RecordSplitter.recordByteCountMax {
             return giveUp(
@@ -128,7 +129,7 @@ struct RecordSplitter: Sendable {
         return nil
     }
 
-    // Refuses the record's first line; gives the lines behind it.
+    // Refuses the record's first line; returns the lines after it.
     private mutating func giveUp(_ reason: Rejection) -> [UInt8]? {
         furthest = max(furthest, ended + record.count)
         guard let lineEnd = record.firstIndex(of: UInt8(ascii: "\n")) else {
@@ -181,7 +182,7 @@ struct RecordSplitter: Sendable {
 }
 
 extension Rejection {
-    /// Rows whose quotes are wrong, over and over.
+    /// Rows whose quotes are wrong again and again.
     fileprivate static func tangled(line: Int, count: Int) -> Rejection {
         Rejection(
             .unsupportedFormat,
@@ -191,7 +192,7 @@ extension Rejection {
         )
     }
 
-    /// The same with the line that it is about.
+    /// The same rejection with the line that it is about.
     func at(line: Int) -> Rejection {
         Rejection(code, "Line \(line): \(message) The lines after it were read.")
     }

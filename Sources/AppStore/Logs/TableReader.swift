@@ -1,12 +1,12 @@
 internal import Events
 
-/// Takes payloads out of a table: CSV, or the same with tabs, semicolons or bars.
+/// Extracts payloads from a table: CSV, or the same with tabs, semicolons or bars.
 struct TableReader: Sendable {
     private var splitter: RecordSplitter
     private let column: Int?
     private var isAtHeader: Bool
 
-    /// Rows without a payload.
+    /// Number of rows without a payload.
     private(set) var passedOver = 0
 
     /// What the beginning of a table shows.
@@ -26,12 +26,12 @@ struct TableReader: Sendable {
         isAtHeader = shape.hasHeader
     }
 
-    /// Takes the next bytes and gives the payloads of rows that are complete now.
+    /// Takes the next bytes and returns the payloads of rows that are now complete.
     mutating func append(_ bytes: ArraySlice<UInt8>) -> [PayloadSplitter.Piece] {
         pieces(of: splitter.append(bytes))
     }
 
-    /// Gives what is left.
+    /// Returns the remaining payloads.
     mutating func finish() -> [PayloadSplitter.Piece] { pieces(of: splitter.finish()) }
 
     private mutating func pieces(of records: [RecordSplitter.Record]) -> [PayloadSplitter.Piece] {
@@ -58,9 +58,9 @@ struct TableReader: Sendable {
         return pieces
     }
 
-    /// The payloads of a row, each once; of one column where it is named.
+    /// The payloads of a row, each once; only those of one column if it is named.
     ///
-    /// A cell of that column is taken for a payload whatever it holds, unless it is null.
+    /// A cell of that column is taken as a payload whatever it holds, unless it is null.
     static func payloads(in cells: [[UInt8]?], column: Int?) -> [PayloadSplitter.Piece] {
         var finder = PayloadFinder()
         guard let column else {
@@ -82,10 +82,10 @@ struct TableReader: Sendable {
 }
 
 extension TableReader {
-    /// What the beginning of a file shows of a table.
+    /// What the beginning of a file shows about a table.
     enum Look {
         case table(Shape)
-        /// Perhaps: a record has not ended.
+        /// Perhaps a table: a record has not ended.
         case unfinished
         case other
     }
@@ -93,7 +93,7 @@ extension TableReader {
     /// Longest name of a column, in bytes.
     private static let nameByteCountMax = 128
 
-    /// Whether a file begins as a table with payloads in it, or with the column that is named.
+    /// Whether a file begins like a table with payloads in it, or with the named column.
     static func look(at head: ArraySlice<UInt8>, column: String?, isLast: Bool) -> Look {
         var look = Look.other
         for delimiter in [",", "\t", ";", "|"] as [Unicode.Scalar] {
@@ -153,7 +153,7 @@ extension TableReader {
         return isOpen && hasHeader ? .unfinished : .other
     }
 
-    // Lines of one word are lines, and rows with tabs and no header are PostgreSQL's COPY.
+    // One word per line means lines, and rows with tabs but no header are PostgreSQL's COPY.
     private static func mayBeBare(cells: Int, _ delimiter: UInt8, _ hasHeader: Bool) -> Bool {
         cells > 1 && (hasHeader || delimiter != UInt8(ascii: "\t"))
     }
@@ -180,7 +180,7 @@ extension TableReader {
             }
     }
 
-    // Outside of quotes only what no delimiter can have cut: a line of a log may look like cells.
+    // An unquoted cell counts only if no delimiter can have cut it: a log line may look like cells.
     private static func holdsPayload(_ cell: QuotedCell.Cell, isNamed: Bool) -> Bool {
         var finder = PayloadFinder()
         if cell.isQuoted {

@@ -1,18 +1,17 @@
 internal import Events
 
-/// Databases whose JSON writes a value's type around it, and the plain JSON that is meant.
+/// Databases whose JSON wraps each value in its type, and the conversion to plain JSON.
 ///
 /// MongoDB's extended JSON (`{"$numberLong":"1"}`), DynamoDB's (`{"S":"…"}`, `{"M":{…}}`) and
-/// Firestore's (`{"stringValue":"…"}`). A string comes out byte for byte, so that a JWS or a
-/// receipt proves itself as before. Of an unsigned object the original text is gone: what is kept
-/// as its evidence is the plain text that is made here, with the members in the database's order
-/// and numbers as the database wrote them.
+/// Firestore's (`{"stringValue":"…"}`). Strings are restored byte for byte, so a JWS or a receipt
+/// still proves itself. The original text of an unsigned object is lost: its evidence is the plain
+/// text made here, with the members in the database's order and numbers as the database wrote them.
 enum TypedJSON: CaseIterable {
     case extended
     case dynamo
     case firestore
 
-    /// Whose types all values of an object have; nil for plain objects.
+    /// The database whose types all values of an object have; nil for plain objects.
     static func typing(ofMembers object: JSON.Value) -> TypedJSON? {
         guard !object.members.isEmpty else { return nil }
         return [TypedJSON.dynamo, .firestore].first { typing in
@@ -20,7 +19,7 @@ enum TypedJSON: CaseIterable {
         }
     }
 
-    /// Whether a value of MongoDB's types stands anywhere inside.
+    /// Whether there is a value of MongoDB's types anywhere inside.
     static func holdsExtended(_ value: JSON.Value) -> Bool {
         switch value.kind {
         case .object:
@@ -87,7 +86,7 @@ enum TypedJSON: CaseIterable {
         }
     }
 
-    // A number that is none of JSON's (NaN, Infinity) stays the text it was.
+    // A number that JSON does not allow (NaN, Infinity) stays text.
     private func appendNumber(_ value: JSON.Value, to output: inout [UInt8]) {
         switch value.kind {
         case .array:
@@ -117,7 +116,7 @@ enum TypedJSON: CaseIterable {
 
     private static let nameByteCountMax = 20
 
-    // What may stand inside of a type.
+    // The kinds of values that a type may wrap.
     private func kinds(of name: String) -> Set<JSON.Kind>? {
         switch (self, name) {
         case (.extended, "$oid"), (.extended, "$numberLong"), (.extended, "$numberInt"),

@@ -4,7 +4,7 @@ import Events
 ///
 /// It proves the moment of its creation and nothing later (Apple's data: app receipts). Each field
 /// is what the payload carries; nil means that it carries none, or an empty one. Numbers are not
-/// judged.
+/// checked.
 struct AppReceipt: Hashable, Sendable {
     /// `Production`, `ProductionSandbox`, `ProductionVPP`, `ProductionVPPSandbox`, `Xcode` (type
     /// 0).
@@ -17,31 +17,31 @@ struct AppReceipt: Hashable, Sendable {
     var applicationVersion: String?
     /// When Apple made the receipt, on Apple's clock (type 12).
     var creationDate: Instant?
-    /// When the app was first got (type 18).
+    /// When the app was first obtained (type 18).
     var originalPurchaseDate: Instant?
-    /// The app's version then (type 19).
+    /// The app's version at that time (type 19).
     var originalApplicationVersion: String?
-    /// When a copy of the Volume Purchase Program ends (type 21).
+    /// When a copy from the Volume Purchase Program expires (type 21).
     var expirationDate: Instant?
-    /// The purchases, in the payload's order, which is none of time (type 17).
+    /// The purchases, in the payload's order, which is not chronological (type 17).
     var inApp: [InAppPurchase] = []
-    /// The purchases that hold an impossible id or date, by their place in the payload.
+    /// The purchases with an impossible id or date, by their place in the payload.
     var unusable: [Unusable] = []
     /// Everything else it carries, by type.
     var otherAttributes: [ReceiptAttribute] = []
 
-    /// A purchase that cannot be taken, while the others can.
+    /// A purchase that cannot be read, although the others can.
     struct Unusable: Hashable {
         /// Its number among the purchases, from 0.
         let index: Int
         /// What is impossible.
         let code: Rejection.Code
-        /// The same for people.
+        /// The same as text for people.
         let message: String
     }
 }
 
-/// An attribute that is not understood, kept as it came.
+/// An attribute that is not interpreted, kept as it arrived.
 struct ReceiptAttribute: Hashable, Sendable {
     /// Apple's number for it.
     let type: Int64
@@ -50,7 +50,7 @@ struct ReceiptAttribute: Hashable, Sendable {
 }
 
 extension AppReceipt {
-    /// The receipt type of what Xcode signs.
+    /// The receipt type of receipts that Xcode signs.
     static let xcodeType = "Xcode"
     /// Most purchases of a receipt: a weekly subscription of two hundred years has ten thousand.
     static let inAppCountMax = 20_000
@@ -92,8 +92,8 @@ extension AppReceipt {
             do throws(Rejection) {
                 inApp.append(try InAppPurchase(attribute.value))
             } catch {
-                // What is no purchase at all refuses the receipt; one with an impossible id or
-                // date is left out of it.
+                // Anything that is not a purchase refuses the receipt; a purchase with an
+                // impossible id or date is only left out.
                 guard error.code == .idMalformed || error.code == .dateImplausible else {
                     throw error
                 }
@@ -103,7 +103,7 @@ extension AppReceipt {
             }
         case 18: originalPurchaseDate = try attribute.date()
         case 19: originalApplicationVersion = try attribute.text()
-        // Xcode writes the end of time, 4001-01-01, for a copy that does not end.
+        // Xcode writes the end of time, 4001-01-01, for a copy that never expires.
         case 21: expirationDate = attribute.isDistantFuture ? nil : try attribute.date()
         default: otherAttributes.append(attribute.kept)
         }

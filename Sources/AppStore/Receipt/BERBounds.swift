@@ -1,7 +1,7 @@
-/// Walks over BER once without decoding it, so that a parser which allocates is safe behind it.
+/// Scans BER once without decoding it, so that a parser which allocates can safely run after it.
 ///
-/// A length is believed only as far as there are bytes: four bytes that promise four gigabytes are
-/// refused here, as are elements nested too deep and more of them than a receipt can have.
+/// A length is accepted only if that many bytes are there: four bytes that announce four gigabytes
+/// are refused here, as are elements nested too deep or more of them than a receipt can have.
 struct BERBounds {
     private let bytes: ArraySlice<UInt8>
     private let place: String
@@ -11,12 +11,12 @@ struct BERBounds {
 
     /// A constructed element whose end has not been reached.
     private struct Container {
-        /// Where it ends, or where the element around it does if its own length is indefinite.
+        /// Where it ends; for an indefinite length, where the element around it ends.
         let end: Int
         let isIndefinite: Bool
     }
 
-    /// Most bytes of a length field: four reach beyond every payload accepted.
+    /// Most bytes of a length field: four can express more than any payload accepted.
     private static let lengthByteCountMax = 4
 
     /// Bounds for those bytes.
@@ -26,7 +26,7 @@ struct BERBounds {
         position = bytes.startIndex
     }
 
-    /// Refuses what exceeds `BERReader.depthMax` or `BERReader.elementCountMax`, or is no BER.
+    /// Refuses what exceeds `BERReader.depthMax` or `BERReader.elementCountMax`, or is not BER.
     mutating func check() throws(Rejection) {
         repeat {
             try readElement()
@@ -62,7 +62,7 @@ struct BERBounds {
             )
         }
         let tag = try nextByte()
-        // Tags above 30 take several bytes; nothing in a receipt has one.
+        // Tags above 30 take several bytes; no element of a receipt has one.
         guard tag & 0x1f != 0x1f else { throw malformed }
         let isConstructed = tag & 0x20 != 0
         let length = try nextLength()
@@ -89,7 +89,7 @@ struct BERBounds {
         return bytes[position]
     }
 
-    // Nil for an indefinite length; never more than what is there.
+    // Nil for an indefinite length; never more than the bytes that remain.
     private mutating func nextLength() throws(Rejection) -> Int? {
         let first = try nextByte()
         var length = Int(first)

@@ -1,10 +1,9 @@
 import SwiftASN1
 
-/// Reads the elements of one constructed ASN.1 value in their order, refusing what is not expected.
+/// Reads the elements of one constructed ASN.1 value in order and refuses unexpected ones.
 ///
-/// App receipts are BER, not DER: indefinite lengths and strings in pieces occur
-/// (Apple's data: app receipts). `root(of:in:)` is the only way in and bounds what the parser
-/// behind it may allocate.
+/// App receipts are BER, not DER: indefinite lengths and strings in pieces occur (Apple's data: app
+/// receipts). `root(of:in:)` is the only entry point and bounds what the parser may allocate.
 struct BERReader {
     /// What is being read, for messages: "the signature", "an in-app purchase".
     let place: String
@@ -13,10 +12,10 @@ struct BERReader {
     /// Deepest nesting accepted: a receipt has nine levels with its certificates.
     static let depthMax = 24
     /// Most elements of one parsed text: each takes about a hundred bytes of memory, and a receipt
-    /// of sixteen thousand purchases has four for each of them.
+    /// of sixteen thousand purchases has four elements per purchase.
     static let elementCountMax = 1 << 17
 
-    /// A reader of what an element holds; throws `receipt-malformed` unless it has that tag.
+    /// A reader of an element's content; throws `receipt-malformed` unless it has that tag.
     init(
         _ element: ASN1Node,
         as identifier: ASN1Identifier,
@@ -31,7 +30,7 @@ struct BERReader {
     /// The one element that some bytes encode.
     ///
     /// Throws `receipt-too-deep` or `receipt-too-large` before anything is allocated, and
-    /// `receipt-malformed` for what is no BER, or is followed by other bytes.
+    /// `receipt-malformed` if the bytes are not BER or other bytes follow.
     static func root(
         of bytes: ArraySlice<UInt8>,
         in place: String
@@ -84,12 +83,12 @@ struct BERReader {
         return try read { try ASN1OctetString(berEncoded: element).bytes }
     }
 
-    /// Refuses any element that is left.
+    /// Refuses any remaining element.
     mutating func requireEnd() throws(Rejection) {
         guard elements.next() == nil else { throw Rejection.receiptMalformed(in: place) }
     }
 
-    /// What the parser makes of an element; its errors become `receipt-malformed`.
+    /// Runs the parser on an element; its errors become `receipt-malformed`.
     func read<Value>(_ parse: () throws -> Value) throws(Rejection) -> Value {
         do {
             return try parse()

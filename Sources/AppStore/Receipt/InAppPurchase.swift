@@ -12,19 +12,19 @@ struct InAppPurchase: Hashable, Sendable {
     var purchaseDate: Instant?
     /// The first purchase of its chain (1705).
     var originalTransactionId: String?
-    /// When that was (1706).
+    /// When that first purchase was made (1706).
     var originalPurchaseDate: Instant?
-    /// When the paid period ends; nil for what does not end (1708).
+    /// When the paid period ends; nil if the purchase does not expire (1708).
     var expiresDate: Instant?
     /// The period across devices, decimal; `0` for a one-time purchase (1711).
     var webOrderLineItemId: String?
-    /// When Apple took it back (1712).
+    /// When Apple revoked it (1712).
     var cancellationDate: Instant?
     /// Whether the period is a free trial (1713).
     var isTrialPeriod: Bool?
     /// Whether the period is at an introductory price (1719).
     var isInIntroOfferPeriod: Bool?
-    /// Why Apple took it back: 1 for a fault of the app (1720).
+    /// Why Apple revoked it: 1 for a fault of the app (1720).
     var cancellationReason: Int64?
     /// Everything else it carries, by type.
     var otherAttributes: [ReceiptAttribute] = []
@@ -60,7 +60,7 @@ extension InAppPurchase {
         }
     }
 
-    // A number that is neither yes nor no is kept for whoever will know what it means.
+    // A number that is neither yes nor no is kept, for programs that will know what it means.
     private mutating func flag(
         _ attribute: ReceiptAttributes.Attribute
     ) throws(Rejection) -> Bool? {

@@ -1,9 +1,9 @@
 import Events
 import X509
 
-/// An app receipt whose signature was checked: what it says, and which root vouches for it.
+/// An app receipt whose signature was checked: its content, and the root that vouches for it.
 struct OpenedReceipt: Sendable {
-    /// What it says.
+    /// Its content.
     let receipt: AppReceipt
     /// The fingerprint of the root.
     let root: Events.Digest

@@ -69,8 +69,9 @@ struct SignatureAlgorithm {
 
     /// The algorithm as the library names it, if it agrees with digest and key.
     ///
-    /// Throws `receipt-algorithm-mismatch`: three places of a receipt say how it was signed, and a
-    /// verifier that believes one of them can be led to check less than the others promise.
+    /// Throws `receipt-algorithm-mismatch`: three places of a receipt state how it was signed, and
+    /// a verifier that trusts one of them can be tricked into checking less than the others
+    /// promise.
     func agreed(
         with declared: DigestAlgorithm,
         key found: Key

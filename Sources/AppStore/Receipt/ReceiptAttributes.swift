@@ -7,7 +7,7 @@ struct ReceiptAttributes {
     private let place: String
     private let repeatableType: Int64?
 
-    /// The only type that may occur more than once, and in a receipt alone: in-app purchases.
+    /// The only type that may occur more than once, and only in a receipt: in-app purchases.
     static let inAppType: Int64 = 17
     /// Most different attributes: a receipt has thirty, and Apple adds one every few years.
     static let typeCountMax = 256
@@ -37,10 +37,10 @@ struct ReceiptAttributes {
         reader = try BERReader(root, as: .set, in: place)
     }
 
-    /// Hands each attribute over in its order.
+    /// Passes each attribute to `take`, in order.
     ///
-    /// Throws `receipt-attribute-duplicate` for a second one of a type, purchases excepted, and
-    /// `receipt-malformed` for what is no attribute.
+    /// Throws `receipt-attribute-duplicate` for a second one of a type, except purchases, and
+    /// `receipt-malformed` for anything that is not an attribute.
     mutating func read(
         _ take: (Attribute) throws(Rejection) -> Void
     ) throws(Rejection) {
@@ -88,7 +88,7 @@ struct ReceiptAttributes {
 }
 
 extension ReceiptAttributes.Attribute {
-    /// The attribute as it came.
+    /// The attribute as it arrived.
     var kept: ReceiptAttribute { ReceiptAttribute(type: type, value: Array(value)) }
 
     /// The value as text; nil for the empty text.
@@ -105,8 +105,8 @@ extension ReceiptAttributes.Attribute {
 
     /// The value as an id; nil for the empty text.
     ///
-    /// Throws `id-malformed` where it is too long for one or holds control characters, which
-    /// PostgreSQL in part cannot store, and what `text` throws.
+    /// Throws `id-malformed` if it is too long for an id or contains control characters, some of
+    /// which PostgreSQL cannot store, and whatever `text` throws.
     func identifier(
         byteCountMax: Int = Claims.identifierByteCountMax
     ) throws(Rejection) -> String? {
@@ -129,7 +129,7 @@ extension ReceiptAttributes.Attribute {
         }
     }
 
-    /// The value as the decimal text of a number, which is an id that nobody calculates with.
+    /// The value as the decimal text of a number: an id, with which nothing is calculated.
     func decimal() throws(Rejection) -> String {
         let node = try node()
         do {
@@ -146,7 +146,8 @@ extension ReceiptAttributes.Attribute {
     /// The value as a date; nil for the empty text, which means that it is not set.
     ///
     /// Throws `receipt-attribute-malformed` unless it is a date and time of RFC 3339 with its zone,
-    /// and `date-implausible` outside of 2008 to 2199. Xcode of 2020 wrote zones without a colon.
+    /// and `date-implausible` unless it is from 2008 to 2199. Xcode of 2020 wrote zones without a
+    /// colon.
     func date() throws(Rejection) -> Instant? {
         guard let text = try text() else { return nil }
         guard let instant = ReceiptDate.instant(text) else { throw malformed("a date (RFC 3339)") }
@@ -160,7 +161,7 @@ extension ReceiptAttributes.Attribute {
         return instant
     }
 
-    /// Whether the value is the date that Foundation calls the distant future.
+    /// Whether the value is the date that Foundation names `distantFuture`.
     var isDistantFuture: Bool {
         value.dropFirst(2).starts(with: "4001-01-01T00:00:00".utf8)
     }
@@ -186,7 +187,7 @@ enum ReceiptDate {
     /// The instant of a text such as `2015-10-07T16:16:10Z`; nil for anything else.
     static func instant(_ text: String) -> Instant? {
         let bytes = Array(text.utf8)
-        // A bare date, or a time without zone, would be a guess.
+        // A bare date, or a time without a zone, could only be guessed.
         guard bytes.count >= 20, bytes[10] == UInt8(ascii: "T"), let last = bytes.last else {
             return nil
         }

@@ -4,7 +4,7 @@ import Foundation
 import SwiftASN1
 import X509
 
-/// The signer of a receipt whose certificate was found to end at a pinned root.
+/// The signer of a receipt, with a certificate chain that ends at a pinned root.
 struct ReceiptChain: Sendable {
     /// The key the chain vouches for.
     let key: Certificate.PublicKey
@@ -15,12 +15,13 @@ struct ReceiptChain: Sendable {
     let validTo: Instant
     /// The fingerprint of the pinned root.
     let root: Events.Digest
-    /// Whether a root signed it without an authority between, as Xcode's does.
+    /// Whether a root signed it without an intermediate authority, as Xcode's does.
     let isLocal: Bool
 
     /// Finds the signer's certificate and judges its chain; the date is judged later.
     ///
-    /// The root need not be embedded, and one that is does not count (Apple's data: app receipts).
+    /// The root need not be embedded, and an embedded one is not trusted for that (Apple's data:
+    /// app receipts).
     init(_ message: SignedData, roots: [RootCertificate]) throws(Rejection) {
         var embedded: [(der: [UInt8], certificate: Certificate)] = []
         for der in message.certificates {
@@ -97,9 +98,9 @@ struct ReceiptChain: Sendable {
         validTo = Instant(certificates.map(\.notValidAfter).min() ?? .distantPast)
     }
 
-    /// Refuses a receipt that was made outside of the certificates' validity.
+    /// Refuses a receipt that was made outside the certificates' validity.
     ///
-    /// The date is cut to whole seconds, as certificates are written.
+    /// The date is cut to whole seconds, the precision of certificates.
     func checkValidity(at instant: Instant) throws(Rejection) {
         let second = instant.flooredToSecond
         guard validFrom <= second, second <= validTo else {
@@ -179,8 +180,8 @@ extension ReceiptChain {
         of key: Certificate.PublicKey
     ) throws(Rejection) -> SignatureAlgorithm.Key {
         if P256.Signing.PublicKey(key) != nil { return .p256 }
-        // Of the keys that the library reads, only RSA ones are named so; it reads none shorter
-        // than 2048 bits, and Apple's have never been shorter.
+        // Of the keys that the library reads, only RSA keys have this description; it reads none
+        // shorter than 2048 bits, and Apple's have never been shorter.
         if key.description.hasPrefix("RSA") { return .rsa }
         throw Rejection(
             .leafKeyUnsupported,

@@ -1,10 +1,10 @@
 import Events
 
-/// How an app receipt travels: as the bytes on the device, or as their base64.
+/// The encodings of an app receipt: the bytes as on the device, or their base64.
 enum ReceiptEncoding {
     /// The bytes of PKCS #7.
     ///
-    /// Base64 is taken in either alphabet, with or without padding, line breaks and white space.
+    /// Base64 is accepted in either alphabet, with or without padding, line breaks and white space.
     /// Throws `payload-empty`, `payload-too-large`, `ios6-receipt`, or `receipt-malformed`.
     static func decoded(_ receipt: ArraySlice<UInt8>) throws(Rejection) -> ArraySlice<UInt8> {
         guard receipt.count <= AppStoreVerifier.payloadByteCountMax else {
@@ -24,9 +24,10 @@ enum ReceiptEncoding {
         return try limited(bytes[...])
     }
 
-    /// Whether the bytes begin as an app receipt does, or as its base64 does.
+    /// Whether the bytes begin like an app receipt or like its base64.
     ///
-    /// A sequence too long for one byte of length: no JSON, JWS or property list begins so.
+    /// An app receipt is a sequence whose length needs more than one byte; no JSON, JWS or property
+    /// list begins like that.
     static func looksLikeReceipt(_ bytes: ArraySlice<UInt8>) -> Bool {
         if isBER(bytes) { return true }
         let letters = bytes.lazy.filter { !Envelope.isWhitespace($0) }.prefix(headLetterCount)
@@ -35,9 +36,9 @@ enum ReceiptEncoding {
         return isBER(head[...])
     }
 
-    /// Whether a line is the base64 of a whole app receipt: DER that ends where it says.
+    /// Whether a line is the base64 of a whole app receipt: DER that ends where its length says.
     ///
-    /// False for the first line of a receipt that was broken into many.
+    /// False for the first line of a receipt that is wrapped over many.
     static func isWholeReceipt(_ line: ArraySlice<UInt8>) -> Bool {
         guard looksLikeReceipt(line), let bytes = base64Decoded(line) else { return false }
         let lengthBytes = Int(bytes[1] & 0x7f)
@@ -46,9 +47,9 @@ enum ReceiptEncoding {
         return bytes.count == 2 + lengthBytes + length
     }
 
-    /// Whether bytes begin as PKCS #7 does: a sequence that starts with the type of signed data.
+    /// Whether bytes begin like PKCS #7: a sequence that starts with the type of signed data.
     ///
-    /// Stricter than `looksLikeReceipt`, for places where a certificate may stand as well.
+    /// Stricter than `looksLikeReceipt`, for places where a certificate may occur as well.
     static func isReceiptHead(_ bytes: ArraySlice<UInt8>) -> Bool {
         guard isBER(bytes) else { return false }
         let lengthByteCount = Int(bytes[bytes.startIndex + 1] & 0x7f)
@@ -60,8 +61,8 @@ enum ReceiptEncoding {
         0x06, 0x09, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x07, 0x02,
     ]
 
-    /// How many letters of base64 a receipt has that begins with this line; nil where it does not
-    /// say.
+    /// The number of base64 letters of a receipt that begins with this line; nil if its length is
+    /// not stated.
     static func letterCount(ofReceiptStarting line: ArraySlice<UInt8>) -> Int? {
         let letters = line.lazy.filter { !Envelope.isWhitespace($0) }.prefix(headLetterCount)
         guard let head = base64Decoded(Array(letters)[...]), head.count > 2 else { return nil }
@@ -73,7 +74,7 @@ enum ReceiptEncoding {
         return (2 + lengthByteCount + length + 2) / 3 * 4
     }
 
-    /// As many letters as are looked at: six bytes, of which the first two tell.
+    /// The letters needed for detection: six bytes, of which the first two decide.
     private static let headLetterCount = 8
 
     // The tag of a sequence, then a length that is indefinite or takes more than one byte.

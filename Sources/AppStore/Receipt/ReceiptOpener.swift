@@ -15,11 +15,11 @@ final class ReceiptOpener: Sendable {
         self.roots = roots
     }
 
-    /// The receipt that some bytes hold, as PKCS #7 or as its base64.
+    /// The receipt in some bytes, as PKCS #7 or as its base64.
     ///
-    /// Nothing of the content is read before the signature fits. The certificates are judged at the
-    /// receipt's creation, or at `receivedAt` where it does not tell. Of another app or environment
-    /// a receipt may be: whoever asks judges that.
+    /// Reads nothing of the content before the signature is verified. The certificates are judged
+    /// at the receipt's creation, or at `receivedAt` if it names no date. The receipt may be of any
+    /// app and environment: the caller must check those.
     func open(
         _ receipt: ArraySlice<UInt8>,
         receivedAt: Instant
@@ -43,8 +43,8 @@ final class ReceiptOpener: Sendable {
 
     /// The receipt of bytes whose signature was checked before, under that root.
     ///
-    /// Neither signature nor chain is checked again; whoever calls this knows the very bytes. Xcode
-    /// signs no receipts but those that say so (`open` refuses others).
+    /// Checks neither signature nor chain; the caller must know that these exact bytes were
+    /// verified. Xcode only signs receipts of its own type (`open` refuses others).
     func reopen(
         _ receipt: ArraySlice<UInt8>,
         verifiedUnder root: Events.Digest
@@ -57,8 +57,8 @@ final class ReceiptOpener: Sendable {
         )
     }
 
-    // The same certificates in the same order with the same one of them signing. Each is DER and
-    // says its own length, so that no two lists have one text.
+    // Identifies the same certificates in the same order with the same signer. Each is DER and
+    // contains its own length, so two different lists never have the same text.
     private static func key(ofSigners message: SignedData) -> ArraySlice<UInt8> {
         var text = Array(message.signer.identifierBytes)
         for certificate in message.certificates { text += certificate }
@@ -76,7 +76,7 @@ final class ReceiptOpener: Sendable {
         }
     }
 
-    // Nobody vouches for this content: it only chooses between two refusals.
+    // This content is not verified yet: it only decides between two refusals.
     private static func isOfXcode(_ message: SignedData) -> Bool {
         do throws(Rejection) {
             return try AppReceipt(content: message.content).receiptType == AppReceipt.xcodeType
@@ -87,7 +87,7 @@ final class ReceiptOpener: Sendable {
 }
 
 extension SignedData {
-    /// Refuses a message that the holder of the chain's key did not sign as it stands.
+    /// Refuses a message that was not signed, exactly as it is, by the holder of the chain's key.
     ///
     /// Throws `receipt-algorithm-mismatch`, `receipt-digest-mismatch` or `signature-invalid`.
     func checkSignature(with chain: ReceiptChain) throws(Rejection) {

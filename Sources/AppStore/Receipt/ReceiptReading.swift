@@ -1,7 +1,6 @@
 import Events
 
-/// Reads app receipts: opens one, checks what it claims, translates it
-/// (Apple's data: app receipts).
+/// Reads app receipts: opens one, checks its claims, translates it (Apple's data: app receipts).
 struct ReceiptReading {
     let intake: Intake
     let opener: ReceiptOpener
@@ -12,13 +11,13 @@ struct ReceiptReading {
         let bundleId: String
         let environment: Environment
         let receiptDate: Instant
-        /// What a person should know of purchases that were left out.
+        /// What the operator should know about purchases that were left out.
         let notices: [VerifiedPayload.Notice]
     }
 
     /// The transactions of a receipt, given as DER or base64.
     ///
-    /// Its evidence is the DER, so that it is the same by whichever channel it came.
+    /// Its evidence is the DER, so it is the same for every channel.
     func read(_ bytes: ArraySlice<UInt8>) throws(Rejection) -> Proven {
         let message = try ReceiptEncoding.decoded(bytes)
         let digest = message.withUnsafeBytes { Digest.of($0) }
@@ -78,7 +77,7 @@ struct ReceiptReading {
         )
     }
 
-    // The payload has no order of its own: the number only tells two rows apart.
+    // The payload has no meaningful order: the number only distinguishes rows.
     private static func place(_ index: Int) -> String { "purchase \(index + 1) of the receipt" }
 
     private func environment(
@@ -96,8 +95,9 @@ struct ReceiptReading {
 }
 
 extension Translation {
-    // Every purchase of every receipt has these, Apple has never said what they are, and no other
-    // format tells them: as content they would make a known purchase news. The evidence has them.
+    // Every purchase of every receipt has these, Apple has never documented them, and no other
+    // format carries them: as content they would make a known purchase news. The evidence keeps
+    // them.
     private static let attributesWithoutName: Set<Int64> = [
         1707, 1709, 1710, 1714, 1715, 1716, 1717, 1718, 1722,
     ]
@@ -122,7 +122,7 @@ extension Translation {
         }
         var content = ContentBuilder(format: .receiptTransaction)
         content.set(.transactionId, purchase.transactionId.map(FieldValue.text))
-        // What is no subscription has a zero there.
+        // A purchase that is not a subscription has a zero here.
         if let id = purchase.webOrderLineItemId, id != "0" {
             content.set(.webOrderLineItemId, .text(id))
         }

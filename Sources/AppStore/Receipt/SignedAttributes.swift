@@ -1,12 +1,12 @@
 import SwiftASN1
 
-/// What a CMS signer signs in place of the content: among it the content's digest (RFC 5652 §5.4).
+/// What a CMS signer signs instead of the content, including the content's digest (RFC 5652 §5.4).
 ///
 /// Apple's receipts have none; those of other signers do.
 struct SignedAttributes {
-    /// The bytes under the signature: a SET OF in DER, whatever encoding carried it.
+    /// The signed bytes: a SET OF in DER, whatever encoding carried it.
     let signedBytes: [UInt8]
-    /// What the signer says the content's digest is.
+    /// The content's digest as stated by the signer.
     let messageDigest: ArraySlice<UInt8>
 
     private static let contentType: ASN1ObjectIdentifier = [1, 2, 840, 113549, 1, 9, 3]
@@ -16,8 +16,8 @@ struct SignedAttributes {
 
     /// Reads the field `[0]` of a signer.
     ///
-    /// Throws `receipt-signed-attributes` unless content type and digest are there, once each and
-    /// with one value, and the type is `data`.
+    /// Throws `receipt-signed-attributes` unless content type and digest each occur once, with one
+    /// value, and the type is `data`.
     init(_ field: ASN1Node) throws(Rejection) {
         let place = "the list of signed attributes"
         var reader = try BERReader(field, as: .context(0), in: place)
@@ -49,8 +49,8 @@ struct SignedAttributes {
         signedBytes = try reader.read { try SignedAttributes.setOf(elements) }
     }
 
-    // The field travels as [0] and, in BER, perhaps unsorted or with indefinite lengths; signed is
-    // the DER of the set under its own tag.
+    // The field is transmitted as [0] and, in BER, perhaps unsorted or with indefinite lengths;
+    // what is signed is the DER of the set under its own tag.
     private static func setOf(_ elements: [ASN1Node]) throws -> [UInt8] {
         var serializer = DER.Serializer()
         try serializer.serializeSetOf(elements.map(Encoded.init))

@@ -1,23 +1,23 @@
 import SwiftASN1
 import X509
 
-/// A CMS SignedData as a receipt is wrapped in (RFC 5652 §5.1): taken apart, nothing verified yet.
+/// The CMS SignedData that wraps a receipt (RFC 5652 §5.1): decoded, not verified yet.
 struct SignedData {
     /// What was signed.
     let content: ArraySlice<UInt8>
-    /// The embedded certificates, each as DER, in their order; they prove nothing by being there.
+    /// The embedded certificates, each as DER, in their order; their presence proves nothing.
     let certificates: [ArraySlice<UInt8>]
     /// Its only signer.
     let signer: SignerInfo
 
-    /// Most certificates looked at: Apple embeds three, of which the root is one.
+    /// Most certificates that are read: Apple embeds three, including the root.
     static let certificateCountMax = 8
 
     private static let signedData: ASN1ObjectIdentifier = [1, 2, 840, 113549, 1, 7, 2]
-    /// The type of content that is nothing but bytes.
+    /// The content type of plain bytes.
     static let data: ASN1ObjectIdentifier = [1, 2, 840, 113549, 1, 7, 1]
 
-    /// Takes the bytes apart.
+    /// Decodes the bytes.
     ///
     /// Throws `receipt-malformed`, `receipt-too-deep`, `receipt-too-large`,
     /// `receipt-content-missing` or `receipt-signer-count`.
@@ -36,7 +36,7 @@ struct SignedData {
         _ = try body.require(.set)
         content = try SignedData.content(try body.requireReader(.sequence))
         certificates = try SignedData.certificates(body.next(if: .context(0)))
-        // Revocation lists: nobody asked for them, and they are of the time of signing.
+        // Revocation lists are ignored: they were not requested and are as old as the signature.
         _ = body.next(if: .context(1))
         var signers = try body.requireReader(.set, in: "the signer")
         try body.requireEnd()
@@ -75,7 +75,7 @@ struct SignedData {
         var reader = try BERReader(field, as: .context(0), in: "the list of certificates")
         var found: [ArraySlice<UInt8>] = []
         while let element = reader.next() {
-            // Other forms of certificates have tags of their own; no chain is made of them.
+            // Other forms of certificates have their own tags; they are never part of a chain.
             guard element.identifier == .sequence else { continue }
             found.append(element.encodedBytes)
             guard found.count <= certificateCountMax else {
@@ -90,17 +90,17 @@ struct SignedData {
     }
 }
 
-/// Who says to have signed, how, and the signature (RFC 5652 §5.3).
+/// The claimed signer, the algorithms, and the signature (RFC 5652 §5.3).
 struct SignerInfo {
     /// Names the signer's certificate.
     let identifier: Identifier
-    /// The identifier's encoding: the same signer of the same certificates has the same.
+    /// The identifier's encoding: equal for the same signer of the same certificates.
     let identifierBytes: ArraySlice<UInt8>
     /// How the content is digested.
     let digest: DigestAlgorithm
     /// How the digest is signed.
     let algorithm: SignatureAlgorithm
-    /// The signed attributes; nil where the content itself is signed, as Apple does.
+    /// The signed attributes; nil if the content itself is signed, as Apple does.
     let attributes: SignedAttributes?
     /// The signature.
     let signature: ArraySlice<UInt8>
@@ -124,12 +124,12 @@ struct SignerInfo {
         }
         algorithm = try SignatureAlgorithm(try reader.requireReader(.sequence))
         signature = try reader.requireOctets()
-        // Attributes that nobody signed prove nothing.
+        // Unsigned attributes prove nothing.
         _ = reader.next(if: .context(1))
         try reader.requireEnd()
     }
 
-    /// Whether this signer's name means that certificate.
+    /// Whether the signer's identifier names that certificate.
     func names(_ certificate: Certificate) -> Bool {
         switch identifier {
         case .issuerAndSerialNumber(let issuer, let serialNumber):

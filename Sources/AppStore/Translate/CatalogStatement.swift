@@ -2,27 +2,27 @@ public import Events
 
 /// The operator's statement that a file is a version of the product catalog.
 ///
-/// It decides which change of plan is an upgrade, so it stands in the log like a payload of
-/// Apple's: chained, kept as evidence, and counted only if the operator vouches for it. The body is
-/// kept apart, under its digest.
+/// It decides which change of plan is an upgrade, so the log stores it like a payload from Apple:
+/// chained, kept as evidence, and counted only if the operator vouches for it. The body is stored
+/// separately, under its digest.
 public struct CatalogStatement: Hashable, Sendable {
     /// The number of the version, from 1.
     public let version: Int
-    /// The first instant it holds for.
+    /// The first instant at which it applies.
     public let effectiveFrom: Instant
     /// SHA-256 of the body.
     public let bodyDigest: Digest
-    /// The file it was read from; empty for none.
+    /// The file it was read from; empty if there was none.
     public let fileName: String
     /// When the operator imported it: the as-of of the event.
     public let importedAt: Instant
 
-    /// Longest name of a file, in UTF-8 bytes: twice the longest path of common systems.
+    /// Longest file name, in UTF-8 bytes: twice the longest path of common systems.
     public static let fileNameByteCountMax = 8192
     /// The name and version of the form, as `subledger` in the payload.
     public static let form = "catalog-version/1"
 
-    /// A statement, with the limits of its parts not yet checked: the verifier does that.
+    /// A statement whose limits are not checked yet: the verifier checks them.
     public init(
         version: Int,
         effectiveFrom: Instant,
@@ -37,8 +37,8 @@ public struct CatalogStatement: Hashable, Sendable {
         self.importedAt = importedAt
     }
 
-    /// The statement as the payload that `AppStoreVerifier` takes: one JSON object, names sorted,
-    /// so that the same statement is always the same bytes.
+    /// The statement as a payload for `AppStoreVerifier`: one JSON object, names sorted, so the
+    /// same statement always has the same bytes.
     public var payload: [UInt8] {
         JSON.CanonicalObject([
             "subledger": .text(CatalogStatement.form),
@@ -52,9 +52,9 @@ public struct CatalogStatement: Hashable, Sendable {
 }
 
 extension CatalogStatement {
-    /// Reads a statement: exactly the bytes that `payload` writes.
+    /// Reads a statement: exactly the bytes that `payload` returns.
     ///
-    /// Nothing else makes one, so nothing else is accepted.
+    /// Nothing else produces statements, so nothing else is accepted.
     init(_ body: JSON.Value, in payload: ArraySlice<UInt8>) throws(Rejection) {
         guard let version = body["catalogVersion"]?.integer,
             (1...Int64(Int32.max)).contains(version),
@@ -98,11 +98,9 @@ extension CatalogStatement {
         )
     }
 
-    /// The fact with the payload as its evidence: for `CatalogStore`, which keeps the body with
-    /// it.
+    /// The fact with the payload as its evidence: for `CatalogStore`, which keeps the body with it.
     ///
-    /// It is not among the payloads that `ingest` takes: without its body a version decides
-    /// nothing.
+    /// `ingest` does not accept such payloads: without its body a version decides nothing.
     package func verified(source: String, receivedAt: Instant) -> Verified<[Fact]> {
         Verified(
             [fact],
@@ -116,7 +114,7 @@ extension CatalogStatement {
         )
     }
 
-    /// The fact of a stored statement, for whoever proves the log again.
+    /// The fact of a stored statement, for re-verification of the log.
     package static func fact(ofStored payload: [UInt8]) throws(Rejection) -> Fact {
         let json: JSON
         do {

@@ -1,11 +1,11 @@
 import Events
 
-/// Reads the claims that identify a statement; these, unlike all others, must have their type.
+/// Reads the claims that identify a statement; only these must have the right type.
 enum Claims {
     /// Longest bundle id or other identifier accepted, in UTF-8 bytes: Apple allows 155 and 255.
     static let identifierByteCountMax = 255
 
-    /// The app; nil where the claims name none.
+    /// The app; nil if the claims name none.
     static func bundleId(_ claims: JSON.Value) throws(Rejection) -> String? {
         guard let value = claims["bundleId"], value.kind != .null else { return nil }
         guard let text = value.text else { throw wrongType("bundleId", "a string", value) }
@@ -13,7 +13,7 @@ enum Claims {
         return text.isEmpty ? nil : text
     }
 
-    /// The environment; nil where the claims name none.
+    /// The environment; nil if the claims name none.
     static func environment(_ claims: JSON.Value) throws(Rejection) -> Environment? {
         guard let value = claims["environment"], value.kind != .null else { return nil }
         guard let text = value.text else { throw wrongType("environment", "a string", value) }
@@ -21,7 +21,7 @@ enum Claims {
         return text.isEmpty ? nil : Environment(text)
     }
 
-    /// An id: a string, or an integer as old payloads write it (Apple's data: trap 48); nil where
+    /// An id: a string, or an integer as old payloads write it (Apple's data: trap 48); nil if
     /// there is none.
     static func id(_ claims: JSON.Value, _ name: StaticString) throws(Rejection) -> String? {
         guard let value = claims[name], value.kind != .null else { return nil }
@@ -105,7 +105,8 @@ enum Claims {
 
     static func hasControlCharacters(_ utf8: ArraySlice<UInt8>) -> Bool {
         utf8.withUnsafeBytes { bytes in
-            // Or-ing all answers has no branch a byte; nearly always all are looked at anyway.
+            // Or-ing all results avoids a branch per byte; nearly always every byte is checked
+            // anyway.
             var found: UInt8 = 0
             for byte in bytes { found |= (byte < 0x20 ? 1 : 0) | (byte == 0x7f ? 1 : 0) }
             return found != 0

@@ -2,20 +2,20 @@ import Events
 
 /// Fills a content from claims: known properties into fields, everything else into `extra`.
 ///
-/// Nothing is dropped but what says nothing: null, empty text, and a mark that is false. A property
-/// of an unexpected JSON type is kept in `extra` as it stands, so that no event is lost to a type.
+/// Drops only values without meaning: null, empty text, and a mark that is false. A property of an
+/// unexpected JSON type is kept in `extra` unchanged, so no event is lost because of a type.
 struct ContentBuilder {
     private(set) var content: Content
     private var extra = JSON.CanonicalObject()
 
-    // Growing step by step would move the fields of a transaction four times.
+    // Without reserved room, the fields of a transaction would be moved four times.
     private static let usualEntryCount = 16
 
     init(format: Format) {
         content = Content(format: format, expectedEntryCount: ContentBuilder.usualEntryCount)
     }
 
-    /// Takes in every member of an object.
+    /// Adds every member of an object.
     mutating func take(
         _ claims: JSON.Value,
         _ properties: [Property],
@@ -32,7 +32,7 @@ struct ContentBuilder {
         }
     }
 
-    /// Takes in a section of a notification; what has no field goes into `extra` under its name.
+    /// Adds a section of a notification; members without a field go into `extra` under its name.
     mutating func takeSection(
         _ name: JSON.Value,
         _ section: JSON.Value,
@@ -51,7 +51,7 @@ struct ContentBuilder {
         if !rest.isEmpty { extra.add(name.utf8 ?? [], rest.canonicalText) }
     }
 
-    /// Keeps a member in `extra` as it stands.
+    /// Keeps a member in `extra` unchanged.
     mutating func keep(_ name: JSON.Value, _ value: JSON.Value) {
         extra.add(name.utf8 ?? [], value.canonicalText)
     }
@@ -70,7 +70,7 @@ struct ContentBuilder {
         if let value { content[field] = value }
     }
 
-    /// Sets a text field to UTF-8 of a JSON text, which is valid.
+    /// Sets a text field to UTF-8 from a JSON text, which is known to be valid.
     mutating func set(_ field: Field, utf8: ArraySlice<UInt8>) {
         content.set(field, utf8: utf8)
     }
@@ -84,7 +84,7 @@ struct ContentBuilder {
             content[.extra] = .text(String(decoding: extra.canonicalText, as: UTF8.self))
         }
         // A field takes at most four times its JSON text (an integer of one digit takes ten bytes
-        // beside a name of four), so that small claims need not be written out to be measured.
+        // next to a name of four), so small claims need not be encoded to be measured.
         if byteCount > Content.byteCountMax / 4 {
             let count = content.canonicalBytes.count
             guard count <= Content.byteCountMax else {
@@ -98,7 +98,7 @@ struct ContentBuilder {
         return content
     }
 
-    // False where the value is not of the property's type.
+    // False if the value does not have the property's type.
     private mutating func take(
         _ value: JSON.Value,
         as property: Property

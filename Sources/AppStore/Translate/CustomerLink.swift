@@ -2,34 +2,34 @@ public import Events
 
 /// The operator's statement that a subscription belongs to one of the app's customers, or to none.
 ///
-/// The only statement in the log that is not Apple's: the binding of an original id to an account
-/// of the app is the operator's to make and to answer for (Apple's data: trap 37). It is a payload
-/// like any other, kept as evidence, and counts only if the operator vouches for it.
+/// Only the operator can make this statement: binding an original id to an account of the app is
+/// the operator's decision and responsibility (Apple's data: trap 37). It is a payload like any
+/// other, kept as evidence, and counts only if the operator vouches for it.
 public struct CustomerLink: Hashable, Sendable {
     /// The subscription.
     public let stream: StreamID
-    /// The app's own name for the customer; nil says that it is nobody's: an unlink.
+    /// The app's own name for the customer; nil for an unlink: the subscription has no owner.
     public let customer: String?
     /// Who makes the statement.
     public let statedBy: String
-    /// Why; empty for no reason given.
+    /// The reason; empty if none was given.
     public let reason: String
-    /// Since when it holds, on the operator's clock: the as-of of the event.
+    /// When it takes effect, on the operator's clock: the as-of of the event.
     ///
-    /// The epoch for a link that holds from the first purchase on, whenever that was.
+    /// The epoch for a link that applies from the first purchase on, whenever that was.
     public let statedAt: Instant
 
-    /// Longest name of a customer, in UTF-8 bytes: room for an address or a URN, and small enough
-    /// for an index.
+    /// Longest customer name, in UTF-8 bytes: room for an address or a URN, and small enough for an
+    /// index.
     public static let customerByteCountMax = 256
-    /// Longest name of who makes the statement, in UTF-8 bytes.
+    /// Longest name of the author, in UTF-8 bytes.
     public static let statedByByteCountMax = 256
-    /// Longest reason, in UTF-8 bytes: a paragraph, no correspondence.
+    /// Longest reason, in UTF-8 bytes: a paragraph, not a correspondence.
     public static let reasonByteCountMax = 1024
     /// The name and version of the form, as `subledger` in the payload.
     public static let form = "customer-link/1"
 
-    /// A statement, with the limits of its parts not yet checked: the verifier does that.
+    /// A statement whose limits are not checked yet: the verifier checks them.
     public init(
         stream: StreamID,
         customer: String?,
@@ -44,8 +44,8 @@ public struct CustomerLink: Hashable, Sendable {
         self.statedAt = statedAt
     }
 
-    /// The statement as the payload that `AppStoreVerifier` takes: one JSON object, names sorted,
-    /// so that the same statement is always the same bytes.
+    /// The statement as a payload for `AppStoreVerifier`: one JSON object, names sorted, so the
+    /// same statement always has the same bytes.
     public var payload: [UInt8] {
         JSON.CanonicalObject([
             "subledger": .text(CustomerLink.form),
@@ -64,9 +64,9 @@ extension CustomerLink {
         "subledger", "environment", "originalTransactionId", "customer", "by", "reason", "statedAt",
     ]
 
-    /// Reads a statement; every member is checked, for nothing else stands behind it.
+    /// Reads a statement and checks every member, because nothing else proves it.
     ///
-    /// `customer` must be there, be it as null: one that was forgotten must not unlink anybody.
+    /// `customer` must be present, if only as null: a forgotten member must not unlink a customer.
     init(_ body: JSON.Value) throws(Rejection) {
         guard body["subledger"]?.equals("customer-link/1") == true else {
             throw Rejection(
@@ -148,7 +148,7 @@ extension CustomerLink {
         return text
     }
 
-    /// Refuses a name of a customer that no link may have, before anything else is done with it.
+    /// Refuses a customer name that no link may have, before it is used for anything else.
     ///
     /// - Parameter customer: The app's own name for the customer.
     /// - Throws: `claimMalformed`.
@@ -173,8 +173,8 @@ extension CustomerLink {
         }
     }
 
-    // Characters that only direct or join what is written; those that scripts need for their
-    // letters (U+200C, U+200D) may stand.
+    // Characters that only control the direction or joining of text; those that scripts need for
+    // their letters (U+200C, U+200D) are allowed.
     private static func isUnseen(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0xAD, 0x61C, 0x200B, 0x200E, 0x200F, 0x2028...0x202E, 0x2060...0x206F, 0xFEFF: true
@@ -225,7 +225,7 @@ extension CustomerLink {
 
     /// The fact with the statement as its evidence; refused unless the operator vouches for it.
     ///
-    /// A link names no app, so that only its environment is held against the policy.
+    /// A link names no app, so only its environment is checked against the policy.
     func verified(_ payload: [UInt8], _ intake: Intake) throws(Rejection) -> Verified<[Fact]> {
         guard case .operator = intake.voucher else {
             throw Rejection(

@@ -2,12 +2,12 @@ public import Events
 
 /// The operator's statement that a part of the log was erased.
 ///
-/// It says which rows, why and by whom, never what was in them. It stands in the log like any other
+/// It records which rows, why and by whom, never what was in them. The log stores it like any other
 /// statement: chained, and kept as evidence.
 public struct ErasureStatement: Hashable, Sendable {
     /// The subscription.
     public let stream: StreamID
-    /// What was taken from which rows.
+    /// What was removed from which rows.
     public let erasure: Erasure
     /// Who erased it.
     public let erasedBy: String
@@ -16,14 +16,14 @@ public struct ErasureStatement: Hashable, Sendable {
     /// When, on the database server's clock: the as-of of the event.
     public let erasedAt: Instant
 
-    /// Longest name of who erases, in UTF-8 bytes.
+    /// Longest name of the author, in UTF-8 bytes.
     public static let erasedByByteCountMax = CustomerLink.statedByByteCountMax
     /// Longest reason, in UTF-8 bytes.
     public static let reasonByteCountMax = CustomerLink.reasonByteCountMax
     /// The name and version of the form, as `subledger` in the payload.
     public static let form = "erasure/1"
 
-    /// A statement; `check` says whether its parts keep their limits.
+    /// A statement; `refusal` checks the limits of its reason and its author.
     public init(
         stream: StreamID,
         erasure: Erasure,
@@ -38,7 +38,7 @@ public struct ErasureStatement: Hashable, Sendable {
         self.erasedAt = erasedAt
     }
 
-    /// Why a reason or a name cannot be taken; nil where both can.
+    /// Why a reason or a name is refused; nil if both are acceptable.
     public static func refusal(reason: String, erasedBy: String) -> String? {
         for (name, text, limit) in [
             ("the reason", reason, reasonByteCountMax),
@@ -54,8 +54,8 @@ public struct ErasureStatement: Hashable, Sendable {
         return nil
     }
 
-    /// The statement as a payload: one JSON object, names sorted, so that the same statement is
-    /// always the same bytes.
+    /// The statement as a payload: one JSON object, names sorted, so the same statement always has
+    /// the same bytes.
     public var payload: [UInt8] {
         JSON.CanonicalObject([
             "subledger": .text(ErasureStatement.form),
@@ -73,9 +73,9 @@ public struct ErasureStatement: Hashable, Sendable {
 }
 
 extension ErasureStatement {
-    /// Reads a statement: exactly the bytes that `payload` writes.
+    /// Reads a statement: exactly the bytes that `payload` returns.
     ///
-    /// Nothing else makes one, so nothing else is accepted.
+    /// Nothing else produces statements, so nothing else is accepted.
     private init(_ body: JSON.Value, in payload: ArraySlice<UInt8>) throws(Rejection) {
         func ranges(_ name: StaticString) -> NumberRanges? {
             body[name]?.text.flatMap { NumberRanges($0) }
@@ -128,11 +128,10 @@ extension ErasureStatement {
         )
     }
 
-    /// The fact with the payload as its evidence: for `EventLog.erase`, which blanks the rows with
-    /// it.
+    /// The fact with the payload as its evidence: for `EventLog.erase`, which blanks the rows in
+    /// the same transaction.
     ///
-    /// It is not among the payloads that `ingest` takes: by itself it would claim gaps that are not
-    /// there.
+    /// `ingest` does not accept such payloads: on its own, one would claim gaps that do not exist.
     package func verified(source: String, receivedAt: Instant) -> Verified<[Fact]> {
         Verified(
             [fact],
@@ -146,7 +145,7 @@ extension ErasureStatement {
         )
     }
 
-    /// The fact of a stored statement, for whoever proves the log again.
+    /// The fact of a stored statement, for re-verification of the log.
     package static func fact(ofStored payload: [UInt8]) throws(Rejection) -> Fact {
         let json: JSON
         do {

@@ -1,12 +1,12 @@
 import Events
 
-/// What a notification says about itself, collected from whichever section it has.
+/// What a notification states about itself, collected from the section that it has.
 struct NotificationParts {
-    /// The app; nil where no section names one.
+    /// The app; nil if no section names one.
     let bundleId: String?
-    /// The environment; nil where no section names one.
+    /// The environment; nil if no section names one.
     let environment: Environment?
-    /// The App Store's id of the app; nil where no section carries it.
+    /// The App Store's id of the app; nil if no section carries it.
     let appAppleId: Int64?
     /// The nested transaction, a compact JWS.
     let transaction: ArraySlice<UInt8>?
@@ -17,14 +17,14 @@ struct NotificationParts {
 
     /// The sections, of which a notification has exactly one.
     static let sections: [StaticString] = ["data", "summary", "externalPurchaseToken", "appData"]
-    /// Where sections carry nested JWS.
+    /// The names under which sections carry nested JWS.
     static let nestedNames: [StaticString] = [
         "signedTransactionInfo", "signedRenewalInfo", "signedAppTransactionInfo",
     ]
     /// Marks the external purchase ids of the sandbox (Apple's data: version 2 payload).
     private static let sandboxTokenPrefix = "SANDBOX"
 
-    /// Collects from the claims; throws where an identifying claim has the wrong type.
+    /// Collects the parts from the claims; throws if an identifying claim has the wrong type.
     init(_ claims: JSON.Value) throws(Rejection) {
         var bundleId: String?
         var environment: Environment?

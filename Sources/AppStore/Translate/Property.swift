@@ -16,7 +16,7 @@ struct Property {
         case integer
         /// A boolean that is kept either way.
         case boolean
-        /// A boolean of which only true says something.
+        /// A boolean that means something only if it is true.
         case mark
         /// Milliseconds since 1970; a fraction is cut off.
         case instant
@@ -62,9 +62,10 @@ extension Property {
         Property("commitmentInfo", .commitmentInfo, .document),
     ]
 
-    /// What stands in a transaction but not in its content.
+    /// Members of a transaction that are not part of its content.
     ///
-    /// Identity, key, as-of, and values that change with every signing: they stay in the evidence.
+    /// Identity, key, as-of, and values that change with every signing: they remain in the
+    /// evidence.
     static let transactionLeftOut: [StaticString] = [
         "originalTransactionId", "bundleId", "environment", "purchaseDate", "expiresDate",
         "originalPurchaseDate", "signedDate", "deviceVerification", "deviceVerificationNonce",
@@ -94,30 +95,30 @@ extension Property {
         Property("appTransactionId", .appTransactionId, .identifier),
     ]
 
-    /// What stands in renewal info but not in its content.
+    /// Members of renewal info that are not part of its content.
     static let renewalLeftOut: [StaticString] = [
         "originalTransactionId", "bundleId", "environment", "signedDate", "deviceVerification",
         "deviceVerificationNonce",
     ]
 
-    /// What a notification carries outside of its sections (Apple's data: version 2 payload).
+    /// What a notification carries outside its sections (Apple's data: version 2 payload).
     static let notification: [Property] = [
         Property("notificationType", .notificationType, .word),
         Property("subtype", .subtype, .word),
         Property("notificationUUID", .notificationUUID, .identifier),
     ]
 
-    /// What stands in a notification but not in its content.
+    /// Members of a notification that are not part of its content.
     static let notificationLeftOut: [StaticString] = ["signedDate"]
 
-    /// What a notification's `data` carries beside the nested statements.
+    /// What a notification's `data` carries besides the nested statements.
     static let notificationData: [Property] = [
         Property("status", .status, .integer),
         Property("consumptionRequestReason", .consumptionRequestReason, .word),
     ]
 
-    /// What stands in a section but not in the content: identity, the nested statements, which
-    /// become facts of their own, and the version of the app on one device.
+    /// Members of a section that are not part of the content: identity, the nested statements,
+    /// which become separate facts, and the version of the app on one device.
     static let sectionLeftOut: [StaticString] = [
         "bundleId", "environment", "bundleVersion", "signedTransactionInfo", "signedRenewalInfo",
         "signedAppTransactionInfo",

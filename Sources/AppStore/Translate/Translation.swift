@@ -1,9 +1,9 @@
 import Events
 
-/// Where and for which app a statement was made, once everything around it was asked.
+/// The environment, app and as-of of a statement, as established from everything around it.
 struct Provenance {
     let environment: Environment
-    /// Empty where nothing says.
+    /// Empty if nothing names it.
     let bundleId: String
     let asOf: Instant
 }
@@ -75,7 +75,7 @@ enum Translation {
     ) throws(Rejection) -> Fact {
         var builder = ContentBuilder(format: .signedNotification)
         var rest: [StaticString] = Property.notificationLeftOut
-        // The version is what the format says; any other than 2.0 is worth keeping.
+        // The format implies the version; any other than 2.0 is worth keeping.
         if claims["version"]?.equals("2.0") == true { rest.append("version") }
         for (name, value) in claims.members where value.kind == .object {
             for section in NotificationParts.sections where name.equals(section) {

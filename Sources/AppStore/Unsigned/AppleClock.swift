@@ -1,12 +1,13 @@
 import Events
 
-/// Reads the dates of claims: when Apple said something, and of when it spoke.
+/// Reads the dates of claims: when Apple made a statement, and the dates in it.
 enum AppleClock {
-    /// When Apple asserted the claims: the date of signing, else a lower bound for it.
+    /// When Apple asserted the claims: the signing date, otherwise a lower bound for it.
     ///
-    /// Notifications of 2022 carry no date of their own; what is nested in them does. Failing that,
-    /// the latest date of something that had happened counts. Expiry and renewal dates do not:
-    /// they lie ahead, and would make the statement outrank everything said until then.
+    /// Notifications of 2022 carry no date of their own, but those nested in them do. Failing that,
+    /// the latest date of something that had already happened counts. Expiry and renewal dates do
+    /// not: they lie in the future and would make the statement outrank everything stated until
+    /// then.
     static func date(of claims: JSON.Value) throws(Rejection) -> Instant? {
         if let signed = try instant(claims, "signedDate") { return signed }
         if let created = try instant(claims, "receiptCreationDate") { return created }
@@ -19,9 +20,10 @@ enum AppleClock {
         return latest
     }
 
-    /// A date of the claims, cut to whole milliseconds; nil where there is none.
+    /// A date of the claims, cut to whole milliseconds; nil if there is none.
     ///
-    /// Throws `claim-malformed` where it is no number, `date-implausible` outside of 2008 to 2199.
+    /// Throws `claim-malformed` if it is not a number, `date-implausible` unless it is from 2008 to
+    /// 2199.
     static func instant(
         _ claims: JSON.Value,
         _ name: StaticString
@@ -57,7 +59,7 @@ enum AppleClock {
         "purchaseDate", "originalPurchaseDate", "revocationDate", "recentSubscriptionStartDate",
     ]
 
-    // The nested payloads are not verified here; whoever opens the outer one opens them as well.
+    // The nested payloads are not verified here; they are when the outer one is opened.
     private static func latestNested(in claims: JSON.Value) throws(Rejection) -> Instant? {
         var latest: Instant?
         for section in NotificationParts.sections {

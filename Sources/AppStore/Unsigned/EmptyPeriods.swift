@@ -1,15 +1,14 @@
 import Events
 
-/// Periods that a payload states and that give no access, because the purchase is not before the
-/// expiry.
+/// Periods in a payload that give no access, because the purchase is not before the expiry.
 ///
-/// Responses of 2014 have the time of the request for the purchase date of every row. They are
-/// taken as stated, for nothing says which of the two dates is wrong.
+/// Responses of 2014 give the time of the request as the purchase date of every row. They are taken
+/// as stated, because nothing shows which of the two dates is wrong.
 enum EmptyPeriods {
-    /// Most periods that a notice names; all are counted.
+    /// Most periods that a notice lists; all are counted.
     static let namedMax = 5
 
-    /// What a person should know of the empty periods among these facts; none where there are none.
+    /// What the operator should know about the empty periods among these facts, if there are any.
     static func notices(_ facts: [Fact]) -> [VerifiedPayload.Notice] {
         var seen: Set<Period> = []
         let periods = facts.compactMap { fact -> Period? in

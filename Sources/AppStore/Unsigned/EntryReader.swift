@@ -1,20 +1,22 @@
 import Events
 
-/// Collects transactions: of two entries of one transaction that say the same the first counts, and
-/// before what was sent in what Apple looked up, unless only the former tells of a cancellation.
+/// Collects transactions: of two identical entries of one transaction, the first counts.
+///
+/// What Apple looked up takes precedence over what was sent, unless only the latter shows a
+/// cancellation.
 struct EntryReader {
     private(set) var entries: [UnsignedBody.Entry] = []
     private(set) var unusable: [UnusableRow] = []
     private var hints = ReceiptEntry.Hints()
-    // The first entry of a transaction in what Apple looked up, and the others if it says more than
-    // one thing of it, which it hardly ever does. Ids as field values, which compare by bytes.
+    // The first entry of each transaction in what Apple looked up, and the others if they differ,
+    // which is rare. Ids are held as field values, which compare by bytes.
     private var latest: [FieldValue: Int] = [:]
     private var others: [FieldValue: [ReceiptEntry.Summary]] = [:]
 
-    /// Takes an array of entries, or the one object of iOS 6; nothing where it is empty.
+    /// Takes an array of entries, or the one object of iOS 6; nothing if it is empty.
     ///
-    /// Throws where something else stands there: it would be lost in silence. An entry that cannot
-    /// be read is left out and kept by its place.
+    /// Throws if the value is anything else, which would otherwise be lost silently. An entry that
+    /// cannot be read is left out and recorded with its place.
     mutating func take(
         _ value: JSON.Value?,
         _ place: UnsignedBody.Place,
@@ -68,7 +70,7 @@ struct EntryReader {
                     entries[told].entry.isCancelled
                     || others[id]?.contains(where: \.isCancelled) == true
                 guard entry.isCancelled, !isKnown else { return }
-                // It stands beside what Apple looked up, so it was known by then.
+                // It came together with what Apple looked up, so it was known by then.
                 place = .latest
             }
         }
@@ -89,7 +91,7 @@ struct EntryReader {
     }
 }
 
-/// The elements of `pending_renewal_info` that can be read, and the others by their place.
+/// The elements of `pending_renewal_info` that can be read, and the others with their place.
 struct UsableRenewals {
     private(set) var elements: [JSON.Value]?
     private(set) var unusable: [UnusableRow] = []

@@ -1,6 +1,6 @@
 import Events
 
-/// What old formats say about the next renewal of a subscription.
+/// What old formats state about the next renewal of a subscription.
 enum PendingRenewal {
     /// The fact of an element of `pending_renewal_info` (Apple's data: verifyReceipt response).
     static func fact(_ element: JSON.Value, _ provenance: Provenance) throws(Rejection) -> Fact {
@@ -16,13 +16,13 @@ enum PendingRenewal {
         return fact(of: streamId, try reader.finished(byteCount: element.bytes.count), provenance)
     }
 
-    /// Throws where no fact can be made of an element.
+    /// Throws if no fact can be made of an element.
     static func check(_ element: JSON.Value) throws(Rejection) {
         let epoch = Instant(milliseconds: 0)
         _ = try fact(element, Provenance(environment: .production, bundleId: "", asOf: epoch))
     }
 
-    /// The fact that the elements leave a subscription out: no retry and no grace.
+    /// The fact that a subscription has no element: no retry and no grace.
     ///
     /// Apple removes the element of a customer who cancels in grace
     /// (Apple's data: verifyReceipt response).
@@ -30,8 +30,8 @@ enum PendingRenewal {
         fact(of: id, Content(format: .pendingRenewalInfo), provenance)
     }
 
-    /// The fact of what stands at the top level of an iOS 6 response or version 1 notification;
-    /// nil where nothing stands there (Apple's data: iOS 6 response, version 1 body).
+    /// The fact in the top level of an iOS 6 response or version 1 notification; nil if it states
+    /// nothing about a renewal (Apple's data: iOS 6 response, version 1 body).
     static func topLevel(
         of body: JSON.Value,
         about id: String,
@@ -43,8 +43,8 @@ enum PendingRenewal {
         return fact(of: id, try reader.finished(byteCount: 0), provenance)
     }
 
-    /// Whether an element, or the top level, says what Apple says only after an expiry: that the
-    /// charge is retried, that a grace runs, or why the subscription ended.
+    /// Whether an element, or the top level, states what Apple states only after an expiry: that
+    /// the charge is retried, that grace is running, or why the subscription ended.
     static func isAfterExpiry(_ element: JSON.Value) -> Bool {
         if element["is_in_billing_retry_period"]?.looseFlag == true { return true }
         return afterExpiry.contains { element[$0].map { !$0.isBlank } ?? false }
@@ -75,7 +75,7 @@ enum PendingRenewal {
 }
 
 extension PendingRenewal {
-    /// Collects the members; those of the top level are told from everything else there by name.
+    /// Collects the members; at the top level, a member's name decides whether it belongs here.
     private struct Reader {
         private var content: ContentBuilder
         private var offer = ReceiptOffer()
@@ -145,7 +145,7 @@ extension PendingRenewal {
             ("subscription_group_identifier", .subscriptionGroupIdentifier),
         ]
 
-        // The consent's status is the older name of the increase's.
+        // Price consent status is the older name of price increase status.
         private static let integers: [(name: StaticString, field: Field)] = [
             ("auto_renew_status", .autoRenewStatus), ("expiration_intent", .expirationIntent),
             ("price_consent_status", .priceIncreaseStatus),

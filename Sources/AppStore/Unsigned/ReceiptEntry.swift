@@ -14,12 +14,12 @@ struct ReceiptEntry {
     private var offer = ReceiptOffer()
     private var cancellationDate: Instant?
     private var originalPurchaseDate: Instant?
-    // Dates as text count only where there are no milliseconds.
+    // Dates as text count only if there are no milliseconds.
     private var purchaseText: JSON.Value?
     private var expiresText: JSON.Value?
     private var cancellationText: JSON.Value?
 
-    /// Reads an entry; `hints` remembers from entry to entry what stands at which place.
+    /// Reads an entry; `hints` remembers from entry to entry which member is at which place.
     init(
         _ entry: JSON.Value,
         format: Format,
@@ -46,10 +46,10 @@ struct ReceiptEntry {
         content.take(offer)
     }
 
-    /// Whether it tells of a cancellation.
+    /// Whether it shows a cancellation.
     var isCancelled: Bool { cancellationDate != nil }
 
-    /// What two entries of one transaction must share to be one statement.
+    /// What two entries of one transaction must have in common to count as one statement.
     var summary: Summary {
         Summary(
             purchaseDate: purchaseDate?.flooredToSecond,
@@ -74,22 +74,22 @@ struct ReceiptEntry {
         [purchaseDate, originalPurchaseDate, cancellationDate].compactMap { $0 }.max()
     }
 
-    /// The subscription it is of.
+    /// The subscription it belongs to.
     var streamId: String { originalTransactionId ?? transactionId ?? "" }
 
-    /// When the period was over: its expiry, or before it a cancellation; nil where it has none, or
-    /// where another purchase took its place.
+    /// When the period was over: its expiry, or an earlier cancellation; nil if it does not expire
+    /// or another purchase replaced it.
     var naturalEnd: Instant? {
         guard content.content[.isUpgraded] == nil else { return nil }
         return expiresDate.map { min($0, cancellationDate ?? $0) }
     }
 
-    /// Whether it is of that product.
+    /// Whether it is for that product.
     func isOf(product: String?) -> Bool {
         product.map { content.content[.productId] == .text($0) } ?? false
     }
 
-    /// Whether its period began earlier, or of one start ends earlier.
+    /// Whether its period began earlier or, with the same start, ends earlier.
     func isBefore(_ other: ReceiptEntry) -> Bool {
         guard let purchaseDate, let start = other.purchaseDate else { return false }
         if purchaseDate != start { return purchaseDate < start }
@@ -97,10 +97,10 @@ struct ReceiptEntry {
         return expiresDate < end
     }
 
-    /// Throws what `fact` would throw.
+    /// Throws whatever `fact` would throw.
     func checkUsable() throws(Rejection) {
         _ = try checkedPurchaseDate()
-        // Only what is long can have too much content.
+        // Only a long entry can have too much content.
         if byteCount > Content.byteCountMax / 4 { _ = try content.finished(byteCount: byteCount) }
     }
 
@@ -115,7 +115,7 @@ struct ReceiptEntry {
         return purchaseDate
     }
 
-    /// The fact; throws `date-missing` where there is no purchase date, and so no key.
+    /// The fact; throws `date-missing` without a purchase date, because there is no key then.
     func fact(_ provenance: Provenance) throws(Rejection) -> Fact {
         let purchaseDate = try checkedPurchaseDate()
         return Fact(
@@ -132,8 +132,8 @@ struct ReceiptEntry {
         )
     }
 
-    // What cannot be read must not be lost in silence: a period would become a purchase without
-    // end, a refund none.
+    // An unreadable value must not be dropped silently: a period would become a purchase without an
+    // end, a refund would vanish.
     private func checkComplete(_ entry: JSON.Value) throws(Rejection) {
         guard originalTransactionId != nil || transactionId != nil else {
             throw Rejection(
@@ -188,22 +188,23 @@ extension ReceiptEntry {
         case leftOut
     }
 
-    /// Remembers which role the member at a place had in the entry before: entries of one response
-    /// have the same members in the same order, so that most names are compared once.
+    /// Remembers the role of the member at each place in the previous entry: entries of one
+    /// response have the same members in the same order, so most names are compared once.
     struct Hints {
         private let roles = ReceiptEntry.roles
         private var indices: [Int] = []
         private var found: [Member] = []
 
-        /// A member that says something: the node of its name, and nil for a name not known here.
+        /// A member with a value: the node of its name, and its role; nil for a name not known
+        /// here.
         struct Member {
             let node: Int
             let role: Role?
         }
 
-        /// The members of an entry, without those that are left out and those that are blank.
+        /// The members of an entry, except those that are left out or blank.
         ///
-        /// No value is made of what is passed over: most of the members of most entries.
+        /// Creates no value for a skipped member: these are most of the members of most entries.
         mutating func members(of entry: JSON.Value) -> [Member] {
             found.removeAll(keepingCapacity: true)
             entry.storage.withUnsafeBuffers { bytes, nodes in
@@ -239,8 +240,8 @@ extension ReceiptEntry {
         }
     }
 
-    // Left out: identity, what repeats a date in another zone, and what describes the device or the
-    // app's build. It stays in the evidence.
+    // Left out: identity, dates repeated in another zone, and what describes the device or the
+    // app's build. They remain in the evidence.
     private static let roles: [(name: StaticString, role: Role)] = [
         ("quantity", .integer(.quantity)),
         ("product_id", .text(.productId)),
@@ -280,7 +281,7 @@ extension ReceiptEntry {
         ("unique_vendor_identifier", .leftOut),
     ]
 
-    // False where the value is not what it should be: then it is kept as it stands.
+    // False if the value is not of the expected form: it is then kept unchanged.
     private mutating func take(
         _ value: JSON.Value,
         as role: Role,
@@ -303,8 +304,8 @@ extension ReceiptEntry {
         case .expiresDate: expiresDate = try date(value, name)
         case .expiresText: if expiresText == nil { expiresText = value }
         case .originalPurchaseDate:
-            // Decides nothing, and edited samples hold impossible ones
-            // (Apple's data: trap 12, odd values).
+            // Decides nothing, and edited samples contain impossible ones (Apple's data: trap 12,
+            // odd values).
             if let milliseconds = value.looseInteger,
                 Instant(milliseconds: milliseconds).isPlausible
             {

@@ -1,6 +1,6 @@
 import Events
 
-/// The offer under which a purchase was made, as the formats before JWS tell it.
+/// The offer under which a purchase was made, as the formats before JWS state it.
 struct ReceiptOffer {
     var isTrial = false
     var isIntroductory = false
@@ -9,10 +9,10 @@ struct ReceiptOffer {
 }
 
 extension ContentBuilder {
-    /// Says the offer in the words of a JWS: type 1 introductory, 2 promotional, 3 offer code
+    /// Records the offer with the codes of a JWS: type 1 introductory, 2 promotional, 3 offer code
     /// (Apple's data: transactions).
     ///
-    /// No offer is no statement: these formats do not know all kinds there are.
+    /// No offer means nothing: these formats do not cover all kinds of offers.
     mutating func take(_ offer: ReceiptOffer) {
         if let name = offer.promotionalOfferId {
             set(.offerType, .integer(2))

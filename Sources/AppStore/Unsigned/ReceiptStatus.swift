@@ -1,10 +1,10 @@
-/// The `status` of a verifyReceipt response, and what it asks for
-/// (Apple's data: verifyReceipt status).
+/// The `status` of a verifyReceipt response, and how to react to it (Apple's data: verifyReceipt
+/// status).
 package enum ReceiptStatus {
-    /// The receipt of iOS 6 is valid, its subscription is over: not an error.
+    /// The iOS 6 receipt is valid, but its subscription is over: not an error.
     static let expired: Int64 = 21_006
 
-    /// Refuses a response whose status says that it holds no data to take.
+    /// Refuses a response whose status means that it holds no data.
     package static func check(_ body: JSON.Value) throws(Rejection) {
         guard let value = body["status"], !value.isBlank else { return }
         guard let status = value.looseInteger else {
@@ -17,7 +17,7 @@ package enum ReceiptStatus {
         throw refusal(of: status, isRetryable: isRetryable(body))
     }
 
-    // Both spellings occur, and flag, number and text.
+    // Both spellings occur, each as a flag, a number or text.
     private static func isRetryable(_ body: JSON.Value) -> Bool? {
         (body["is-retryable"] ?? body["is_retryable"])?.looseFlag
     }

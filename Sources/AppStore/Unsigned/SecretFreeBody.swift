@@ -1,25 +1,25 @@
 import Events
 
-/// What of a payload may be kept: everything but secrets.
+/// The part of a payload that may be kept: everything except secrets.
 ///
-/// Of a refused one nothing is believed, not even that a text is what it seems; an accepted one is
-/// known to be a body of Apple's, and only what is named like a password is taken for one.
+/// Nothing in a refused payload is trusted, not even that a text is what it seems. An accepted one
+/// is known to be a body from Apple, so only members named like a password count as secrets.
 ///
 /// A verifyReceipt request and a version 1 notification carry the app's shared secret as `password`
-/// (Apple's data: verifyReceipt request, version 1 body). It is never stored. Where a secret cannot
-/// be told from the rest, nothing is kept: to lose a refused body costs a look at the original, to
-/// keep a secret costs the app's receipts.
+/// (Apple's data: verifyReceipt request, version 1 body). It is never stored. If a secret cannot be
+/// separated from the rest, nothing is kept: losing a refused body costs a look at the original,
+/// keeping a secret costs the app's receipts.
 package enum SecretFreeBody {
-    /// The payload with the value of every member that is named like a password blanked; nil where
-    /// the word stands anywhere else, or in what is no JSON.
+    /// The payload with the value of every member that is named like a password blanked; nil if the
+    /// word occurs anywhere else, or in something that is not JSON.
     ///
-    /// Found at any depth, in any case, behind escapes (`\u0061`, `%61`), between zero bytes
+    /// Found at any depth, in any case, in escapes (`\u0061`, `%61`), between zero bytes
     /// (UTF-16) and inside base64.
     ///
     /// - Parameters:
-    ///   - payload: The bytes that arrived, all of them: cut what is returned, not what is given.
-    ///   - secret: The app's shared secret where it is known; a body that still holds it is not kept.
-    /// - Returns: What may be kept, whole.
+    ///   - payload: The bytes that arrived, all of them: truncate the result, not the input.
+    ///   - secret: The app's shared secret, if known; a body that still contains it is not kept.
+    /// - Returns: What may be kept, not truncated.
     package static func of(_ payload: [UInt8], secret: String?) -> [UInt8]? {
         let body = SecretMention.isIn(payload[...]) ? blanked(payload) : payload
         guard let body, !holds(body, secret) else { return nil }
@@ -31,7 +31,7 @@ package enum SecretFreeBody {
         return find(Array(secret.utf8), in: body[...])
     }
 
-    /// Whether some bytes hold others.
+    /// Whether some bytes contain others.
     static func find(_ word: [UInt8], in bytes: ArraySlice<UInt8>) -> Bool {
         guard let first = word.first, bytes.count >= word.count else { return false }
         var start = bytes.startIndex
@@ -56,9 +56,9 @@ package enum SecretFreeBody {
     }
 
     /// An accepted payload with the value of every member that is named like a password blanked;
-    /// nil where such a value, or the app's own secret, stands once more under another name.
+    /// nil if such a value, or the app's own secret, occurs again under another name.
     ///
-    /// Other texts may hold the word: an app may well sell passwords.
+    /// Other texts may contain the word: an app may well sell passwords.
     static func ofAccepted(_ payload: [UInt8], secret: String?) -> [UInt8]? {
         guard mayName(payload) || secret?.isEmpty == false else { return payload }
         let json: JSON
@@ -75,8 +75,8 @@ package enum SecretFreeBody {
         return body
     }
 
-    // Whether a name may be that of a password: the word in any case, or any escape. Bodies are
-    // long, and there is not much else with a w in them.
+    // Whether there may be a name of a password: the word in any case, or any escape. Bodies are
+    // long, and few other words in them contain a w.
     private static func mayName(_ payload: [UInt8]) -> Bool {
         payload.withUnsafeBytes { bytes in
             for letter in [UInt8(ascii: "w"), UInt8(ascii: "W")] {
@@ -112,7 +112,7 @@ package enum SecretFreeBody {
             kept = range.bytes.upperBound
         }
         body += payload[kept...]
-        // A secret that stands once more under another name.
+        // The secret occurs again under another name.
         let secrets = ranges.map { Array(payload[$0.bytes]) }
         let isRepeated = secrets.contains {
             $0.count >= secretByteCountMin && find($0, in: body[...])
@@ -120,19 +120,19 @@ package enum SecretFreeBody {
         return isRepeated ? nil : body
     }
 
-    /// Shortest value that is looked for in the rest of the body: Apple's secrets have 32 digits,
-    /// and a `null` or `1` stands everywhere.
+    /// Shortest value that is searched for in the rest of the body: Apple's secrets have 32 digits,
+    /// and a `null` or `1` occurs everywhere.
     private static let secretByteCountMin = 8
 
-    /// Most values that are blanked: each is looked for in the rest of the body.
+    /// Most values that are blanked: each is searched for in the rest of the body.
     private static let secretCountMax = 16
 
     private struct Blanking {
-        /// Whether texts that mention a password are passed over.
+        /// Whether to ignore texts that mention a password.
         var passesTexts = false
         private(set) var ranges: [(bytes: Range<Int>, isString: Bool)] = []
 
-        /// Finds what to blank; false where a text that is no such member mentions a password.
+        /// Finds what to blank; false if a text outside such a member mentions a password.
         mutating func visit(_ value: JSON.Value) -> Bool {
             switch value.kind {
             case .string: return passesTexts || !SecretMention.isIn(value.utf8 ?? [])
@@ -151,7 +151,7 @@ package enum SecretFreeBody {
             }
         }
 
-        // What is kept whole needs no look behind encodings: nobody reads an encoded name.
+        // If texts are kept whole, names are not decoded further: no program reads an encoded name.
         private func names(_ name: JSON.Value) -> Bool {
             guard passesTexts else { return SecretMention.isIn(name.utf8 ?? []) }
             return find(Array("password".utf8), in: (name.utf8 ?? []).map { $0 | 0x20 }[...])
@@ -159,17 +159,17 @@ package enum SecretFreeBody {
     }
 }
 
-/// Looks for the word `password`, however it is spelt.
+/// Searches for the word `password`, however it is spelt.
 enum SecretMention {
     private static let word = Array("password".utf8)
 
-    /// Deepest nesting of base64 that is looked into: a JWS in a JWS in a response has three.
+    /// Deepest nesting of base64 that is searched: a JWS in a JWS in a response has three.
     private static let depthMax = 4
 
     /// Shortest run of base64 that can hold the word.
     private static let runByteCountMin = 11
 
-    /// Whether the word stands in some bytes.
+    /// Whether some bytes contain the word.
     static func isIn(_ bytes: ArraySlice<UInt8>) -> Bool { isIn(bytes, depth: 0) }
 
     private static func isIn(_ bytes: ArraySlice<UInt8>, depth: Int) -> Bool {
@@ -189,8 +189,8 @@ enum SecretMention {
         return false
     }
 
-    // The run may begin with characters of its surroundings, so all four alignments are tried; not
-    // inside of base64 as well, where each level would cost four times the one before.
+    // The run may begin with characters of its surroundings, so all four alignments are tried; but
+    // not inside base64 again, where each level would cost four times the one before.
     private static func isEncoded(in run: ArraySlice<UInt8>, depth: Int) -> Bool {
         let letters = run.map { byte -> UInt8 in
             switch byte {
@@ -201,7 +201,7 @@ enum SecretMention {
         }
         let alignments = depth == 0 ? 0..<4 : 0..<1
         return alignments.contains { skipped in
-            // Without the last incomplete block, whose spare bits a decoder may refuse.
+            // Without the last incomplete block, whose unused bits a decoder may refuse.
             let text = letters.dropFirst(skipped)
             let whole = text.prefix(text.count & ~3)
             guard let decoded = Base64.decodeURLUnpadded(whole) else { return false }

@@ -1,11 +1,12 @@
 import Events
 
-/// What the top level of a version 1 notification says about itself (Apple's data: version 1 body).
+/// What the top level of a version 1 notification states about itself (Apple's data: version 1
+/// body).
 enum StatusUpdate {
     /// The fact of the notification: which type, about which period of which subscription.
     ///
-    /// It has no id and no date; a repetition is known by saying the same
-    /// (Apple's data: version 1 repetitions).
+    /// It has no id and no date; a repetition is recognised by its equal content (Apple's data:
+    /// version 1 repetitions).
     static func fact(
         _ body: JSON.Value,
         _ provenance: Provenance,
@@ -41,8 +42,8 @@ enum StatusUpdate {
         )
     }
 
-    /// The subscription the top level speaks of: the one it names, else the only one there is, else
-    /// the one that renews into its product; nil where that is not clear.
+    /// The subscription that the top level is about: the one it names, otherwise the only one,
+    /// otherwise the one that renews into its product; nil if that is ambiguous.
     static func subject(
         of body: JSON.Value,
         among transactions: [Fact],
@@ -68,7 +69,7 @@ enum StatusUpdate {
         return renewing.count == 1 ? renewing.first?.stream.originalTransactionId : nil
     }
 
-    /// Dates at the top level of something that had happened.
+    /// Dates at the top level of things that had already happened.
     static func pastDates(_ body: JSON.Value) throws(Rejection) -> [Instant] {
         var dates: [Instant] = []
         for (milliseconds, text) in datePairs {
@@ -81,7 +82,7 @@ enum StatusUpdate {
         return dates
     }
 
-    // A cancellation is about the cancelled period, all else about the newest.
+    // A cancellation is about the cancelled period, everything else about the newest.
     private static func period(
         of body: JSON.Value,
         in transactions: [Fact],
@@ -114,7 +115,7 @@ enum StatusUpdate {
         ("web_order_line_item_id", .webOrderLineItemId),
     ]
 
-    // The secret, what becomes facts of its own, identity, and the app's build.
+    // The secret, what becomes separate facts, identity, and the app's build.
     private static let leftOut: [StaticString] = [
         "password", "unified_receipt", "latest_receipt", "latest_receipt_info",
         "latest_expired_receipt", "latest_expired_receipt_info", "environment", "bid", "bvrs",

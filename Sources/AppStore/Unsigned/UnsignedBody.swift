@@ -1,53 +1,53 @@
 import Events
 
-/// A verifyReceipt response or version 1 notification, decoded and not yet believed.
+/// A verifyReceipt response or version 1 notification, decoded but not trusted yet.
 ///
-/// Nothing signs it but the receipt it may embed; whether the rest counts is decided by
-/// `UnsignedReading` (Concepts: trust).
+/// Only the receipt that it may embed is signed; `UnsignedReading` decides whether the rest counts
+/// (Concepts: trust).
 struct UnsignedBody {
     /// What the payload is.
     let kind: PayloadKind
-    /// The app it names; nil where it names none.
+    /// The app it names; nil if it names none.
     let bundleId: String?
-    /// The environment it names; nil where it names none.
+    /// The environment it names; nil if it names none.
     let environment: Environment?
-    /// The receipt it embeds, as base64; nil where there is none.
+    /// The embedded receipt, as base64; nil if there is none.
     let latestReceipt: ArraySlice<UInt8>?
     /// The transactions, each once, the richer entry first.
     let entries: [Entry]
-    /// The rows that cannot be taken, in the order in which they stand.
+    /// The rows that cannot be read, in their order.
     let unusable: [UnusableRow]
 
     private let body: JSON.Value
-    // Nil where the format has no such array; then an element's absence says nothing.
+    // Nil if the format has no such array; then an element's absence says nothing.
     private let pendingRenewals: [JSON.Value]?
-    // One that cannot be read may be about any subscription.
+    // An unreadable one may be about any subscription.
     private let hasUnusableRenewals: Bool
     private let requestDate: Instant?
     private let creationDate: Instant?
 
-    /// A transaction with the place it stood at.
+    /// A transaction with the place it was found at.
     struct Entry {
         let entry: ReceiptEntry
         let place: Place
     }
 
-    /// Where a transaction stood, which tells as of when it speaks.
+    /// Where a transaction was found, which decides its as-of.
     enum Place {
-        /// In what Apple looked up when it was asked.
+        /// In what Apple looked up at the time of the request.
         case latest
-        /// In the receipt that was sent in, as it was when the device got it.
+        /// In the receipt that was sent in, as it was when the device obtained it.
         case sent
     }
 
     /// Decodes a verifyReceipt response of either generation.
     ///
-    /// Throws by its `status` where Apple sent no data, and where dates and ids are impossible.
+    /// Throws according to its `status` if Apple sent no data, and if dates or ids are impossible.
     init(response body: JSON.Value) throws(Rejection) {
         try ReceiptStatus.check(body)
         let receipt = body["receipt"]
         var reader = EntryReader()
-        // Apple adds fields to the former that the receipt cannot carry.
+        // Apple adds fields to `latest_receipt_info` that the receipt cannot carry.
         try reader.take(body["latest_receipt_info"], .latest, "latest_receipt_info")
         try reader.take(body["latest_expired_receipt_info"], .latest, "latest_expired_receipt_info")
         if let sent = receipt?["in_app"], !sent.isBlank {
@@ -106,7 +106,7 @@ struct UnsignedBody {
         creationDate = nil
     }
 
-    /// Decodes a single transaction that was taken out of a response.
+    /// Decodes a single transaction that was extracted from a response.
     init(entry body: JSON.Value) throws(Rejection) {
         var reader = EntryReader()
         try reader.take(body, .latest, "the transaction")
@@ -125,21 +125,21 @@ struct UnsignedBody {
 }
 
 extension UnsignedBody {
-    /// The secret of a version 1 notification; nil where it carries none.
+    /// The secret of a version 1 notification; nil if it carries none.
     var password: ArraySlice<UInt8>? { body["password"]?.utf8 }
 
-    /// Whether nothing of it is left but rows that cannot be taken.
+    /// Whether it contains nothing but rows that cannot be read.
     var isUnusable: Bool { statementCount == 0 && latestReceipt == nil && !unusable.isEmpty }
 
-    /// Statements that nothing but the body itself vouches for.
+    /// The number of statements that only the body itself supports.
     var statementCount: Int {
         entries.count + (pendingRenewals?.count ?? 0)
             + (kind == .statusUpdateNotification ? 1 : 0)
     }
 
-    /// The facts, once it is known where they belong.
+    /// The facts, for a known environment.
     ///
-    /// `receiptDate` is when the embedded receipt was made, where that was proven.
+    /// `receiptDate` is when the embedded receipt was made, if that was proven.
     func facts(
         environment: Environment,
         receiptDate: Instant?
@@ -172,9 +172,10 @@ extension UnsignedBody {
         return facts
     }
 
-    // Apple's clock where the format has none: the latest date of something that had happened when
-    // it was written, which is a lower bound. With 21006 the subscription was over; and Apple tells
-    // of a billing retry, a grace or why a subscription ended only once its period is over
+    // The as-of where the format has none: the latest date of something that had happened when it
+    // was written, which is a lower bound. Status 21006 means that the subscription was over; and
+    // Apple reports a billing retry, a grace period or why a subscription ended only after its
+    // period
     // (https://developer.apple.com/documentation/appstorereceipts/responsebody/pending_renewal_info).
     private func asOf(receiptDate: Instant?) throws(Rejection) -> Instant {
         if let requestDate { return requestDate }
@@ -195,7 +196,7 @@ extension UnsignedBody {
         return latest
     }
 
-    // The expiries that must have passed for the body to say what it says.
+    // The expiries that must have passed, given what the body states.
     private var expiriesTold: [Instant] {
         let periods = entries.map(\.entry).filter { $0.naturalEnd != nil }
         let ids = Set(periods.map { FieldValue.text($0.streamId) })
@@ -234,7 +235,7 @@ extension UnsignedBody {
             told.insert(.text(subject))
         }
         guard pendingRenewals != nil, !hasUnusableRenewals else { return renewals }
-        // Most bodies are of one subscription, whose periods follow each other.
+        // Most bodies are about one subscription, whose periods follow each other.
         var last: StreamID?
         for fact in transactions where fact.expiresDate != Instant(milliseconds: 0) {
             guard fact.stream != last else { continue }
@@ -256,7 +257,7 @@ extension UnsignedBody {
         return entries.lazy.compactMap(\.entry.bundleId).first
     }
 
-    // Receipts say ProductionVPP and ProductionSandbox, version 1 says PROD.
+    // Receipts use ProductionVPP and ProductionSandbox, version 1 uses PROD.
     private static func environment(_ values: JSON.Value?...) throws(Rejection) -> Environment? {
         var named: Environment?
         for value in values {
@@ -267,7 +268,7 @@ extension UnsignedBody {
                 case "SANDBOX", "PRODUCTIONSANDBOX", "PRODUCTIONVPPSANDBOX": .sandbox
                 default: Environment(word)
                 }
-            // A test purchase must not become a real one by one of two words.
+            // One of two contradicting values must not turn a test purchase into a real one.
             if let named, named != environment {
                 throw Rejection(
                     .nestedMismatch,
@@ -287,7 +288,7 @@ extension UnsignedBody {
     private static func array(_ value: JSON.Value?) -> [JSON.Value]? {
         switch value?.kind {
         case .array: value?.elements
-        // One that lost its brackets on the way is still one.
+        // An array that lost its brackets in transit is still accepted.
         case .object: value.map { [$0] }
         default: nil
         }

@@ -1,16 +1,16 @@
 import Events
 
-/// Decides what of an unsigned body may be believed (Concepts: trust).
+/// Decides which parts of an unsigned body to trust (Concepts: trust).
 ///
-/// What its embedded receipt proves is taken as signed. The rest counts only if somebody stands
-/// behind it, and never where it contradicts that receipt.
+/// What its embedded receipt proves counts as signed. The rest counts only if it is vouched for,
+/// and never where it contradicts that receipt.
 struct UnsignedReading {
     let intake: Intake
     let receipts: ReceiptReading
 
     private var policy: VerificationPolicy { intake.policy }
 
-    /// The facts of a body; `own` are its bytes, without what surrounded them.
+    /// The facts of a body; `own` are its bytes, without their surroundings.
     func read(_ original: UnsignedBody, own: [UInt8]) throws(Rejection) -> VerifiedPayload {
         if original.isUnusable, let first = original.unusable.first { throw first.refusal }
         let trust = try trust(in: original)
@@ -54,14 +54,15 @@ struct UnsignedReading {
                 digest: Digest.of(payload),
                 kind: body.kind,
                 verification: Verification(trust: trust, root: nil),
-                // The embedded receipt is read again with the body.
+                // Reading the body again also reads the embedded receipt.
                 context: named.context ?? proven?.group.evidence.context
             )
         )
         return VerifiedPayload([proven?.group, vouched].compactMap { $0 }, notices: notices)
     }
 
-    // Nil where nobody stands behind the body. A secret that can be compared is, whoever vouches.
+    // Nil if nothing vouches for the body. A secret that can be compared always is, whoever
+    // vouches.
     private func trust(in body: UnsignedBody) throws(Rejection) -> Verification.Trust? {
         if try hasSharedSecret(body) { return .sharedSecret }
         return switch intake.voucher {
@@ -72,7 +73,7 @@ struct UnsignedReading {
     }
 
     private func hasSharedSecret(_ body: UnsignedBody) throws(Rejection) -> Bool {
-        // An empty secret is none: whoever left it empty did not mean to trust empty passwords.
+        // An empty secret is no secret: leaving it empty does not mean trusting empty passwords.
         guard body.kind == .statusUpdateNotification, let secret = policy.sharedSecret,
             !secret.isEmpty, let password = body.password, !password.isEmpty
         else { return false }
@@ -86,7 +87,7 @@ struct UnsignedReading {
         return true
     }
 
-    // Facts are taken from what is stored, so that the stored payload gives them again.
+    // Facts are derived from the stored form, so the stored payload yields the same facts again.
     private func withoutSecrets(
         _ body: UnsignedBody,
         _ payload: [UInt8]
@@ -104,7 +105,7 @@ struct UnsignedReading {
         return (again, clean)
     }
 
-    // Takes the same time wherever the first difference is.
+    // Constant time, wherever the first difference is.
     private static func isSame(_ left: String, _ right: ArraySlice<UInt8>) -> Bool {
         let left = Array(left.utf8)
         guard left.count == right.count else { return false }
@@ -113,8 +114,8 @@ struct UnsignedReading {
 }
 
 extension UnsignedReading {
-    // Never guessed: a purchase that is taken in under a wrong environment is a second stream for
-    // ever. The signed receipt in a body that names none is of the same purchases.
+    // Never guessed: a purchase recorded under a wrong environment is a second stream for ever. If
+    // the body names none, the signed receipt in it decides, because it covers the same purchases.
     private func environment(
         of body: UnsignedBody,
         embedding proven: ReceiptReading.Proven?
@@ -124,9 +125,9 @@ extension UnsignedReading {
         return named
     }
 
-    /// What the body says against the receipt it embeds; nil where they agree.
+    /// How the body contradicts the receipt it embeds; nil if they agree.
     ///
-    /// Rows that only one of them has are no contradiction: a receipt is of one moment, and
+    /// A row that only one of them has is not a contradiction: a receipt shows one moment, and
     /// consumables vanish from it (Apple's data: traps 35, 42).
     private func contradiction(
         of body: UnsignedBody,
@@ -174,7 +175,7 @@ extension UnsignedReading {
         return nil
     }
 
-    // What finds a row under another transaction id, or none: a restore, or something made up.
+    // Finds a row that has another transaction id, or none: a restore, or a forgery.
     private struct PeriodKey: Hashable {
         let stream: StreamID
         let purchaseDate: Instant
@@ -195,7 +196,7 @@ extension UnsignedReading {
         if told.stream != proven.stream { return "original transaction id" }
         if told.content[.productId] != proven.content[.productId] { return "product" }
         if told.purchaseDate != proven.purchaseDate { return "purchase date" }
-        // What was sent in may be from before an extension (Apple's data: trap 7).
+        // What was sent in may predate an extension (Apple's data: trap 7).
         let isOlder = place == .sent && told.expiresDate < proven.expiresDate
         if !isOlder, told.expiresDate != proven.expiresDate { return "expiry" }
         if let told = told.content[.quantity], let proven = proven.content[.quantity],
@@ -238,7 +239,7 @@ extension UnsignedReading {
 
     private static func unproven(_ body: UnsignedBody, because error: Rejection?) -> Rejection {
         if let error, !isDamage(error), error.code != .ios6Receipt { return error }
-        // A root that is not trusted is the first thing to settle: it may prove all.
+        // An untrusted root must be settled first: it may prove everything.
         if let error, error.code == .chainUntrusted {
             return Rejection(
                 .chainUntrusted,
@@ -256,7 +257,7 @@ extension UnsignedReading {
         )
     }
 
-    // What vouching alone will not be enough for.
+    // What vouching alone does not solve.
     private static func hint(_ body: UnsignedBody) -> String {
         if let password = body.password, password.isEmpty {
             return
@@ -276,8 +277,8 @@ extension UnsignedReading {
         )
     }
 
-    // Whether a receipt is merely unreadable, as in samples and logs that were cut or made
-    // anonymous. One that is genuine but of a foreign app or environment refuses the payload.
+    // Whether a receipt is merely unreadable, as in samples and logs that were truncated or
+    // anonymised. A genuine receipt of another app or environment refuses the payload.
     private static func isDamage(_ error: Rejection) -> Bool {
         switch error.code {
         case .bundleIdMismatch, .environmentNotAccepted, .environmentUnknown, .payloadTooLarge:

@@ -1,20 +1,20 @@
-/// A row of a response or receipt that cannot be taken, while the others can.
+/// A row of a response or receipt that cannot be read, although the others can.
 ///
-/// Only rows of what was verified or vouched for come to this: a signature that does not verify
+/// Only rows of verified or vouched data are handled like this: a signature that does not verify
 /// refuses everything it should have proven.
 struct UnusableRow {
-    /// Where it stands: `latest_receipt_info[3]`.
+    /// Its place: `latest_receipt_info[3]`.
     let place: String
-    /// Why it cannot be taken; a payload of which nothing else is left is refused with it.
+    /// Why it cannot be read; also the refusal of a payload in which nothing else is left.
     let rejection: Rejection
 
-    /// The refusal of a payload of which nothing else is left, which names the row.
+    /// The refusal of a payload in which nothing else is left; names the row.
     var refusal: Rejection { Rejection(rejection.code, "\(place): \(rejection.message)") }
 
-    /// Most rows that a notice names one by one; all are counted.
+    /// Most rows that a notice lists one by one; all are counted.
     static let namedMax = 20
 
-    /// What a person should know of these rows; none where there are none.
+    /// What the operator should know about these rows; empty without rows.
     static func notices(_ rows: [UnusableRow]) -> [VerifiedPayload.Notice] {
         guard !rows.isEmpty else { return [] }
         let named = rows.prefix(namedMax).map { row in

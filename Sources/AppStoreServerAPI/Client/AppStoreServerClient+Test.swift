@@ -2,16 +2,16 @@ internal import AppStore
 public import Events
 
 extension AppStoreServerClient {
-    /// Seconds for which the outcome of a test notification is waited for: Apple sends it at once.
+    /// Seconds to wait for the result of a test notification: Apple sends it at once.
     public static let testSecondsMax = 60.0
 
-    /// Seconds between two questions about it.
+    /// Seconds between two status requests.
     private static let testPauseSeconds = 2.0
 
-    /// Asks Apple to send a test notification, and waits for what became of it.
+    /// Requests a test notification from Apple, and waits for its result.
     ///
     /// - Parameter environment: Production or Sandbox.
-    /// - Returns: Apple's word for the attempt, `SUCCESS` or why it failed; nil if there was none
+    /// - Returns: Apple's word for the attempt: `SUCCESS` or why it failed; nil if there was none
     ///   within `testSecondsMax`.
     /// - Throws: `ServerError`, `CancellationError`.
     public func testNotification(in environment: Environment) async throws -> String? {

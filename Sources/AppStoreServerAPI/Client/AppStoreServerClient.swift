@@ -4,10 +4,10 @@ public import EventLog
 public import Events
 internal import NIOHTTP1
 
-/// Asks the App Store Server API.
+/// A client of the App Store Server API.
 ///
-/// Requests keep to Apple's rate limits, are repeated where that may help, and end within named
-/// limits of time and size. Safe to use from many tasks; they share the budget. Close it at the end.
+/// Requests respect Apple's rate limits, are retried if that may help, and end within named limits
+/// of time and size. Safe to use from many tasks, which share the budget. Close it when done.
 public struct AppStoreServerClient: Sendable {
     private let credentials: ServerCredentials
     private let hosts: ServerHosts
@@ -19,9 +19,9 @@ public struct AppStoreServerClient: Sendable {
     /// A client.
     ///
     /// - Parameters:
-    ///   - credentials: Who asks.
-    ///   - hosts: Where Apple is.
-    ///   - limits: What a question may take.
+    ///   - credentials: The key and the app to authenticate as.
+    ///   - hosts: Apple's addresses.
+    ///   - limits: The limits of one request.
     ///   - clock: Our clock, for tokens and for `Retry-After`.
     public init(
         _ credentials: ServerCredentials,
@@ -37,19 +37,19 @@ public struct AppStoreServerClient: Sendable {
         transport = Transport(limits: limits, clock: clock)
     }
 
-    /// Closes all connections; what is under way fails.
+    /// Closes all connections; requests in progress fail.
     public func close() async throws { try await transport.close() }
 
-    /// Seconds until a request may be sent, by the rate limits and what Apple refused; 0 for now.
+    /// Seconds until a request may be sent, by the rate limits and Apple's refusals; 0 for now.
     public func secondsToWait() async -> Double { await budget.secondsToWait }
 
-    /// The answer to a question; of one with pages, one page.
+    /// The answer to a request; for a request with pages, one page.
     ///
     /// - Parameters:
-    ///   - request: The question.
+    ///   - request: The request.
     ///   - page: Where the page begins; nil for the first one.
     ///   - environment: Production or Sandbox.
-    /// - Returns: The answer, of which nothing is verified.
+    /// - Returns: The answer, not verified.
     /// - Throws: `ServerError`, `CancellationError`.
     public func answer(
         to request: ServerRequest,
@@ -66,7 +66,7 @@ public struct AppStoreServerClient: Sendable {
                     !(error.code == .rateLimited && error.errorCode == nil)
                 else { throw error }
                 attempt += 1
-                // After a rate limit the budget waits as long as Apple asked for.
+                // After a rate limit, the budget waits for as long as Apple asked.
                 if error.code != .rateLimited {
                     try await Task.sleep(
                         for: limits.backOff(before: attempt, jitter: .random(in: 0...1))
@@ -76,7 +76,7 @@ public struct AppStoreServerClient: Sendable {
         }
     }
 
-    /// The answer of production; of the sandbox where production does not know the transaction.
+    /// The answer of production, or of the sandbox if production does not know the transaction.
     ///
     /// - Throws: `ServerError`, `CancellationError`.
     public func answer(to request: ServerRequest) async throws -> ServerAnswer {
@@ -87,15 +87,15 @@ public struct AppStoreServerClient: Sendable {
         }
     }
 
-    /// All pages of an answer, one after the other.
+    /// Requests all pages of an answer, one after the other.
     ///
     /// - Parameters:
-    ///   - request: The question.
+    ///   - request: The request.
     ///   - page: Where an earlier answer ended; nil for the beginning.
     ///   - environment: Production or Sandbox.
-    ///   - take: Takes each page before the next one is asked for.
-    /// - Returns: Where a later question continues; `page` where the answer names nothing.
-    /// - Throws: `ServerError`, `CancellationError`, and what `take` throws.
+    ///   - take: Handles each page before the next one is requested.
+    /// - Returns: Where a later request continues; `page` if the answer names no continuation.
+    /// - Throws: `ServerError`, `CancellationError`, and whatever `take` throws.
     public func forEachPage(
         of request: ServerRequest,
         from page: String? = nil,
@@ -125,8 +125,8 @@ public struct AppStoreServerClient: Sendable {
         )
     }
 
-    /// The bytes that verifyReceipt answers: of production first, of the sandbox where the receipt
-    /// is one of its.
+    /// The bytes that verifyReceipt answers: from production or, for a sandbox receipt, from the
+    /// sandbox.
     ///
     /// - Parameters:
     ///   - receipt: The receipt in base64.
@@ -180,7 +180,7 @@ public struct AppStoreServerClient: Sendable {
 }
 
 extension AppStoreServerClient {
-    // One attempt.
+    // Sends one attempt.
     private func ask(
         _ question: ServerRequest,
         page: String?,
@@ -216,8 +216,8 @@ extension AppStoreServerClient {
         return reply.body
     }
 
-    // Without a time Apple's window of an hour may be meant; a minute is asked for again soon
-    // enough.
+    // Without a time, Apple's window of an hour may apply, but retrying after a minute costs
+    // little.
     private func wait(until instant: Instant?) -> Duration {
         guard let instant else { return .seconds(60) }
         return .milliseconds(max(0, instant.milliseconds - clock().milliseconds))
@@ -236,7 +236,7 @@ extension AppStoreServerClient {
 }
 
 extension ServerError {
-    /// What an answer without data says.
+    /// Describes an answer without data.
     init(_ reply: Transport.Reply, path: String, _ credentials: ServerCredentials) {
         let code = ServerError.code(in: reply.body)
         let words = code.map { "error \($0)" } ?? "HTTP status \(reply.status)"
@@ -269,7 +269,7 @@ extension ServerError {
         }
     }
 
-    /// What the way to Apple says.
+    /// Describes a failure on the way to Apple.
     init(_ fault: Transport.Fault, path: String, _ limits: ServerLimits) {
         switch fault {
         case .timedOut:

@@ -4,14 +4,14 @@ internal import Events
 internal import FoundationEssentials
 internal import NIOHTTP1
 
-/// The address at which a service receives Apple's notifications, tried from this machine.
+/// The address at which a service receives Apple's notifications, tested from this machine.
 public struct NotificationEndpoint: Sendable {
     /// The URL that notifications are sent to.
     public let url: String
     private let livezURL: String
     private let limits: ServerLimits
 
-    /// The path at which `subledger serve` takes notifications.
+    /// The path at which `subledger serve` accepts notifications.
     public static let path = "/v1/appstore/notifications"
     /// Seconds until an attempt counts as failed.
     public static let secondsMax = 10.0
@@ -20,7 +20,7 @@ public struct NotificationEndpoint: Sendable {
 
     /// An endpoint.
     ///
-    /// - Parameter url: `https://HOST`, or with the path of notifications.
+    /// - Parameter url: `https://HOST`, with or without the path of notifications.
     /// - Throws: `ServerError` with the code `address`.
     public init(url: String) throws(ServerError) {
         let base = url.hasSuffix("/") ? String(url.dropLast()) : url
@@ -50,13 +50,13 @@ public struct NotificationEndpoint: Sendable {
         case service(isLivezReachable: Bool)
         /// Something else: its HTTP status.
         case other(status: Int)
-        /// Nothing: why.
+        /// Nothing, with the reason.
         case unreachable(String)
     }
 
     /// Sends a body that is not a notification, which the service must refuse and not keep.
     ///
-    /// - Returns: What answers.
+    /// - Returns: What answers at the address.
     /// - Throws: `CancellationError`.
     public func check() async throws -> Finding {
         let transport = Transport(limits: limits, clock: { .epoch })

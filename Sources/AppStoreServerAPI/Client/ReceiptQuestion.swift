@@ -1,19 +1,19 @@
 internal import AppStore
 internal import Events
 
-/// A question to verifyReceipt, and what its status asks for.
+/// A request to verifyReceipt, and the reaction to its status.
 struct ReceiptQuestion {
     let receipt: String
     let sharedSecret: String?
 
     static let path = "/verifyReceipt"
 
-    /// The receipt is of the environment that was not asked.
+    /// The receipt belongs to the environment that was not asked.
     struct OtherEnvironment: Error {}
 
     /// The JSON of the request.
     ///
-    /// Old transactions are never left out: they are the history.
+    /// Old transactions are never excluded: they are the history.
     var body: [UInt8] {
         var json = #"{"receipt-data":""# + ReceiptQuestion.plain(receipt) + #"""#
         if let sharedSecret {
@@ -65,8 +65,8 @@ struct ReceiptQuestion {
         }
     }
 
-    // Base64 and a hexadecimal secret need no escapes; anything else is left out, and Apple says
-    // what is wrong with the rest.
+    // Base64 and a hexadecimal secret need no escapes; any other character is left out, and Apple
+    // reports what is wrong with the rest.
     private static func plain(_ text: String) -> String {
         text.filter { $0.isASCII && !$0.isWhitespace && $0 != "\"" && $0 != "\\" }
     }

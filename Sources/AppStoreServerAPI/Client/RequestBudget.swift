@@ -1,9 +1,9 @@
 internal import Events
 
-/// Spreads requests over time, so that none is sent that Apple would refuse for its rate.
+/// Spreads requests over time, so Apple refuses none for its rate.
 ///
-/// One budget for each endpoint and environment. After a 429 nothing is sent to them before the
-/// instant that Apple named.
+/// There is one budget for each endpoint and environment. After a 429, nothing is sent to them
+/// before the instant that Apple named.
 actor RequestBudget {
     private struct Key: Hashable {
         let endpoint: ServerRequest.Endpoint
@@ -13,9 +13,9 @@ actor RequestBudget {
     private struct Pace {
         var next: ContinuousClock.Instant
         var heldUntil: ContinuousClock.Instant
-        /// How many times slower than allowed: others ask for the same app.
+        /// How many times slower than allowed: other clients may use the same app's limit.
         var slowness = 1.0
-        /// As fast as it may become again for now: somewhat slower than where Apple refused last.
+        /// The lowest slowness for now: somewhat slower than when Apple last refused.
         var floor = 1.0
         var floorUntil: ContinuousClock.Instant
     }
@@ -24,14 +24,14 @@ actor RequestBudget {
     private let waitMax: Duration
     private var paces: [Key: Pace] = [:]
 
-    /// Each refusal halves the rate, down to this part of it.
+    /// Each refusal doubles the slowness, up to this limit.
     private static let slownessMax = 64.0
-    /// What a request that is allowed gives back of it.
+    /// The factor that each permitted request applies to the slowness.
     private static let recovery = 0.98
-    /// How much slower than at the last refusal the rate stays afterwards.
+    /// How much slower the rate stays after a refusal than it was before.
     private static let caution = 1.25
-    /// For how long: after it a higher rate is tried again, which costs a refusal where the limit
-    /// stands.
+    /// How long it stays so; then a higher rate is tried again, which costs one refusal if the
+    /// limit still applies.
     private static let cautionTime = Duration.seconds(900)
     /// Apple allows the sandbox a tenth of the rate.
     private static let sandboxShare = 0.1
@@ -41,7 +41,7 @@ actor RequestBudget {
         waitMax = .seconds(limits.rateLimitSecondsMax)
     }
 
-    /// Requests a second to an endpoint, at a share of what Apple allows.
+    /// Requests per second to an endpoint, at a share of Apple's limit.
     static func rate(
         _ endpoint: ServerRequest.Endpoint,
         _ environment: Environment,
@@ -50,10 +50,10 @@ actor RequestBudget {
         endpoint.perSecond * share * (environment == .sandbox ? sandboxShare : 1)
     }
 
-    /// Waits for the turn of a request.
+    /// Waits until a request may be sent.
     ///
-    /// - Returns: nil when it may be sent; otherwise the time that is still to wait, where that is
-    ///   more than a question waits.
+    /// - Returns: nil when it may be sent; otherwise the remaining time, if that is longer than a
+    ///   request may wait.
     func turn(
         _ endpoint: ServerRequest.Endpoint,
         _ environment: Environment
@@ -76,7 +76,7 @@ actor RequestBudget {
         }
     }
 
-    /// Sends nothing for some time, and then more slowly.
+    /// Sends nothing for some time, and then continues more slowly.
     func hold(
         _ endpoint: ServerRequest.Endpoint,
         _ environment: Environment,
@@ -85,7 +85,7 @@ actor RequestBudget {
         let key = Key(endpoint: endpoint, environment: environment)
         let now = ContinuousClock.now
         var pace = paces[key] ?? Pace(next: now, heldUntil: now, floorUntil: now)
-        // Requests that were under way together are refused for one reason.
+        // Requests that were in progress together are refused for one reason.
         if pace.heldUntil <= now {
             let slowness = pace.slowness
             pace.slowness = min(RequestBudget.slownessMax, slowness * 2)
@@ -97,7 +97,7 @@ actor RequestBudget {
         paces[key] = pace
     }
 
-    /// Seconds until the next request may be sent to every endpoint that was asked; 0 for now.
+    /// Seconds until a request may be sent to every endpoint used so far; 0 for now.
     var secondsToWait: Double {
         let now = ContinuousClock.now
         return paces.values.map { (max($0.next, $0.heldUntil) - now) / .seconds(1) }

@@ -1,24 +1,24 @@
 internal import AppStore
 public import Events
 
-/// What Apple answered: the exact bytes, which are evidence, and how the answer goes on.
+/// Apple's answer: the exact bytes, which are evidence, and where the answer continues.
 public struct ServerAnswer: Sendable {
-    /// The bytes as they came.
+    /// The bytes as they arrived.
     public let payload: [UInt8]
-    /// Which environment answered.
+    /// The environment that answered.
     public let environment: Environment
-    /// Where the next page begins, or a later question continues: a revision or a pagination token;
-    /// nil where there is none.
+    /// Where the next page begins, or where a later request continues: a revision or a pagination
+    /// token; nil if there is none.
     public let continuation: String?
     /// Whether there is another page now.
     public let hasMore: Bool
-    /// Signed statements in it; an answer without any says that there is nothing, or nothing new.
+    /// Signed statements in it; an answer without any means that there is nothing, or nothing new.
     public let statementCount: Int
     /// The token of a test notification that was requested; nil in other answers.
     public let testNotificationToken: String?
 
-    /// What is signed in a page of notifications or transactions, each as a payload of its own; none
-    /// in other answers.
+    /// The signed statements in a page of notifications or transactions, each as a separate
+    /// payload; empty for other answers.
     var parts: [[UInt8]] {
         guard let root = parsed?.root else { return [] }
         let notifications = (root["notificationHistory"]?.elements ?? []).compactMap { element in
@@ -40,7 +40,7 @@ public struct ServerAnswer: Sendable {
         }
     }
 
-    /// Reads the form of an answer; nothing is verified.
+    /// Parses the form of an answer; verifies nothing.
     ///
     /// - Throws: `ServerError` with the code `answerUnreadable`.
     init(
@@ -84,7 +84,7 @@ public struct ServerAnswer: Sendable {
     }
 }
 
-/// The members of an answer, with the types that are documented.
+/// The members of an answer, with their documented types.
 private struct AnswerForm {
     private let root: JSON.Value
     private let path: String

@@ -2,16 +2,16 @@ internal import Crypto
 public import Events
 internal import FoundationEssentials
 
-/// Who asks: the In-App Purchase key of App Store Connect, and the app it speaks for.
+/// The In-App Purchase key of App Store Connect, and the app that it authenticates.
 ///
-/// The key is in no description, reflection or error.
+/// The key does not appear in any description, reflection or error.
 public struct ServerCredentials: Sendable, CustomStringConvertible, CustomReflectable {
     private let key: P256.Signing.PrivateKey
     private let keyId: String
     private let issuerId: String
     private let bundleId: String
 
-    /// How long a token is accepted, in seconds: long enough for a request and little more.
+    /// How long a token is valid, in seconds: long enough for a request and little more.
     ///
     /// Apple refuses tokens of more than an hour.
     static let tokenSeconds: Int64 = 300
@@ -52,20 +52,20 @@ public struct ServerCredentials: Sendable, CustomStringConvertible, CustomReflec
         self.bundleId = bundleId
     }
 
-    /// The name of the key; nothing of the key itself.
+    /// The id of the key and the app; nothing of the key itself.
     public var description: String { "key \(keyId) of \(bundleId)" }
 
     /// Only the description.
     public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 
-    /// Signs a token and drops it: whether the key can sign.
+    /// Signs a token and discards it, to check that the key can sign.
     ///
     /// - Throws: `ServerError` with the code `credentials`.
     public func check(at instant: Instant) throws(ServerError) { _ = try token(at: instant) }
 
-    /// A token of an instant, for the `Authorization` header.
+    /// A token for the `Authorization` header, issued at that instant.
     ///
-    /// - Throws: `ServerError` where the key cannot sign.
+    /// - Throws: `ServerError` if the key cannot sign.
     func token(at instant: Instant) throws(ServerError) -> String {
         let issuedAt = instant.milliseconds / 1000
         let header = #"{"alg":"ES256","kid":"\#(keyId)","typ":"JWT"}"#
@@ -90,7 +90,7 @@ public struct ServerCredentials: Sendable, CustomStringConvertible, CustomReflec
 
     private static let audience = "appstoreconnect-v1"
 
-    // They are written into JSON as they are.
+    // Ids are written into JSON without escaping.
     private static func isId(_ text: String) -> Bool {
         (1...255).contains(text.utf8.count)
             && text.utf8.allSatisfy { byte in

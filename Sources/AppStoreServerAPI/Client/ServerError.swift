@@ -1,16 +1,16 @@
 public import Events
 
-/// Why Apple could not be asked, or did not answer.
+/// Why Apple could not be reached, or did not answer.
 ///
-/// Safe to log: it holds neither key, token, secret nor a part of an answer.
+/// Safe to log: it contains no key, token or secret, and no part of an answer.
 public struct ServerError: Error, Hashable, Sendable, CustomStringConvertible {
     /// What callers switch on.
     public enum Code: String, CaseIterable, Hashable, Sendable {
         /// The key, its id, the issuer or the app is not accepted, here or at Apple.
         case credentials
-        /// The address is not one that a token may be sent to.
+        /// A token must not be sent to this address.
         case address
-        /// Apple answered that the question cannot be answered.
+        /// Apple answered that the request cannot be fulfilled.
         case refused
         /// Apple, or our own budget, allows no request before `retryAt`.
         case rateLimited
@@ -18,17 +18,17 @@ public struct ServerError: Error, Hashable, Sendable, CustomStringConvertible {
         case unavailable
         /// The answer was not complete in time, after several attempts.
         case timedOut
-        /// The answer has more bytes or pages than any of Apple's.
+        /// The answer has more bytes or pages than any of Apple's answers.
         case answerTooLarge
-        /// The answer is not of the documented form.
+        /// The answer does not have the documented form.
         case answerUnreadable
     }
 
     /// What callers switch on.
     public let code: Code
-    /// Apple's own code; nil where there was none.
+    /// Apple's own code; nil if there was none.
     public let errorCode: ServerErrorCode?
-    /// When asking again may help; nil where nothing says so.
+    /// When a retry may help; nil if unknown.
     public let retryAt: Instant?
     /// What happened, and what to do.
     public let message: String
@@ -46,7 +46,7 @@ public struct ServerError: Error, Hashable, Sendable, CustomStringConvertible {
         self.retryAt = retryAt
     }
 
-    /// Whether the same question may be answered later.
+    /// Whether the same request may succeed later.
     public var isRetryable: Bool {
         switch code {
         case .rateLimited, .unavailable, .timedOut: true

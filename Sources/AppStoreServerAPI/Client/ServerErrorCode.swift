@@ -1,36 +1,36 @@
-/// The `errorCode` of an answer; codes that are not documented are kept as they are.
+/// The `errorCode` of an answer; undocumented codes are kept as they are.
 public struct ServerErrorCode: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
     /// Apple's number.
     public let rawValue: Int64
 
-    /// The code of a number.
+    /// The code with that number.
     public init(rawValue: Int64) {
         self.rawValue = rawValue
     }
 
-    /// The transaction is of the other environment, or does not exist.
+    /// The transaction belongs to the other environment, or does not exist.
     public static let transactionIdNotFound = ServerErrorCode(rawValue: 4_040_010)
-    /// The app has asked too often.
+    /// The app has sent too many requests.
     public static let rateLimitExceeded = ServerErrorCode(rawValue: 4_290_000)
 
-    /// What may be done about a code.
+    /// How to react to a code.
     enum Response: Sendable {
-        /// Asking again soon may help.
+        /// A retry soon may help.
         case retry
-        /// Asking again helps after the time in `Retry-After`.
+        /// A retry helps after the time in `Retry-After`.
         case wait
-        /// The same question gets the same answer.
+        /// The same request would get the same answer.
         case giveUp
     }
 
-    /// What may be done about it; of a code that is not documented its HTTP status decides.
+    /// How to react to the code; the HTTP status decides for an undocumented code.
     var response: Response {
         if ServerErrorCode.retryable.contains(rawValue) { return .retry }
         if let status = status { return ServerErrorCode.response(toStatus: status) }
         return .giveUp
     }
 
-    /// What may be done about an HTTP status that no code explains.
+    /// How to react to an HTTP status that no code explains.
     static func response(toStatus status: Int) -> Response {
         switch status {
         case 429: .wait
@@ -44,17 +44,17 @@ public struct ServerErrorCode: RawRepresentable, Hashable, Sendable, CustomStrin
         "\(rawValue) (\(ServerErrorCode.meanings[rawValue] ?? "not documented"))"
     }
 
-    // The first three of seven digits are the HTTP status. A general internal error is documented
-    // as one that stays.
+    // The first three of the seven digits are the HTTP status. The general internal error is
+    // documented as permanent.
     private var status: Int? {
         if rawValue == 5_000_000 { return nil }
         return (4_000_000...5_999_999).contains(rawValue) ? Int(rawValue / 10_000) : nil
     }
 
-    // Those that Apple calls retryable.
+    // The codes that Apple calls retryable.
     private static let retryable: Set<Int64> = [4_040_002, 4_040_004, 4_040_006, 5_000_001]
 
-    /// The documented codes that questions and extensions can meet.
+    /// The documented codes that requests and extensions can return.
     static let meanings: [Int64: String] = [
         4_000_000: "invalid request", 4_000_002: "invalid app id", 4_000_005: "invalid revision",
         4_000_006: "invalid transaction id", 4_000_008: "invalid original transaction id",

@@ -1,14 +1,14 @@
 internal import Events
 internal import FoundationEssentials
 
-/// Where the App Store Server API and verifyReceipt are.
+/// The addresses of the App Store Server API and of verifyReceipt.
 public struct ServerHosts: Hashable, Sendable {
     let production: String
     let sandbox: String
     let productionReceipts: String
     let sandboxReceipts: String
 
-    /// Apple's.
+    /// Apple's addresses.
     public static let apple = ServerHosts(
         production: "https://api.storekit.apple.com",
         sandbox: "https://api.storekit-sandbox.apple.com",
@@ -28,10 +28,11 @@ public struct ServerHosts: Hashable, Sendable {
         self.sandboxReceipts = sandboxReceipts
     }
 
-    /// Those of another store, such as `subledger simulate --serve`: production at the URL, the
-    /// sandbox below it at `/sandbox`.
+    /// The addresses of another store, such as `subledger simulate --serve`: production at the URL,
+    /// the sandbox below it at `/sandbox`.
     ///
-    /// - Parameter url: `https://…`; `http://…` only of this machine, as a token is sent there.
+    /// - Parameter url: `https://…`; `http://…` only for this machine, because a token is sent
+    ///   there.
     /// - Throws: `ServerError` with the code `address`.
     public init(url: String) throws(ServerError) {
         let base = url.hasSuffix("/") ? String(url.dropLast()) : url

@@ -1,8 +1,8 @@
 public import Events
 
-/// A question to the App Store Server API.
+/// A request to the App Store Server API.
 ///
-/// None of them changes anything at Apple, but for the request of a test notification.
+/// None of them changes anything at Apple, except the one for a test notification.
 public enum ServerRequest: Hashable, Sendable {
     /// Get Transaction History, version 2: everything a customer bought, by last modification.
     case transactionHistory(String)
@@ -14,7 +14,7 @@ public enum ServerRequest: Hashable, Sendable {
     case transaction(String)
     /// Get App Transaction Info.
     case appTransaction(String)
-    /// Look Up Order ID; Apple has it in production only.
+    /// Look Up Order ID; Apple offers it in production only.
     case order(String)
     /// Get Notification History: what Apple sent, with the same bytes.
     case notificationHistory(NotificationFilter)
@@ -25,7 +25,7 @@ public enum ServerRequest: Hashable, Sendable {
     /// Get Test Notification Status.
     case testNotificationStatus(String)
 
-    /// Which notifications are asked for.
+    /// The notifications to request.
     public struct NotificationFilter: Hashable, Sendable {
         /// Not before this instant; Apple keeps 180 days of production and 30 of the sandbox.
         public var start: Instant
@@ -50,12 +50,12 @@ public enum ServerRequest: Hashable, Sendable {
         }
     }
 
-    /// The questions that Apple counts together.
+    /// The requests that Apple counts together.
     enum Endpoint: Hashable, Sendable {
         case history, statuses, refunds, transaction, appTransaction, order, notifications
         case massExtension, test
 
-        /// Requests a second that Apple allows an app in production; the sandbox allows a tenth.
+        /// Requests per second that Apple allows an app in production; the sandbox allows a tenth.
         var perSecond: Double {
             switch self {
             case .history, .statuses, .transaction, .appTransaction, .notifications: 50
@@ -65,7 +65,7 @@ public enum ServerRequest: Hashable, Sendable {
         }
     }
 
-    /// How an answer is continued.
+    /// How to request the rest of an answer.
     enum Paging: Sendable {
         case none
         case revision
@@ -131,14 +131,14 @@ public enum ServerRequest: Hashable, Sendable {
         }
     }
 
-    /// The JSON body; nil where there is none.
+    /// The JSON body; nil if there is none.
     var body: String? {
         guard case .notificationHistory(let filter) = self else { return nil }
         var members = [
             #""startDate":\#(filter.start.milliseconds)"#,
             #""endDate":\#(filter.end.milliseconds)"#,
         ]
-        // An id is digits; whatever else it may be, the path's rule keeps JSON whole.
+        // An id is digits; the path's escaping keeps the JSON valid whatever else it may be.
         if let id = filter.transactionId {
             members.append(#""transactionId":"\#(ServerRequest.escaped(id))""#)
         }
@@ -146,7 +146,7 @@ public enum ServerRequest: Hashable, Sendable {
         return "{" + members.joined(separator: ",") + "}"
     }
 
-    // All but the unreserved characters of RFC 3986.
+    // Escapes all but the unreserved characters of RFC 3986.
     private static func escaped(_ text: String) -> String {
         var escaped = ""
         for byte in text.utf8 {

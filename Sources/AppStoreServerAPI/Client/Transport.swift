@@ -30,7 +30,7 @@ final class Transport: Sendable {
         client = HTTPClient(
             eventLoopGroupProvider: .singleton,
             configuration: HTTPClient.Configuration(
-                // A token goes where it was meant to go and nowhere else.
+                // A token is sent only to the intended address.
                 redirectConfiguration: .disallow,
                 timeout: HTTPClient.Configuration.Timeout(
                     connect: Transport.time(limits.connectSecondsMax),
@@ -43,9 +43,9 @@ final class Transport: Sendable {
     /// Closes all connections.
     func close() async throws { try await client.shutdown() }
 
-    /// The answer to a request.
+    /// Sends a request and returns its answer.
     ///
-    /// - Throws: `Fault`; `CancellationError` where the task was cancelled.
+    /// - Throws: `Fault`; `CancellationError` if the task was cancelled.
     func send(_ request: HTTPClientRequest) async throws -> Reply {
         do {
             return try await withThrowingTaskGroup(of: Reply?.self) { group in
@@ -100,8 +100,8 @@ final class Transport: Sendable {
         return timeouts.contains(error) ? .timedOut : .unavailable(error.shortDescription)
     }
 
-    // Seconds are accepted as well: a proxy before Apple would send them, and no instant is so
-    // early.
+    // Seconds are accepted too: a proxy in front of Apple would send them, and no real instant is
+    // so small.
     static func retryAfter(_ text: String?, now: Instant) -> Instant? {
         guard let text, let number = Int64(text), number >= 0 else { return nil }
         if number > retryAfterSecondsMax { return Instant(milliseconds: number) }

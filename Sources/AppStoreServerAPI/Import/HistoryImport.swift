@@ -3,18 +3,18 @@ internal import EventLog
 public import Events
 public import Subledger
 
-/// Fetches the whole history of customers that are known by an id alone: statuses and all pages of
+/// Fetches the whole history of customers of whom only an id is known: statuses and all pages of
 /// the transaction history of each.
 ///
-/// What Apple answers about an id is about its customer, so that other ids of the same customer are
-/// not asked about. Which subscriptions were answered is kept in the ledger: a run that ends early
-/// is continued by the next, and several can share a list.
+/// Apple's answer about an id covers its customer, so other ids of the same customer are not
+/// requested. The ledger records which subscriptions were answered: the next run continues one that
+/// ended early, and several runs can share a list.
 public struct HistoryImport: Sendable {
     private let ledger: Ledger
     private let client: AppStoreServerClient
     private let options: Options
 
-    /// What Apple finds a customer by.
+    /// How Apple identifies a customer.
     public enum Subject: Hashable, Sendable {
         /// A transaction id, an original transaction id or an app transaction id.
         case transaction(String)
@@ -28,19 +28,19 @@ public struct HistoryImport: Sendable {
         }
     }
 
-    /// How an import works.
+    /// The settings of an import.
     public struct Options: Sendable {
-        /// The environments that are asked, in this order.
+        /// The environments to ask, in this order.
         public var environments: [Environment] = [.production, .sandbox]
-        /// Customers that are asked about at once.
+        /// Customers to ask about at the same time.
         public var concurrency = 16
-        /// Seconds after an answer before which it is not asked for again.
+        /// Seconds after an answer before the same customer is requested again.
         public var pauseSeconds = 30 * 86_400.0
-        /// Seconds after which another process may take over from one that is silent.
+        /// Seconds after which another process may take over from a silent one.
         public var leaseSeconds = 300.0
-        /// Questions in a row that may find nobody at Apple before the import ends.
+        /// Failed attempts in a row to reach Apple before the import ends.
         public var unavailableMax = 5
-        /// This process, in words that no two share.
+        /// A unique name for this process.
         public var holder: String
 
         /// The defaults.
@@ -55,31 +55,31 @@ public struct HistoryImport: Sendable {
     /// An import.
     ///
     /// - Parameters:
-    ///   - ledger: Where the answers go.
-    ///   - client: Who asks.
-    ///   - options: How it works.
+    ///   - ledger: Where to record the answers.
+    ///   - client: The client for the requests.
+    ///   - options: The settings.
     public init(_ ledger: Ledger, _ client: AppStoreServerClient, options: Options) {
         self.ledger = ledger
         self.client = client
         self.options = options
     }
 
-    /// What became of one id.
+    /// The result for one id.
     private enum Outcome: Sendable {
         case answered(TakenAnswers)
         case skipped
         case failed(ServerError, TakenAnswers)
     }
 
-    /// Asks about ids, in their order, several at once.
+    /// Asks Apple about ids, in order, several at once.
     ///
-    /// What was taken stays, whatever ends it.
+    /// Whatever ends the run, the answers recorded so far are kept.
     ///
     /// - Parameters:
     ///   - subjects: The ids.
-    ///   - isStopped: Asked before each; true finishes those under way and ends.
-    ///   - progress: Told after each how many are done.
-    /// - Returns: What it came to.
+    ///   - isStopped: Called before each id; true finishes those in progress and ends the run.
+    ///   - progress: Called after each id with the number that are done.
+    /// - Returns: The report of the run.
     /// - Throws: `ServerError` with the code `credentials`; `EventLogError`.
     public func run(
         _ subjects: [Subject],
@@ -131,7 +131,7 @@ extension HistoryImport {
         do {
             let revision = try await takeAll(about: subject, &taken, &answered)
             let isWhole = taken.rejected == 0
-            // What was not verified is asked for again.
+            // What could not be verified is requested again.
             for other in answered where isWhole && other != stream {
                 guard let lease = try await self.lease(on: other) else { continue }
                 try await end(lease, at: nil, isAnswered: true)
@@ -146,7 +146,7 @@ extension HistoryImport {
         }
     }
 
-    // The subscription that the ledger knows under the id; otherwise the id stands for it.
+    // The subscription that the ledger knows under the id; without one, the id itself is used.
     private func known(_ subject: Subject) async throws -> StreamID {
         let streams: [StreamID] =
             switch subject {
@@ -154,7 +154,7 @@ extension HistoryImport {
                 try await ledger.log.streams(
                     with: [.originalTransactionId(id), .transactionId(id), .appTransactionId(id)]
                 ).filter { options.environments.contains($0.environment) }
-            // No payload names its order.
+            // No payload contains an order id.
             case .order: []
             }
         return streams.first
@@ -193,7 +193,7 @@ extension HistoryImport {
         return try await client.answer(to: request, in: only)
     }
 
-    // One that is refused is kept by the ledger.
+    // The ledger keeps an answer that it refuses.
     private func take(
         _ answer: ServerAnswer,
         _ taken: inout TakenAnswers,

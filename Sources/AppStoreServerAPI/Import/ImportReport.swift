@@ -1,42 +1,42 @@
 public import Events
 
-/// What an import of histories came to.
+/// The result of an import of histories.
 public struct ImportReport: Codable, Hashable, Sendable {
     /// Ids in the list, each once.
     public let ids: Int
     /// Ids that Apple answered about.
     public internal(set) var answered = 0
-    /// Those of them of which the ledger learnt something.
+    /// Answered ids from which the ledger learnt something.
     public internal(set) var withNews = 0
-    /// Ids whose customer was asked about already, by this run or an earlier one.
+    /// Ids whose customer this run or an earlier one had already asked about.
     public internal(set) var skipped = 0
     /// Ids that Apple does not know.
     public internal(set) var unknown = 0
-    /// Ids that were not answered for another reason.
+    /// Ids without an answer for another reason.
     public internal(set) var failed = 0
-    /// Ids that are left, because the run ended early.
+    /// Ids that remain because the run ended early.
     public internal(set) var left = 0
-    /// Requests that were answered, pages and refusals included.
+    /// Answered requests, including pages and refusals.
     public internal(set) var requests = 0
-    /// Facts that are events now.
+    /// Facts that were appended as events.
     public internal(set) var appended = 0
     /// Facts that the log knew already.
     public internal(set) var duplicates = 0
-    /// Answers that could not be verified; they are among the rejections.
+    /// Answers that could not be verified; they are recorded among the rejections.
     public internal(set) var rejected = 0
-    /// Ids that are unknown or were not answered; the first of them.
+    /// Ids that are unknown or were not answered; only the first are listed.
     public internal(set) var failures: [Failure] = []
-    /// When to go on, where a rate limit ended the run.
+    /// When to continue, if a rate limit ended the run.
     public internal(set) var retryAt: Instant?
 
-    /// Failures that are listed; all are counted.
+    /// Most failures to list; all are counted.
     static let failuresMax = 20
 
     /// An id without an answer.
     public struct Failure: Codable, Hashable, Sendable {
         /// As it is in the list.
         public let id: String
-        /// Why, as a word of the machine.
+        /// The reason, as a machine-readable word.
         public let reason: String
         /// What happened, and what to do.
         public let message: String
@@ -78,20 +78,20 @@ public struct ImportReport: Codable, Hashable, Sendable {
     }
 }
 
-/// What an import takes by Apple's rate limits, at least: long histories have more pages.
+/// The least time that Apple's rate limits allow for an import: long histories have more pages.
 public struct ImportEstimate: Codable, Hashable, Sendable {
     /// Ids to ask about.
     public let ids: Int
     /// Requests: statuses and one page of history for each, and one more for an order.
     public let requests: Int
-    /// Seconds that they take.
+    /// Seconds that the requests take.
     public let seconds: Double
 
     /// The estimate for a list of ids.
     ///
     /// - Parameters:
     ///   - subjects: The ids.
-    ///   - limits: The share of Apple's limits that is used.
+    ///   - limits: The share of Apple's limits to use.
     public init(of subjects: [HistoryImport.Subject], limits: ServerLimits = ServerLimits()) {
         let orders = subjects.count { if case .order = $0 { true } else { false } }
         func seconds(_ count: Int, _ endpoint: ServerRequest.Endpoint) -> Double {
@@ -99,7 +99,7 @@ public struct ImportEstimate: Codable, Hashable, Sendable {
         }
         ids = subjects.count
         requests = 2 * subjects.count + orders
-        // Endpoints are counted apart, and asked side by side.
+        // Apple limits each endpoint separately, and they are requested in parallel.
         self.seconds = max(
             seconds(subjects.count, .history),
             seconds(subjects.count, .statuses),

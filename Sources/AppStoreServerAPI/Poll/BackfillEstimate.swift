@@ -5,20 +5,20 @@ internal import Synchronization
 
 /// What a backfill will take, by Apple's limits and by what the ledger knows.
 ///
-/// A lower bound: nobody knows before asking how much Apple has that the ledger lacks.
+/// A lower bound: how much Apple has that the ledger lacks is unknown in advance.
 public struct BackfillEstimate: Codable, Hashable, Sendable {
     /// The parts.
     public internal(set) var environments: [Part] = []
     /// Requests in all.
     public internal(set) var requests: Int64 = 0
-    /// Seconds that the rate limits make of them, at the share of the limits that is used.
+    /// Seconds that they take within the share of Apple's rate limits that is used.
     public internal(set) var seconds: Double = 0
 
     /// What one environment will take.
     public struct Part: Codable, Hashable, Sendable {
         /// Where the purchases were made.
         public let environment: Environment
-        /// Where the span of notifications begins; nil where ids are asked about.
+        /// Where the span of notifications begins; nil if ids are requested.
         public let since: Instant?
         /// Customers to ask about.
         public let customers: Int64
@@ -28,20 +28,20 @@ public struct BackfillEstimate: Codable, Hashable, Sendable {
         public let statusRequests: Int64
         /// Requests for pages of transaction histories.
         public let historyRequests: Int64
-        /// Seconds that they take.
+        /// Seconds that the requests take.
         public let seconds: Double
     }
 
-    /// Days before the span from which the number of notifications is taken.
+    /// Days before the span from which the number of notifications is estimated.
     private static let referenceDays: Int64 = 30
 
     /// The estimate for a scope.
     ///
     /// - Parameters:
-    ///   - scope: What is to be completed.
-    ///   - ledger: What is known.
-    ///   - environments: The environments that are asked about.
-    ///   - limits: The share of Apple's limits that is used.
+    ///   - scope: What to complete.
+    ///   - ledger: What is already known.
+    ///   - environments: The environments to ask.
+    ///   - limits: The share of Apple's limits to use.
     ///   - now: When the backfill begins.
     /// - Throws: `EventLogError`.
     public init(
@@ -109,8 +109,8 @@ public struct BackfillEstimate: Codable, Hashable, Sendable {
         max(since, Instant(milliseconds: now.milliseconds - Poller.retention(of: environment)))
     }
 
-    // As many as the log has of the span, or as it had on the days before: those of an outage it
-    // has not.
+    // As many as the log has for the span, or as many as on the days before it: the log lacks those
+    // of an outage.
     private static func notificationRequests(
         _ since: Instant,
         _ now: Instant,
@@ -137,7 +137,7 @@ public struct BackfillEstimate: Codable, Hashable, Sendable {
         _ environment: Environment,
         _ limits: ServerLimits
     ) {
-        // Statuses and histories are counted apart by Apple, and asked for side by side.
+        // Apple limits statuses and histories separately, and they are requested in parallel.
         func seconds(_ requests: Int64, _ endpoint: ServerRequest.Endpoint) -> Double {
             Double(requests) / RequestBudget.rate(endpoint, environment, limits.rateShare)
         }

@@ -3,54 +3,54 @@ internal import EventLog
 public import Events
 internal import Subledger
 
-/// What a round of questions to Apple, or a backfill, came to.
+/// The result of a round of polling, or of a backfill.
 public struct PollReport: Codable, Hashable, Sendable {
     /// Subscriptions that Apple answered about.
     public internal(set) var answered = 0
-    /// Those of them of which the ledger learnt something.
+    /// Answered subscriptions about which the ledger learnt something.
     public internal(set) var withNews = 0
-    /// Subscriptions that another poller asks about, or that were asked about a short while ago.
+    /// Subscriptions that another poller asks about, or that were answered a short while ago.
     public internal(set) var skipped = 0
-    /// Subscriptions that were selected and not asked about, because the round ended early.
+    /// Selected subscriptions that were not requested because the round ended early.
     public internal(set) var left = 0
-    /// Requests that were answered, pages and refusals included.
+    /// Answered requests, including pages and refusals.
     public internal(set) var requests = 0
-    /// Notifications of Apple's history that were read: in a round those that had not reached the
-    /// server, in a backfill all of the span.
+    /// Notifications read from Apple's history: in a round those that had not reached the server,
+    /// in a backfill all of the span.
     public internal(set) var missedNotifications = 0
-    /// Those of them that the log lacked.
+    /// Notifications read that the log lacked.
     public internal(set) var newNotifications = 0
     /// Signed statements in the answers: transactions, statuses and notifications.
     public internal(set) var statements = 0
-    /// Facts that are events now.
+    /// Facts that were appended as events.
     public internal(set) var appended = 0
     /// Facts that the log knew already.
     public internal(set) var duplicates = 0
-    /// Answers that could not be verified; they are among the rejections.
+    /// Answers that could not be verified; they are recorded among the rejections.
     public internal(set) var rejected = 0
-    /// Events of the ledger that cannot be read, by subscription: no period of theirs is certain.
+    /// Subscriptions with an event that cannot be read: none of their periods is certain.
     public internal(set) var unreadable = 0
     /// Selected subscriptions by the reason for asking.
     public internal(set) var reasons: [String: Int] = [:]
-    /// What could not be asked, or was not answered; the first of each kind of subject.
+    /// Requests that failed or had no answer; only the first of each kind of subject.
     public internal(set) var failures: [Failure] = []
-    /// How many there were in all.
+    /// The total number of failures.
     public internal(set) var failed = 0
-    /// How many of them Apple refused, which it will again: it does not know the id.
+    /// Failures that Apple will repeat, because it does not know the id.
     public internal(set) var refused = 0
-    /// When to go on, where a rate limit ended the round.
+    /// When to continue, if a rate limit ended the round.
     public internal(set) var retryAt: Instant?
 
-    /// Failures that are listed; all are counted.
+    /// Most failures to list; all are counted.
     static let failuresMax = 20
 
-    /// A question without an answer.
+    /// A request without an answer.
     public struct Failure: Codable, Hashable, Sendable {
         /// The subscription; nil for the notifications of an environment.
         public let originalTransactionId: String?
-        /// The environment that was asked, or asked first.
+        /// The environment that was asked, or was asked first.
         public let environment: Environment
-        /// Why, as a word of the machine.
+        /// The reason, as a machine-readable word.
         public let reason: String
         /// What happened, and what to do.
         public let message: String
@@ -91,7 +91,7 @@ public struct PollReport: Codable, Hashable, Sendable {
     }
 }
 
-/// What the answers about one subject came to.
+/// The result of the answers about one subject.
 struct TakenAnswers: Sendable {
     var requests = 0
     var statements = 0
@@ -100,9 +100,9 @@ struct TakenAnswers: Sendable {
     var rejected = 0
     /// Notifications of Apple's history.
     var notifications = 0
-    /// Those of them that the log lacked.
+    /// Those notifications that the log lacked.
     var newNotifications = 0
-    /// The subscriptions and purchases that the answers speak of: all of a customer's.
+    /// The subscriptions and purchases in the answers: all of a customer's.
     var streams: Set<StreamID> = []
 
     mutating func add(_ ingestion: Ledger.Ingestion) {

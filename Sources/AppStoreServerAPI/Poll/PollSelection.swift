@@ -3,14 +3,15 @@ internal import Events
 internal import Subledger
 internal import Synchronization
 
-/// Whom a poller asks Apple about.
+/// Which customers a poller asks Apple about.
 public enum PollSelection: Sendable {
-    /// Who may have been charged, or have lost access, without our knowing: subscriptions that end
-    /// soon, those whose charge failed, for sixty days, and those whose period ended in silence.
+    /// Customers who may have been charged, or have lost access, without a notification:
+    /// subscriptions that end soon, those whose charge failed, for sixty days, and those whose
+    /// period ended without further notice.
     case due(withinMilliseconds: Int64)
-    /// Every customer in the ledger, those first that were never asked about, then the longest ago.
+    /// Every customer in the ledger: first those never asked about, then the longest ago.
     case all
-    /// These, by any of their transaction ids, whoever asked about them before.
+    /// These customers, by any of their transaction ids, whenever they were last asked about.
     case ids([String])
 }
 
@@ -18,14 +19,14 @@ public enum PollSelection: Sendable {
 struct PollSubject: Hashable, Sendable {
     let stream: StreamID
     let reason: Reason
-    /// The end of the last access; nil where nothing is certain.
+    /// The end of the last access; nil if nothing is certain.
     let accessEnd: Instant?
 
-    /// Why to ask; the most urgent first.
+    /// The reason for asking; the most urgent first.
     enum Reason: String, CaseIterable, Sendable {
-        /// An event of it cannot be read: Apple's answer may be all that is known.
+        /// One of its events cannot be read: Apple's answer may be all that is known.
         case unreadable
-        /// The period has ended and Apple has not spoken since: a customer may be locked out.
+        /// The period has ended and Apple has reported nothing since: a customer may be locked out.
         case overdue
         /// The period ends soon.
         case endsSoon = "ends_soon"
@@ -37,8 +38,8 @@ struct PollSubject: Hashable, Sendable {
         var urgency: Int { Self.allCases.firstIndex(of: self) ?? Self.allCases.count }
     }
 
-    /// Whether it comes before another one: of overdue and failed charges the latest, because Apple
-    /// retries those soonest; of those that end soon the next.
+    /// Whether it comes before another one: among overdue and failed charges the latest end first,
+    /// because Apple retries those soonest; among those that end soon the next end.
     func isBefore(_ other: PollSubject) -> Bool {
         if reason != other.reason { return reason.urgency < other.reason.urgency }
         let ends = (accessEnd?.milliseconds ?? .max, other.accessEnd?.milliseconds ?? .max)
@@ -64,7 +65,7 @@ final class UrgentSubjects: Sendable {
         }
     }
 
-    /// Those that are kept, the most urgent first, and how many are left for another round.
+    /// The subjects that are kept, the most urgent first, and how many are left for another round.
     func finish() -> (subjects: [PollSubject], left: Int, reasons: [String: Int]) {
         state.withLock { state in
             trim(&state.kept, &state.left)
@@ -80,8 +81,8 @@ final class UrgentSubjects: Sendable {
 }
 
 extension [PollSubject] {
-    /// Subjects of one urgency by when Apple last answered about them, those first of which it never
-    /// did: so that a round that cannot ask about all does not ask about the same ones each time.
+    /// Subjects of equal urgency ordered by Apple's last answer about them, never answered ones
+    /// first: so a round that cannot cover all does not ask about the same ones each time.
     func inTurn(_ answeredAt: [StreamID: Instant]) -> [PollSubject] {
         sorted { left, right in
             if left.reason != right.reason { return left.isBefore(right) }

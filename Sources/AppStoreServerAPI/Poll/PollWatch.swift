@@ -1,18 +1,18 @@
 public import Events
 
-/// How far a round or a backfill has come.
+/// The progress of a round or a backfill.
 public enum PollProgress: Hashable, Sendable {
-    /// Notifications of an environment were read, up to this many.
+    /// That many notifications of an environment were read so far.
     case notifications(Int, Environment)
-    /// So many subscriptions of so many are done.
+    /// That many subscriptions of the total are done.
     case subscriptions(Int, of: Int)
 }
 
-/// Who watches a round, and may end it between two requests.
+/// Observes a round, and can end it between two requests.
 struct PollWatch: Sendable {
     let isStopped: @Sendable () -> Bool
     let progress: @Sendable (PollProgress) -> Void
 
-    /// Thrown between two pages where the round is to end.
+    /// Thrown between two pages if the round is to end.
     struct Stopped: Error {}
 }

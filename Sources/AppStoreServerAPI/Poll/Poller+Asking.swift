@@ -3,7 +3,7 @@ internal import EventLog
 internal import Events
 internal import Subledger
 
-/// What became of one subject.
+/// The result for one subject.
 private enum PollOutcome: Sendable {
     case answered(TakenAnswers)
     case skipped
@@ -11,9 +11,9 @@ private enum PollOutcome: Sendable {
 }
 
 extension Poller {
-    /// Asks about subscriptions, several at once, in their order.
+    /// Asks about subscriptions, several at once, in order.
     ///
-    /// - Returns: Whether it ended early: stopped, refused for the rate, or without an answer.
+    /// - Returns: Whether it ended early: stopped, rate limited, or without answers.
     @discardableResult func ask(
         _ subjects: [StreamID],
         pauseSeconds: Double? = nil,
@@ -25,7 +25,7 @@ extension Poller {
         }
     }
 
-    /// Asks about ids that the operator named: whole histories, of whichever environment knows them.
+    /// Asks about ids named by the operator: whole histories, in whichever environment knows them.
     ///
     /// - Returns: Whether it ended early.
     @discardableResult func ask(
@@ -70,7 +70,7 @@ extension Poller {
         return isEnding || begun < subjects.count
     }
 
-    // True where the round had better end.
+    // True if the round should end.
     private func note(
         _ outcome: PollOutcome,
         of subject: StreamID,
@@ -115,7 +115,7 @@ extension Poller {
             )
             try await take(statuses, into: &taken)
             let revision = try await takeHistory(of: stream, from: lease.continuation, &taken)
-            // What was not verified is asked for again.
+            // What could not be verified is requested again.
             try await end(lease, at: taken.rejected > 0 ? nil : revision, isAnswered: true)
             try await noteOthers(than: stream, in: taken)
             return .answered(taken)
@@ -147,8 +147,8 @@ extension Poller {
         }
     }
 
-    // Statuses and history are those of the whole customer: the other subscriptions and purchases
-    // are done too.
+    // Statuses and history cover the whole customer, so the other subscriptions and purchases are
+    // done too.
     private func noteOthers(than stream: StreamID?, in taken: TakenAnswers) async throws {
         guard taken.rejected == 0 else { return }
         var others = taken.streams
@@ -156,7 +156,7 @@ extension Poller {
         try await ledger.log.noteAnswered(others)
     }
 
-    // Apple may refuse the revision of an earlier answer: then the whole history is asked for.
+    // Apple may refuse the revision of an earlier answer; the whole history is then requested.
     private func takeHistory(
         of stream: StreamID,
         from revision: String?,
@@ -209,8 +209,9 @@ extension Poller {
         )
     }
 
-    // An answer without statements is no payload. One that is refused is kept by the ledger, and what
-    // is signed in it is taken one by one: what is wrong with one statement refuses no other.
+    // An answer without statements is not a payload. If an answer is refused, the ledger keeps it
+    // and its signed statements are taken one by one, so one bad statement does not affect the
+    // others.
     func take(_ answer: ServerAnswer, into taken: inout TakenAnswers) async throws {
         taken.requests += 1
         taken.statements += answer.statementCount

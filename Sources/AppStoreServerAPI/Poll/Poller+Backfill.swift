@@ -2,9 +2,9 @@ internal import EventLog
 public import Events
 internal import Subledger
 
-/// What a backfill is to complete.
+/// What a backfill should complete.
 public enum BackfillScope: Hashable, Sendable {
-    /// Every notification that Apple signed since then, and the customers whose charge is due.
+    /// Every notification that Apple has signed since then, and the customers whose charge is due.
     case since(Instant)
     /// Every notification that Apple still has, and every customer.
     case all
@@ -12,13 +12,13 @@ public enum BackfillScope: Hashable, Sendable {
     case ids([String])
 }
 
-/// What a backfill came to.
+/// The result of a backfill.
 public struct BackfillReport: Codable, Hashable, Sendable {
-    /// The span of each environment; none where ids were asked about.
+    /// The span of each environment; empty if ids were requested.
     public internal(set) var spans: [Span] = []
-    /// Whether everything was asked; otherwise the same command goes on where it ended.
+    /// Whether everything was requested; otherwise the same command continues where it ended.
     public internal(set) var isComplete = false
-    /// What the questions came to.
+    /// The result of the requests.
     public internal(set) var asked = PollReport()
 
     /// The span of notifications of one environment.
@@ -35,15 +35,15 @@ public struct BackfillReport: Codable, Hashable, Sendable {
 extension Poller {
     /// Completes the ledger with what Apple still knows.
     ///
-    /// Unlike a round, it reads every notification of its span, and not only those that did not
-    /// reach the server: so it also finds what a restored backup lacks. How far it came is kept in
-    /// `operation.backfill`. Several share the work; nothing is asked twice.
+    /// Unlike a round, it reads every notification of its span, not only those that did not reach
+    /// the server, so it also finds what a restored backup lacks. Its progress is kept in
+    /// `operation.backfill`. Several processes share the work; nothing is requested twice.
     ///
     /// - Parameters:
     ///   - scope: What to complete.
-    ///   - isStopped: Asked between two requests; true ends it, to go on another time.
-    ///   - progress: Receives how far it has come.
-    /// - Returns: What it came to.
+    ///   - isStopped: Called between two requests; true ends the backfill, to be continued later.
+    ///   - progress: Receives the progress so far.
+    /// - Returns: The report of the backfill.
     /// - Throws: `ServerError` with the code `credentials`; `EventLogError`.
     public func backfill(
         _ scope: BackfillScope,
@@ -122,7 +122,7 @@ extension Poller {
         Instant(milliseconds: clock().milliseconds - Poller.retention(of: environment))
     }
 
-    // True where everything was asked.
+    // True if everything was requested.
     private func askForAllNotifications(
         _ progress: BackfillProgress,
         in environment: Environment,
@@ -131,7 +131,7 @@ extension Poller {
     ) async throws -> Bool {
         let subject = StreamID(environment: environment, originalTransactionId: "")
         guard let lease = try await waitForLease(on: subject, watch) else { return false }
-        // Another process may have asked for a part of it while this one waited.
+        // Another process may have requested a part of it while this one waited.
         let reached = try await ledger.log.reached(by: progress, in: environment)
         let span = NotificationSpan(
             environment: environment,
@@ -157,8 +157,8 @@ extension Poller {
         return nil
     }
 
-    // Those that were answered since the backfill began are done. Charges that were due in the
-    // span are due still, or overdue.
+    // Those that were answered since the backfill began are done. Charges that were due in the span
+    // are still due, or overdue.
     private func askDue(
         in environment: Environment,
         _ pauseSeconds: Double,
@@ -201,7 +201,7 @@ extension Poller {
                 &report,
                 watch
             )
-            // Without an answer the same ones would be selected again.
+            // Without an answer, the same subjects would be selected again.
             guard !hasEnded, report.answered > answered else {
                 report.left += selected.left
                 return false
@@ -209,8 +209,8 @@ extension Poller {
         }
     }
 
-    // What another process asks about now may cover purchases whose customer is unknown. False
-    // where this one is to end.
+    // What another process is asking about now may cover purchases whose customer is unknown. False
+    // if this process should end.
     private func waitForOthers(
         in environment: Environment,
         _ watch: PollWatch
@@ -222,8 +222,8 @@ extension Poller {
         return false
     }
 
-    /// How far a backfill of a span looks ahead for charges, in milliseconds: a day.
+    /// How far ahead a backfill of a span looks for charges, in milliseconds: a day.
     static let dueSpan: Int64 = 86_400_000
-    /// Before the lease on an environment's notifications is asked for again.
+    /// The pause before requesting the lease on an environment's notifications again.
     private static let leaseInterval = Duration.milliseconds(500)
 }

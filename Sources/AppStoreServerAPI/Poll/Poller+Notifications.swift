@@ -2,7 +2,7 @@ internal import EventLog
 internal import Events
 internal import Subledger
 
-/// Notifications of Apple's history that are asked for.
+/// A request for notifications of Apple's history.
 struct NotificationSpan: Sendable {
     let environment: Environment
     let start: Int64
@@ -11,24 +11,24 @@ struct NotificationSpan: Sendable {
     let onlyFailures: Bool
 }
 
-/// What Apple sent and the server never got.
+/// Requests what Apple sent but the server never received.
 extension Poller {
-    /// What did not reach the server is asked for again so long after it was sent, in milliseconds:
-    /// Apple sends again for about six and a half days.
+    /// For how long after a notification was sent an undelivered one is requested again, in
+    /// milliseconds: Apple retries for about six and a half days.
     private static let overlap: Int64 = 7 * 86_400_000
 
-    /// One question covers at most this span, in milliseconds, so that an answer that ends early
-    /// leaves the next round less to ask.
+    /// One request covers at most this span, in milliseconds, so an answer that ends early leaves
+    /// less to request in the next round.
     static let spanMax: Int64 = 10 * 86_400_000
 
-    /// A span with more notifications than one question may answer is halved, down to a second.
+    /// A span with more notifications than one request may return is halved, down to a second.
     private static let spanMin: Int64 = 1000
 
-    /// Entries on a page of Apple's answers.
+    /// Entries per page of Apple's answers.
     static let pageMax = 20
 
-    /// Asks for the notifications that have not reached the server since the last time, with the
-    /// time before in which Apple may still have been trying.
+    /// Requests the notifications that have not reached the server since the last time, including
+    /// the time before in which Apple may still have been retrying.
     func askForMissedNotifications(
         in environment: Environment,
         _ report: inout PollReport,
@@ -49,10 +49,10 @@ extension Poller {
         try await sweep(span, under: lease, &report, watch) { "\($0)" }
     }
 
-    /// Asks for the notifications of a span under a lease, which ends with it.
+    /// Requests the notifications of a span under a lease, which is released at the end.
     ///
-    /// What `keep` returns for the end of a part that is done is kept with the lease. Returns whether
-    /// everything was asked.
+    /// The value that `keep` returns for the end of a finished part is stored with the lease.
+    /// Returns whether everything was requested.
     @discardableResult func sweep(
         _ span: NotificationSpan,
         under lease: PollLease,
@@ -79,7 +79,7 @@ extension Poller {
         return isComplete
     }
 
-    // True where the lease was kept to the end.
+    // True if the lease was kept to the end.
     private func take(
         _ span: NotificationSpan,
         under lease: PollLease,
@@ -107,7 +107,7 @@ extension Poller {
                 length = (end - start) / 2
                 continue
             }
-            // A dense hour is no reason to go on in small steps.
+            // A dense hour is not a reason to continue in small steps.
             let most = client.limits.pagesMax * Poller.pageMax
             if 2 * (taken.notifications - before) <= most {
                 length = min(Poller.spanMax, 2 * length)
@@ -118,7 +118,7 @@ extension Poller {
         return true
     }
 
-    // False where another poller has taken over.
+    // False if another poller has taken over.
     private func takePages(
         of span: NotificationSpan,
         under lease: PollLease,
@@ -148,7 +148,7 @@ extension Poller {
 
     private struct LeaseLost: Error {}
 
-    /// Asks for all notifications about one customer that Apple still has.
+    /// Requests all notifications about one customer that Apple still has.
     func takeNotifications(
         about id: String,
         in environment: Environment,
@@ -171,7 +171,7 @@ extension Poller {
     ) async throws {
         try await take(page, into: &taken)
         taken.notifications += page.statementCount
-        // These may be of every customer, and nobody asks whose they are.
+        // These may be about any customer, so their subscriptions are not recorded as answered.
         taken.streams = []
     }
 
@@ -184,8 +184,8 @@ extension Poller {
         )
     }
 
-    /// How long Apple keeps notifications, in milliseconds; a day less, because the question takes
-    /// time (Apple's data: server API).
+    /// How long Apple keeps notifications, in milliseconds; a day less, because requests take time
+    /// (Apple's data: server API).
     static func retention(of environment: Environment) -> Int64 {
         (environment == .sandbox ? 29 : 179) * 86_400_000
     }

@@ -2,11 +2,11 @@ public import Events
 internal import EventLog
 internal import Subledger
 
-/// What became of a question about one customer.
+/// The result of a request about one customer.
 public struct RefreshReport: Sendable {
-    /// What the answers came to.
+    /// The result of the requests.
     public internal(set) var asked = PollReport()
-    /// When Apple answered last about one of the subscriptions; nil where it never did.
+    /// When Apple last answered about one of the subscriptions; nil if it never did.
     public internal(set) var answeredAt: Instant?
 }
 
@@ -15,8 +15,8 @@ extension Poller {
     ///
     /// - Parameters:
     ///   - streams: The customer's subscriptions and purchases.
-    ///   - pauseSeconds: Since the last answer before which nothing is asked.
-    /// - Returns: What it came to; nothing was asked where all are counted as skipped.
+    ///   - pauseSeconds: Seconds after the last answer during which nothing is requested.
+    /// - Returns: The report; nothing was requested if all subscriptions are counted as skipped.
     /// - Throws: `ServerError` with the code `credentials`; `EventLogError`.
     public func refresh(
         _ streams: [StreamID],
@@ -25,7 +25,7 @@ extension Poller {
         var report = RefreshReport()
         let watch = PollWatch(isStopped: { false }, progress: { _ in })
         // One after the other: an answer covers the other subscriptions of the same account, which
-        // are left out then.
+        // are then skipped.
         for stream in streams where options.environments.contains(stream.environment) {
             let hasEnded = try await ask(
                 [stream],
@@ -39,6 +39,6 @@ extension Poller {
         return report
     }
 
-    /// Seconds for which an answer about a customer is new enough.
+    /// Seconds for which an answer about a customer counts as current.
     public static let refreshPauseSeconds = 60.0
 }

@@ -3,38 +3,38 @@ internal import EventLog
 public import Events
 public import Subledger
 
-/// Asks Apple what no notification said, and takes the answers into a ledger.
+/// Asks Apple for what no notification reported, and records the answers in a ledger.
 ///
-/// First for the notifications that did not reach the server, then about subscriptions, the most
-/// urgent first: their statuses, and what changed in their history since the last answer. Several
-/// pollers share the work by leases. Answers come over TLS from Apple and are signed; they are
-/// verified like every payload, and what they repeat is not appended again.
+/// It first requests the notifications that did not reach the server, then asks about
+/// subscriptions, the most urgent first: their statuses, and what changed in their history since
+/// the last answer. Several pollers share the work by leases. Answers come over TLS from Apple and
+/// are signed; they are verified like every payload, and repetitions are not appended again.
 public struct Poller: Sendable {
     let ledger: Ledger
     let client: AppStoreServerClient
     let options: Options
     let clock: @Sendable () -> Instant
 
-    /// The channel that is kept with what was asked for.
+    /// The source that is recorded with polled payloads.
     public static let source = Ledger.serverAPISource
 
-    /// How a poller works.
+    /// The settings of a poller.
     public struct Options: Sendable {
-        /// The environments that Apple is asked about.
+        /// The environments to ask about.
         public var environments: [Environment] = [.production, .sandbox]
-        /// Subscriptions that are asked about at once.
+        /// Subscriptions to ask about at the same time.
         public var concurrency = 8
-        /// Most subscriptions of one round; those that are less urgent are left for the next.
+        /// Most subscriptions of one round; less urgent ones are left for the next.
         public var subscriptionsMax = 100_000
-        /// Most due subscriptions that are weighed against each other: some hundred bytes each.
+        /// Most due subscriptions that are compared with each other: a few hundred bytes each.
         public var candidatesMax = 1_000_000
-        /// Seconds after an answer before which nobody asks about the same again.
+        /// Seconds after an answer during which no poller asks about the same customer again.
         public var pauseSeconds = 600.0
-        /// Seconds after which another poller may take over from one that is silent.
+        /// Seconds after which another poller may take over from a silent one.
         public var leaseSeconds = 300.0
-        /// Questions in a row that may find nobody at Apple before the round ends.
+        /// Failed attempts in a row to reach Apple before the round ends.
         public var unavailableMax = 5
-        /// This poller, in words that no two share.
+        /// A unique name for this poller.
         public var holder: String
 
         /// The defaults.
@@ -46,9 +46,9 @@ public struct Poller: Sendable {
     /// A poller.
     ///
     /// - Parameters:
-    ///   - ledger: Where the answers go.
-    ///   - client: Who asks.
-    ///   - options: How it works.
+    ///   - ledger: Where to record the answers.
+    ///   - client: The client for the requests.
+    ///   - options: The settings.
     ///   - clock: Our clock.
     public init(
         _ ledger: Ledger,
@@ -69,16 +69,16 @@ public struct Poller: Sendable {
         return Poller(ledger, client, options: options, clock: clock)
     }
 
-    /// One round.
+    /// Runs one round.
     ///
-    /// What was taken stays, whatever ends the round.
+    /// Whatever ends the round, the answers recorded so far are kept.
     ///
     /// - Parameters:
-    ///   - selection: Whom to ask about.
-    ///   - isStopped: Asked before each subscription and each page of notifications; true finishes
-    ///     what is under way and ends.
-    ///   - progress: Receives how far the round has come.
-    /// - Returns: What it came to.
+    ///   - selection: Which customers to ask about.
+    ///   - isStopped: Called before each subscription and each page of notifications; true finishes
+    ///     requests in progress and ends the round.
+    ///   - progress: Receives the progress so far.
+    /// - Returns: The report of the round.
     /// - Throws: `ServerError` with the code `credentials`; `EventLogError`.
     public func poll(
         _ selection: PollSelection,
@@ -93,7 +93,7 @@ public struct Poller: Sendable {
             try await ask(ids, &report, watch)
         case .due(let milliseconds):
             try await askForMissedNotifications(&report, watch)
-            // What was missed may have ended some of them, and begun others.
+            // Missed notifications may have ended some of them, and started others.
             let selected = try await due(within: milliseconds, &report)
             try await ask(selected.map(\.stream), &report, watch)
         case .all:
@@ -140,8 +140,8 @@ public struct Poller: Sendable {
         return Array(chosen)
     }
 
-    // First who has a subscription, then whose purchases are left: the answers about the former
-    // tell to whom most of the latter belong.
+    // First customers with a subscription, then the remaining purchases: the answers about the
+    // former show the customer of most of the latter.
     private func askAll(
         in environment: Environment,
         _ report: inout PollReport,
@@ -158,7 +158,7 @@ public struct Poller: Sendable {
         report.skipped += subscribers.recent
         let hasEnded = try await ask(subscribers.streams, &report, watch)
         let room = options.subscriptionsMax - subscribers.streams.count
-        // What another poller asks about now may cover the rest as well.
+        // What another poller is asking about now may cover the rest too.
         guard !hasEnded, room > 0, try await !ledger.log.isAsking(in: environment) else { return }
         let pause = max(options.pauseSeconds, (ContinuousClock.now - begun) / .seconds(1))
         let others = try await ledger.log.customersToAsk(
@@ -171,7 +171,7 @@ public struct Poller: Sendable {
         try await ask(others.streams, pauseSeconds: pause, &report, watch)
     }
 
-    /// Subscriptions of which is looked up at once when they were answered.
+    /// Most subscriptions for which the last answer is looked up at once.
     private static let lookUpMax = 10_000
 }
 

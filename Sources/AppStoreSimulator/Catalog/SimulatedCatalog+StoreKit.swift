@@ -1,8 +1,8 @@
 extension SimulatedCatalog {
-    /// The catalog as Xcode keeps one that was synchronised with App Store Connect: a `.storekit`
+    /// The catalog as Xcode stores one that is synchronised with App Store Connect: a `.storekit`
     /// file of format 4 (Apple's data: StoreKit configuration); the same bytes each time.
     ///
-    /// Offers are not in it: in the simulation they are made up for each customer.
+    /// It contains no offers: the simulation invents them for each customer.
     public static var storekit: [UInt8] {
         var version = JSONWriter()
         version.add("major", 4)

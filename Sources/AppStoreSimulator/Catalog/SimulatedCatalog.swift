@@ -21,10 +21,10 @@ public enum SimulatedCatalog {
         product("atlas.lite.weekly", atlasGroup, 3, .weeks(1), 2_990),
     ]
 
-    /// The group of the sea charts, sold with a commitment of twelve months: paid each month, or
-    /// once a year.
+    /// The group of the sea charts, sold with a commitment of twelve months: paid monthly or once a
+    /// year.
     ///
-    /// Apple sells both as one product; here each is a product of its own, for a change of plan.
+    /// Apple sells both as one product; here they are two, so that a switch is a change of plan.
     public static let harbor: [SimulatedProduct] = [
         product("harbor.full.monthly", harborGroup, 1, .months(1), 8_990, .monthly(periods: 12)),
         product("harbor.full.yearly", harborGroup, 1, .years(1), 95_990, .billedUpfront),
@@ -35,12 +35,12 @@ public enum SimulatedCatalog {
     /// All groups.
     public static let groups: [[SimulatedProduct]] = [lumen, atlas, harbor]
 
-    /// Identifiers of the consumables sold beside the subscriptions.
+    /// Identifiers of the consumables sold next to the subscriptions.
     public static let consumables = [
         "example.subledger.lumen.credits.10", "example.subledger.lumen.credits.100",
     ]
 
-    /// The identifier of what is bought once and owned.
+    /// The identifier of a product that is bought once and owned.
     public static let nonConsumable = "example.subledger.lumen.fonts"
 
     /// The identifier of a subscription that does not renew.

@@ -2,13 +2,13 @@
 public struct SimulatedOffer: Hashable, Sendable {
     /// Who the offer is for; the raw values are Apple's `offerType`.
     public enum Category: Int64, Hashable, Sendable {
-        /// For those who never had one in the group.
+        /// For customers who never had one in the group.
         case introductory = 1
         /// For existing and lapsed subscribers, chosen by the developer.
         case promotional = 2
-        /// For whoever has a code.
+        /// For customers with a code.
         case offerCode = 3
-        /// For those who left.
+        /// For former subscribers.
         case winBack = 4
     }
 

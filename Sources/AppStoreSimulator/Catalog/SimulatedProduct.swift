@@ -4,14 +4,14 @@ public struct SimulatedProduct: Hashable, Sendable {
     public let id: String
     /// The subscription group; a customer has at most one running subscription in each.
     public let group: String
-    /// The rank in its group, 1 for the most service; not its price, not its length
+    /// The rank in its group, 1 for the most service; independent of price and length
     /// (Apple's data: trap 23).
     public let level: Int
     /// The length of a period.
     public let duration: SubscriptionDuration
     /// The price of a period in the United States, in thousandths of a dollar.
     public let dollarMilliunits: Int64
-    /// How a commitment is paid; nil for what is sold without one.
+    /// How a commitment is paid; nil for products sold without one.
     public let billingPlan: BillingPlan?
 
     /// How a commitment of a year is paid (`billingPlanType`, Apple's data: transactions).

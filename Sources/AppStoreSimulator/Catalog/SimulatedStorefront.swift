@@ -6,7 +6,7 @@ public struct SimulatedStorefront: Hashable, Sendable {
     public let id: String
     /// ISO 4217.
     public let currency: String
-    /// What a dollar costs there, in thousandths of the currency's unit.
+    /// The local price of one dollar, in thousandths of the currency's unit.
     public let milliunitsPerDollar: Int64
 
     /// A store.
@@ -17,7 +17,7 @@ public struct SimulatedStorefront: Hashable, Sendable {
         self.milliunitsPerDollar = milliunitsPerDollar
     }
 
-    /// The stores lives are spread over; rates are made up, round and constant.
+    /// The stores that lives are spread over; the rates are invented, round and constant.
     public static let all: [SimulatedStorefront] = [
         SimulatedStorefront(
             country: "USA",
@@ -57,8 +57,8 @@ public struct SimulatedStorefront: Hashable, Sendable {
         ),
     ]
 
-    /// What a period costs there, in milliunits of the currency: whole units for those without
-    /// cents, rounded down.
+    /// The local price of a period, in milliunits of the currency, rounded down: to whole units for
+    /// currencies without cents.
     func price(of product: SimulatedProduct, offer: SimulatedOffer?) -> Int64 {
         let full = product.dollarMilliunits * milliunitsPerDollar / 1000
         let price = full * (offer?.pricePercent ?? 100) / 100

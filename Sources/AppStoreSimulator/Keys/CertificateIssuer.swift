@@ -5,7 +5,7 @@ internal import X509
 
 /// Issues the certificates of a simulated chain: a root, an intermediate and a leaf.
 struct CertificateIssuer {
-    /// Who stands below the root: JWS and app receipts have authorities of their own.
+    /// The authority below the root: JWS and app receipts each have their own.
     struct Authority {
         let intermediateName: String
         let leafName: String
@@ -13,16 +13,16 @@ struct CertificateIssuer {
 
     private let serials: [Certificate.SerialNumber]
 
-    /// An issuer that numbers its certificates from a generator.
+    /// An issuer that takes its serial numbers from a generator.
     init(serialNumbers generator: SeededGenerator) {
         var generator = generator
         serials = (0..<3).map { _ in
-            // A positive number of eight bytes whose first is not zero, so that DER keeps it.
+            // A positive number of eight bytes whose first is not zero, so DER keeps all eight.
             Certificate.SerialNumber(generator.next() & 0x7fff_ffff_ffff_ffff | 1 << 62)
         }
     }
 
-    /// The root in DER: it signs itself.
+    /// The root certificate in DER, self-signed.
     func root(_ key: DeterministicSigningKey) throws -> [UInt8] {
         try der(
             serial: serials[2],
@@ -35,7 +35,7 @@ struct CertificateIssuer {
         )
     }
 
-    /// Leaf and intermediate in DER, below a root; the leaf's key may be of any kind.
+    /// Leaf and intermediate certificates in DER, below a root; the leaf's key may be of any kind.
     func leafAndIntermediate(
         of authority: Authority,
         root: DeterministicSigningKey,

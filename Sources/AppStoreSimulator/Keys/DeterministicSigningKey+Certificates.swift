@@ -5,7 +5,7 @@ internal import X509
 
 /// Lets swift-certificates issue certificates whose signatures are the same bytes every time.
 extension DeterministicSigningKey: CustomPrivateKey {
-    /// Thrown when a certificate is to be signed with anything but ECDSA over SHA-256.
+    /// Thrown when a certificate is to be signed with anything except ECDSA over SHA-256.
     struct UnsupportedAlgorithm: Error {
         let algorithm: Certificate.SignatureAlgorithm
     }

@@ -3,16 +3,17 @@ internal import FoundationEssentials
 
 /// A P-256 key whose signatures are the same bytes every time.
 ///
-/// swift-crypto signs with a random nonce: a payload that Apple sends twice, or that two runs of a
-/// seed send, would differ from itself. Here the nonce of every signature is 1. Then r is the x of
-/// the curve's base point, and s = hash + r · key modulo the order n: a sum with a number that a key
-/// needs only once. Anyone can compute the key from a signature, and from the public seed as well.
+/// swift-crypto signs with a random nonce, so the bytes would differ for a payload that Apple sends
+/// twice, or between two runs of a seed. Here the nonce of every signature is 1. Then r is the x of
+/// the curve's base point, and s = hash + r · key modulo the order n: the key contributes a
+/// constant summand, computed once. Anyone can compute the key from a signature, and from the
+/// public seed as well.
 struct DeterministicSigningKey: Sendable {
     let privateKey: P256.Signing.PrivateKey
     // r · key modulo n.
     private let summand: Residue
 
-    /// The next key of a generator; one draw in 2^32 is no key and is passed over.
+    /// The next key of a generator; skips the one draw in 2^32 that is not a valid key.
     init(from generator: inout SeededGenerator) {
         while true {
             let bytes = generator.bytes(32)
@@ -44,7 +45,7 @@ private struct Residue {
         ]
     )
 
-    // 2^256 - n: adding it takes n away.
+    // 2^256 - n: adding it subtracts n.
     private static let minusOrder: [UInt64] = [
         0x0000_0000_ffff_ffff, 0x0000_0000_0000_0000, 0x4319_0552_58e8_617b,
         0x0c46_353d_039c_daaf,
@@ -54,7 +55,7 @@ private struct Residue {
         self.limbs = limbs
     }
 
-    /// The residue of a number of 32 bytes, the highest first.
+    /// The residue of a 32-byte number, most significant byte first.
     init(_ bytes: [UInt8]) {
         let limbs = stride(from: 0, to: 32, by: 8).map { start in
             bytes[start..<start + 8].reduce(0) { $0 << 8 | UInt64($1) }

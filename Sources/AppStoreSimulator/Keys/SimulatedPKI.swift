@@ -5,17 +5,17 @@ internal import X509
 
 /// The certificates and keys of a simulated App Store: root, intermediate and leaf.
 ///
-/// Everything follows from the seed, signatures included. The chain has the shape of Apple's
+/// Everything follows from the seed, including the signatures. The chain has the shape of Apple's
 /// (Apple's data: JWS verification): the intermediate is a CA marked 1.2.840.113635.100.6.2.1, the
 /// leaf is marked 1.2.840.113635.100.6.11.1, and a JWS carries leaf, intermediate and root. All
-/// three are valid from 2008 to the end of 2099, so that every plausible `signedDate` lies inside.
-/// Keys are P-256 throughout; Apple's root and intermediate are P-384. App receipts have a chain of
-/// their own below the same root (`receipts`): one trust anchor is enough for everything simulated.
+/// three are valid from 2008 to the end of 2099, which covers every plausible `signedDate`. All
+/// keys are P-256; Apple's root and intermediate are P-384. App receipts have a separate chain
+/// below the same root (`receipts`), so one trust anchor is enough for everything simulated.
 public struct SimulatedPKI: Sendable {
-    /// What is wrong with a chain on purpose, so that verifiers can be seen to refuse it.
+    /// Deliberate faults of a chain, to check that verifiers refuse it.
     ///
-    /// The root of a seed is the same with and without flaws: only the flaw is the reason for a
-    /// refusal.
+    /// The root of a seed is the same with and without flaws, so only the flaw can be the reason
+    /// for a refusal.
     public struct Flaws: OptionSet, Hashable, Sendable {
         /// One bit per flaw.
         public let rawValue: Int
@@ -31,20 +31,20 @@ public struct SimulatedPKI: Sendable {
         public static let intermediateWithoutMarker = Flaws(rawValue: 2)
         /// The leaf was valid only in 2008, before anything was signed with it.
         public static let expiredLeaf = Flaws(rawValue: 4)
-        /// The header, or the receipt, leaves the root out: leaf and intermediate only.
+        /// The header or the receipt omits the root: leaf and intermediate only.
         public static let twoCertificates = Flaws(rawValue: 8)
         /// The intermediate is not allowed to issue certificates.
         public static let intermediateWithoutAuthority = Flaws(rawValue: 16)
-        /// A JWS has neither header nor signature, only what it says between two dots: cheap enough
-        /// for hundreds of thousands of lives, and nothing that a verifier would look at.
+        /// A JWS has neither header nor signature, only its payload between two dots: cheap enough
+        /// for hundreds of thousands of lives, and useless to a verifier.
         public static let unsigned = Flaws(rawValue: 32)
     }
 
-    /// The trust anchor in DER: what a verifier is to be given.
+    /// The trust anchor in DER, for verifiers.
     public let rootDER: [UInt8]
     /// The certificates of the `x5c` header in DER, the leaf first.
     public let chainDER: [[UInt8]]
-    /// What is wrong with it.
+    /// The deliberate faults of the chain.
     public let flaws: Flaws
     /// Signs app receipts under the same root.
     public let receipts: ReceiptPKI
@@ -54,7 +54,7 @@ public struct SimulatedPKI: Sendable {
 
     private let leafKey: DeterministicSigningKey
     private let header: [UInt8]
-    // The header is the same in every JWS and longer than most payloads; it is hashed once.
+    // The header is the same in every JWS and longer than most payloads, so it is hashed once.
     private let hashOfHeader: SHA256
 
     /// The keys and certificates of a seed.
@@ -96,8 +96,8 @@ public struct SimulatedPKI: Sendable {
 
     /// A compact JWS over a JSON payload, as ASCII bytes.
     ///
-    /// The same payload always gives the same bytes. Where the signature is left out on purpose,
-    /// only the payload stands in it.
+    /// The same payload always gives the same bytes. With the flaw `unsigned`, only the payload is
+    /// included.
     public func sign(payloadJSON: [UInt8]) -> [UInt8] {
         let payload = base64URL(payloadJSON)
         if flaws.contains(.unsigned) {
@@ -120,8 +120,8 @@ public struct SimulatedPKI: Sendable {
         leafName: "Subledger Simulated App Store and Receipt Signing"
     )
 
-    // A number of no other meaning than to keep the keys apart from the lives of the same seed,
-    // whose branches are their indices.
+    // An arbitrary number that keeps the keys apart from the lives of the same seed, whose branches
+    // are their indices.
     private static let branch: UInt64 = 0x504b_4900_0000_0000
 }
 

@@ -1,30 +1,30 @@
 public import Events
 
-/// When each payload arrives: the second clock.
+/// When each payload arrives, on the ledger's clock.
 ///
-/// Apple's clock says what was true; this one says when a ledger could know. A payload that is lost
-/// is fetched later from the notification history, which hands out the same bytes as were sent
+/// Apple's clock defines what was true; this one defines when a ledger could know it. A lost
+/// payload is fetched later from the notification history, which returns the bytes that were sent
 /// (Apple's data: server API).
 public struct DeliverySchedule: Sendable {
     /// What happens to a payload on its way.
     public enum Fate: String, CaseIterable, Hashable, Sendable {
-        /// It comes within seconds.
+        /// It arrives within seconds.
         case prompt
-        /// It comes after an hour or so (Apple's data: delivery).
+        /// It arrives after about an hour (Apple's data: delivery).
         case hourLate
-        /// It comes with one of the last retries, days later.
+        /// It arrives with one of the last retries, days later.
         case daysLate
-        /// No attempt gets through; it is asked for days later.
+        /// No attempt succeeds; it is fetched days later.
         case lostThenFetched
     }
 
-    /// A payload and when it is there.
+    /// A payload and its arrival time.
     public struct Arrival: Hashable, Sendable {
         /// The payload.
         public let delivery: Delivery
-        /// When it is there, on the ledger's clock.
+        /// When it arrives, on the ledger's clock.
         public let arrivesAt: Instant
-        /// How it came.
+        /// How it arrived.
         public let fate: Fate
 
         /// An arrival.
@@ -37,16 +37,16 @@ public struct DeliverySchedule: Sendable {
 
     /// The arrivals, in order.
     public let arrivals: [Arrival]
-    /// Whether nothing arrives before what was signed earlier.
+    /// Whether no payload arrives before one that was signed earlier.
     public let keepsOrder: Bool
 
-    /// A schedule drawn from a seed, 7 of 10 payloads prompt.
+    /// A schedule drawn from a seed; 7 of 10 payloads are prompt.
     ///
     /// - Parameters:
     ///   - deliveries: What was sent, in any order.
-    ///   - seed: What the delays follow from.
-    ///   - keepsOrder: Whether a late payload holds up the later ones; only then a life knows what
-    ///     was served.
+    ///   - seed: The seed of the delays.
+    ///   - keepsOrder: Whether a late payload holds up the later ones; `served(at:by:)` and
+    ///     `misservice(by:)` require it.
     public init(of deliveries: [Delivery], seed: UInt64, keepsOrder: Bool = true) {
         var generator = SeededGenerator(seed: seed, branch: Self.branch)
         var arrivals: [Arrival] = []
@@ -68,7 +68,7 @@ public struct DeliverySchedule: Sendable {
         self.keepsOrder = keepsOrder
     }
 
-    /// A schedule written by hand, in any order.
+    /// A hand-written schedule, in any order.
     public init(_ arrivals: [Arrival]) {
         self.arrivals = arrivals.enumerated().sorted { left, right in
             (left.element.arrivesAt, left.offset) < (right.element.arrivesAt, right.offset)
@@ -89,8 +89,8 @@ public struct DeliverySchedule: Sendable {
         }
     }
 
-    // Apple tries for six and a half days (Apple's data: delivery), and whoever fetches comes once
-    // a day.
+    // Apple retries for six and a half days (Apple's data: delivery), and a poller fetches once a
+    // day.
     private static func delay(of fate: Fate) -> ClosedRange<Int64> {
         switch fate {
         case .prompt: 100...5000
@@ -101,14 +101,14 @@ public struct DeliverySchedule: Sendable {
     }
 }
 
-/// What a ledger got wrong as it did not know better, in milliseconds.
+/// What a ledger got wrong because it did not know better, in milliseconds.
 public struct Misservice: Hashable, Sendable {
     /// Access that was paid for and not given.
     public let denied: Int64
     /// Access that was given and not paid for.
     public let granted: Int64
 
-    /// That much.
+    /// A number of milliseconds of each.
     public init(denied: Int64, granted: Int64) {
         self.denied = denied
         self.granted = granted
@@ -116,21 +116,21 @@ public struct Misservice: Hashable, Sendable {
 }
 
 extension SubscriptionLife {
-    /// The rows somebody knew at an instant of their own clock; none before the first arrival.
+    /// The rows known at an instant of the receiver's clock; empty before the first arrival.
     ///
     /// The schedule must be one of this life's deliveries that keeps the order of signing.
     public func served(at instant: Instant, by schedule: DeliverySchedule) -> [SimulatedPeriod] {
         newestSigning(at: instant, by: schedule).map { periods(asOf: $0) } ?? []
     }
 
-    /// Whether somebody who knew no more than had arrived gave access at that instant.
+    /// Whether a service that knew only what had arrived gave access at that instant.
     public func isServed(at instant: Instant, by schedule: DeliverySchedule) -> Bool {
         served(at: instant, by: schedule).contains {
             $0.validFrom <= instant && instant < $0.validTo
         }
     }
 
-    /// What was wrongly denied and granted up to the last arrival, when everything is known.
+    /// What was wrongly denied and granted up to the last arrival, after which everything is known.
     public func misservice(by schedule: DeliverySchedule) -> Misservice {
         let arrivals = arrivals(in: schedule)
         guard let end = arrivals.last?.arrivesAt else { return Misservice(denied: 0, granted: 0) }
@@ -156,7 +156,7 @@ extension SubscriptionLife {
         arrivals(in: schedule).last { $0.arrivesAt <= instant }?.delivery.signedAt
     }
 
-    // One-time purchases are streams of their own: what is said of them says nothing of this one.
+    // One-time purchases are separate streams: payloads about them say nothing about this one.
     private func arrivals(in schedule: DeliverySchedule) -> [DeliverySchedule.Arrival] {
         precondition(schedule.keepsOrder, "what is known is only told where order is kept")
         let about = Set(
@@ -168,7 +168,7 @@ extension SubscriptionLife {
 }
 
 extension AccessInterval {
-    /// How long both and the span overlap, in milliseconds.
+    /// How long both intervals and the span overlap, in milliseconds.
     fileprivate func overlap(with other: AccessInterval, in span: AccessInterval) -> Int64 {
         let from = max(self.from, other.from, span.from)
         let to = min(self.to, other.to, span.to)

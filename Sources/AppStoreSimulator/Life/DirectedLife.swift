@@ -1,13 +1,13 @@
 public import Events
 
-/// A life that is directed while it runs: somebody decides what the customer does, and what nobody
-/// decides happens by itself.
+/// A life that is directed while it runs: each decision is taken from outside, and everything else
+/// happens by itself.
 ///
-/// The script is what has happened, and after it what will happen if nobody does anything: renewals,
-/// or failed charges, or the end. A decision replaces that rest. So a directed life is a life like
-/// any other, which can be asked about at any instant.
+/// The script contains what has happened, followed by what will happen without further decisions:
+/// renewals, failed charges, or the end. A decision replaces that rest. So a directed life is a
+/// life like any other and can be queried at any instant.
 public struct DirectedLife: Sendable {
-    /// The life, up to what will happen by itself.
+    /// The life, including what will happen by itself.
     public private(set) var life: SubscriptionLife
     private var script: [LifeStep]
     private var billing = Billing.works
@@ -21,47 +21,49 @@ public struct DirectedLife: Sendable {
     /// How charges end.
     private enum Billing: Hashable, Sendable {
         case works
-        /// They fail, with a grace period of so many days or without.
+        /// They fail, with a grace period of that many days, or without one.
         case fails(graceDays: Int64?)
     }
 
-    /// What somebody decides.
+    /// A decision of the customer, the developer or Apple.
     public enum Decision: Hashable, Sendable {
-        /// Buy it: again after everything ended.
+        /// Buy the product: the first time, or again after everything ended.
         case subscribe(SimulatedProduct, offer: SimulatedOffer?)
-        /// Another product: at once or at the next renewal, as the App Store's rules say.
+        /// Change to another product: at once or at the next renewal, according to the App Store's
+        /// rules.
         case change(to: SimulatedProduct)
         case turnAutoRenewOff
         case turnAutoRenewOn
-        /// Charges fail from now on, with a grace period of so many days or without.
+        /// Charges fail from now on, with a grace period of that many days, or without one.
         case failBilling(graceDays: Int64?)
-        /// Charges work again; one that failed is made up for at once.
+        /// Charges work again; a failed one is made up for at once.
         case recoverBilling
-        /// It is no longer sold: it ends with its period, or at once where a charge is retried.
+        /// The product is no longer sold: the subscription ends with its period, or at once in
+        /// billing retry.
         case expire
-        /// The newest purchase that is not refunded, in full or by thousandths of a percent.
+        /// Refund the newest purchase that is not refunded, in full or by thousandths of a percent.
         case refund(percentage: Int64?)
-        /// The newest refund is undone.
+        /// Undo the newest refund.
         case reverseRefund
-        /// The customer asks for the money of the newest purchase back.
+        /// The customer requests a refund of the newest purchase.
         case requestRefund
-        /// The customer does not get it.
+        /// The refund is declined.
         case declineRefund
-        /// The end of the period moves by 1 to 90 days.
+        /// Move the end of the period by 1 to 90 days.
         case extend(days: Int64)
-        /// The developer sets another token of the customer.
+        /// The developer sets another token for the customer.
         case setAppAccountToken(String)
     }
 
     /// A life that begins with a purchase.
     ///
     /// - Parameters:
-    ///   - identity: Whose it is.
+    ///   - identity: The identity of the life.
     ///   - store: The store that signs, at the pace of the life.
-    ///   - product: What is bought.
-    ///   - offer: By which offer; nil for none.
+    ///   - product: The product to buy.
+    ///   - offer: The offer to use; nil for none.
     ///   - now: When, in the calendar of the life.
-    /// - Throws: `ScriptError` where the App Store would not let it happen.
+    /// - Throws: `ScriptError` if the App Store would not allow it.
     public init(
         identity: LifeIdentity,
         store: SimulatedStore,
@@ -74,14 +76,14 @@ public struct DirectedLife: Sendable {
         try foresee()
     }
 
-    /// Lets a decision happen.
+    /// Carries out a decision.
     ///
     /// - Parameters:
     ///   - decision: What happens.
-    ///   - now: When, in the calendar of the life; a minute after the step before where that is
-    ///     later, because each has to be signed before the next.
+    ///   - now: When, in the calendar of the life; a minute after the step before if that is later,
+    ///     because each step has to be signed before the next.
     /// - Returns: When it happens; nil for what only takes effect later.
-    /// - Throws: `ScriptError` where the App Store would not let it happen; then nothing changes.
+    /// - Throws: `ScriptError` if the App Store would not allow it; then nothing changes.
     @discardableResult
     public mutating func decide(
         _ decision: Decision,
@@ -97,8 +99,8 @@ public struct DirectedLife: Sendable {
         return step?.at
     }
 
-    // Keeps what has happened, and gives the instant of what happens next: a step that falls
-    // between now and then comes first.
+    // Keeps what has happened, and returns the instant of the next step: a step that falls between
+    // now and that instant comes first.
     private mutating func forgetWhatComes(after now: Instant) -> Instant {
         var kept = 0
         var at = now.flooredToSecond
@@ -122,7 +124,7 @@ public struct DirectedLife: Sendable {
 }
 
 extension DirectedLife {
-    // The step of a decision; nil for one that only changes what will happen.
+    // The step of a decision; nil for a decision that only changes what will happen.
     private mutating func step(
         for decision: Decision,
         at: Instant
@@ -184,7 +186,7 @@ extension DirectedLife {
 }
 
 extension DirectedLife {
-    // Adds what happens if nobody does anything.
+    // Adds what happens without further decisions.
     private mutating func foresee() throws(ScriptError) {
         var machine = LifeMachine(
             storefront: life.identity.storefront,
@@ -203,10 +205,10 @@ extension DirectedLife {
         life = try lived()
     }
 
-    // What happens next by itself; nil after the end.
+    // The next step that happens by itself; nil after the end.
     private func next(in state: LifeState, renewals: Int) -> LifeStep? {
         guard let newest = state.newest, let last = script.last else { return nil }
-        // Never within the minute after what happened last.
+        // Never within a minute after the last step.
         func at(_ instant: Instant) -> Instant {
             Instant(
                 milliseconds: max(
@@ -220,7 +222,7 @@ extension DirectedLife {
         case .active where !state.isAutoRenewOn: return .expire(.voluntary, at: at(end))
         case .active where !isForSale: return .expire(.productNotForSale, at: at(end))
         case .active: return charge(at: at(end), end, renewals)
-        // The charge of a period that ended within a minute of another step.
+        // Makes up for the charge of a period that ended within a minute of another step.
         case .grace where billing == .works, .retry where billing == .works:
             return .recover(at: at(end))
         case .grace(let until): return .endGrace(at: at(until))
@@ -243,11 +245,11 @@ extension DirectedLife {
         guard renewals < DirectedLife.renewalsMax, room > DirectedLife.stepsKept else {
             return .expire(.other, at: instant)
         }
-        // A renewal is charged at the latest when the period ends. Where another step keeps it from
-        // that, it fails, and is made up for.
+        // A renewal is charged at the latest when the period ends. If another step prevents that,
+        // the charge fails and is made up for.
         return instant > end ? .failToRenew(graceUntil: nil, at: instant) : .renew(at: instant)
     }
 
-    /// Steps that are left for decisions, and for the end.
+    /// Steps reserved for decisions, and for the end.
     private static let stepsKept = 4
 }

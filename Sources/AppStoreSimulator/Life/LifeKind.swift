@@ -1,4 +1,4 @@
-/// A turn that the life of a subscription can take; a life usually has several.
+/// Something that can happen in the life of a subscription; a life usually has several.
 public enum LifeKind: String, CaseIterable, Hashable, Sendable {
     /// A free trial that became a paid subscription.
     case trialThenPaid
@@ -14,7 +14,7 @@ public enum LifeKind: String, CaseIterable, Hashable, Sendable {
     case resubscribedAfterRefund
     /// Billing failed without grace and was recovered: a gap, and a new billing day.
     case recoveredWithGap
-    /// Billing failed without grace and was never recovered.
+    /// Billing failed without grace and was not recovered.
     case failedForGood
     /// Recovered inside the grace period: contiguous.
     case recoveredInGrace
@@ -24,37 +24,37 @@ public enum LifeKind: String, CaseIterable, Hashable, Sendable {
     case cancelledInGrace
     /// Automatic renewal turned off while billing was retried.
     case cancelledInRetry
-    /// An immediate change to a higher level.
+    /// Upgraded at once to a higher level.
     case upgraded
-    /// An upgrade in the very second in which a renewal began.
+    /// An upgrade in the same second in which a renewal began.
     case upgradedInRenewalSecond
     /// An upgrade out of a free trial.
     case upgradedInTrial
-    /// The period that an upgrade began was refunded; the old one does not come back.
+    /// The period that an upgrade started was refunded; the old period does not come back.
     case upgradeRefunded
     /// An immediate change to a product of the same level and length.
     case crossgraded
-    /// A change wanted from the next renewal on.
+    /// A change requested for the next renewal.
     case downgradeRequested
-    /// Such a wish withdrawn.
+    /// A requested change was withdrawn.
     case downgradeWithdrawn
-    /// A change to another length of the same level wanted from the next renewal on.
+    /// A change to another duration of the same level requested for the next renewal.
     case crossgradeRequested
-    /// A change of plan by an offer.
+    /// A change of plan through an offer.
     case changedByOffer
     /// A failed renewal recovered with another product.
     case recoveredWithAnotherProduct
-    /// Bought again after everything ended, another product than before.
+    /// Resubscribed after everything ended, to another product than before.
     case resubscribedToAnother
     /// A renewal with another product.
     case downgradeEffective
     /// Automatic renewal turned off.
     case autoRenewOff
-    /// Automatic renewal turned on again in time.
+    /// Automatic renewal turned on again before the end.
     case autoRenewOnAgain
     /// Expired after automatic renewal was off.
     case expiredVoluntarily
-    /// Expired as the customer did not agree to a higher price.
+    /// Expired because the customer did not agree to a higher price.
     case priceIncreaseRefused
     /// The customer agreed to a higher price.
     case priceIncreaseAccepted
@@ -64,23 +64,24 @@ public enum LifeKind: String, CaseIterable, Hashable, Sendable {
     case refundedOlder
     /// A period refunded after everything ended.
     case refundedAfterExpiry
-    /// A refund undone.
+    /// A refund reversed.
     case refundReversed
-    /// A refund undone without a word; only asking Apple tells (Apple's data: trap 31).
+    /// A refund reversed without a notification; only polling Apple shows it (Apple's data: trap
+    /// 31).
     case refundReversedSilently
-    /// A refund asked for, and granted or declined later or not at all.
+    /// A refund requested, and granted or declined later or not at all.
     case refundRequested
-    /// A period refunded, reinstated and refunded again.
+    /// A period refunded, reversed and refunded again.
     case refundedAgain
-    /// A refund of a part of the price.
+    /// A refund of part of the price.
     case refundedInPart
-    /// A refund asked for and declined.
+    /// A refund requested and declined.
     case refundDeclined
-    /// The end of a period moved by the developer.
+    /// The end of a period extended by the developer.
     case extended
     /// A member of a family had access.
     case familyShared
-    /// That access was withdrawn.
+    /// A family member's access was withdrawn.
     case familyRevoked
     /// A promotional offer.
     case promotionalOffer
@@ -90,15 +91,15 @@ public enum LifeKind: String, CaseIterable, Hashable, Sendable {
     case winBackOffer
     /// Restored on another device under new transaction ids.
     case restored
-    /// Over, and Apple lists offers to win the customer back.
+    /// Over, and Apple lists win-back offers.
     case winBackListed
     /// Paid monthly, with a commitment.
     case committed
-    /// A consumable bought beside the subscription.
+    /// A consumable bought next to the subscription.
     case consumable
-    /// A non-consumable bought beside the subscription.
+    /// A non-consumable bought next to the subscription.
     case nonConsumable
-    /// A non-renewing subscription bought beside the subscription.
+    /// A non-renewing subscription bought next to the subscription.
     case nonRenewing
     /// A one-time purchase refunded.
     case oneTimeRefunded

@@ -86,7 +86,7 @@ extension LifeMachine {
         let start: Instant
         switch state.phase {
         case .grace:
-            // The billing cycle stays, so the period that was paid late covers the grace.
+            // The billing cycle stays the same, so the period that was paid late covers the grace.
             let grace = state.graces.removeLast()
             state.recoveredGraces.append(
                 LifeState.Grace(purchase: state.purchases.count, from: grace.from, to: grace.to)
@@ -234,7 +234,7 @@ extension LifeMachine {
         return buy(product, offer: offer, start: start, isRenewal: true, chargedAt: chargedAt)
     }
 
-    /// The App Store stops charging: known from when Apple first says so.
+    /// The App Store stops charging; this is known from Apple's first statement about it.
     mutating func endRetry() {
         if let last = state.retries.indices.last { state.retries[last].end = signedAt }
     }

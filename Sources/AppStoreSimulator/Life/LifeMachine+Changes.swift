@@ -79,7 +79,7 @@ extension LifeMachine {
         return [notice(type, "DOWNGRADE", about: number)]
     }
 
-    // The newest purchase of a life that runs, or whose charge is retried.
+    // The newest purchase of a life that is active, or in billing retry.
     private func renewingPurchase() throws(ScriptError) -> (
         number: Int, purchase: LifeState.Purchase
     ) {
@@ -105,7 +105,7 @@ extension LifeMachine {
             return [disabled]
         case .grace:
             kinds.insert(.cancelledInGrace)
-            // Grace ends when Apple says so: the snapshot that denies it is all anybody can know.
+            // Grace ends when Apple signs the snapshot that denies it: no earlier end can be known.
             let last = state.graces.count - 1
             state.graces[last].to = min(state.graces[last].to, signedAt)
         case .retry:
@@ -194,7 +194,7 @@ extension LifeMachine {
 
     mutating func restore() throws(ScriptError) -> [Notice] {
         _ = try newestPurchase()
-        // Every purchase gets a transaction id of the device that restores.
+        // Every purchase gets a transaction id for the restoring device.
         state.restores.append(
             LifeState.Restore(
                 firstTransactionNumber: state.transactionsUsed,

@@ -1,6 +1,6 @@
 internal import Events
 
-/// Money given back and taken again, and family sharing withdrawn.
+/// Refunds and reversals, and family sharing withdrawn.
 extension LifeMachine {
     mutating func refund(
         _ number: Int,
@@ -67,7 +67,7 @@ extension LifeMachine {
     mutating func requestRefund(_ number: Int) throws(ScriptError) -> [Notice] {
         let purchase = try boughtPurchase(number)
         try require(purchase.revocation == nil, .wrongState, "it must not be refunded already")
-        // Apple repeats the question under a new UUID (Apple's data: delivery): it stays one
+        // Apple repeats the request under a new UUID (Apple's data: delivery): it stays one
         // request.
         state.requestRefund(of: number, at: signedAt)
         kinds.insert(.refundRequested)

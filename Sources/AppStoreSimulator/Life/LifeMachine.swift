@@ -1,13 +1,13 @@
 internal import Events
 
-/// Carries a script out, step by step: the rules of the App Store.
+/// Carries out a script step by step, by the rules of the App Store.
 ///
-/// Each step changes the state and tells which notifications Apple sends about it. A step that the
-/// App Store would not allow is refused, so that the truth of a script is never in doubt.
+/// Each step changes the state and determines which notifications Apple sends about it. A step that
+/// the App Store would not allow is refused, so the truth of a script is never in doubt.
 struct LifeMachine: Sendable {
-    /// What Apple says about a step (Apple's data: version 2 types).
+    /// What Apple reports about a step (Apple's data: version 2 types).
     struct Notice: Sendable {
-        /// The transaction a notification carries.
+        /// The purchase whose transaction a notification carries.
         enum Subject: Sendable {
             case purchase(Int)
             case oneTimePurchase(Int)
@@ -23,7 +23,7 @@ struct LifeMachine: Sendable {
     var state = LifeState()
     var kinds: Set<LifeKind> = []
     var stepNumber = 0
-    /// When Apple signs what it says about the present step.
+    /// When Apple signs its first statement about the current step.
     var signedAt = Instant(milliseconds: 0)
     private var previous: Instant?
 
@@ -33,11 +33,11 @@ struct LifeMachine: Sendable {
         self.isFamilyShared = isFamilyShared
     }
 
-    /// Steps are at least this far apart, longer than the latest notification takes to be signed.
+    /// Steps are at least this far apart: longer than signing all notifications of a step takes.
     static let stepSpacing = SimulatedCalendar.minute
     /// A renewal is charged at most this long before its period begins (Apple's data: trap 14).
     static let earlyChargeMax = SimulatedCalendar.day
-    /// The end of a period is told at most this long after it.
+    /// The end of a period is reported at most this long after it.
     static let endDelayMax = SimulatedCalendar.day
     /// Billing is retried this long (Apple's data: trap 18).
     static let retryDuration = 60 * SimulatedCalendar.day
@@ -46,7 +46,7 @@ struct LifeMachine: Sendable {
     /// Enough for any story, and few enough to keep a life's snapshots small.
     static let stepCountMax = 500
 
-    /// Carries out the next step; the state is unchanged where it throws.
+    /// Carries out the next step; the state is unchanged if it throws.
     mutating func apply(
         _ step: LifeStep,
         signedAt: Instant
@@ -138,7 +138,7 @@ struct LifeMachine: Sendable {
         }
     }
 
-    // The instant up to which the present phase lasts by itself.
+    // The instant at which the current phase ends by itself.
     private var endOfPhase: Instant? {
         switch state.phase {
         case .active: state.newest?.expiresDate
@@ -157,7 +157,7 @@ struct LifeMachine: Sendable {
         }
     }
 
-    /// The newest purchase and its number, in a life that runs as paid or offered.
+    /// The newest purchase and its number, in an active subscription.
     func activePurchase() throws(ScriptError) -> (number: Int, purchase: LifeState.Purchase) {
         try require(state.phase == .active, .wrongState, "the subscription must be active")
         return try newestPurchase()

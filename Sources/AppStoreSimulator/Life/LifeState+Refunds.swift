@@ -1,45 +1,45 @@
 internal import Events
 
-/// The story of the money given back for a purchase, told in cases.
+/// The refunds of a purchase, as cases.
 extension LifeState {
-    /// One request or refund of a purchase, and what became of it.
+    /// One request or refund of a purchase, and its outcome.
     struct Refund: Sendable {
         /// The number of the purchase.
         let purchase: Int
-        /// When Apple signed that the customer asked.
+        /// When Apple signed the customer's request.
         var requestedAt: Instant?
-        /// When Apple signed that the customer does not get it.
+        /// When Apple signed that the request was declined.
         var declinedAt: Instant?
-        /// What was given back.
+        /// The refund.
         var revocation: Revocation?
-        /// When Apple first signed that it was given back.
+        /// When Apple first signed the refund.
         var announcedAt: Instant?
-        /// When Apple signed that it was undone.
+        /// When Apple signed the reversal.
         var reversedAt: Instant?
-        /// Whether Apple said so unasked.
+        /// Whether Apple announced the reversal unasked.
         var isReversalAnnounced = false
 
-        /// Whether something may still become of it.
+        /// Whether the case is still open.
         var isOpen: Bool { declinedAt == nil && reversedAt == nil }
     }
 
-    /// The place of the case of a purchase that is not closed.
+    /// The index of the open case of a purchase.
     func openRefund(of purchase: Int) -> Int? {
         refunds.lastIndex { $0.purchase == purchase && $0.isOpen }
     }
 
-    /// The customer asks.
+    /// The customer requests a refund.
     mutating func requestRefund(of purchase: Int, at instant: Instant) {
         guard openRefund(of: purchase) == nil else { return }
         refunds.append(Refund(purchase: purchase, requestedAt: instant))
     }
 
-    /// The customer does not get it.
+    /// The request is declined.
     mutating func declineRefund(of purchase: Int, at instant: Instant) {
         if let open = openRefund(of: purchase) { refunds[open].declinedAt = instant }
     }
 
-    /// The customer, or the family's purchaser, gets it.
+    /// The customer, or the family's purchaser, gets the refund.
     mutating func grantRefund(
         of purchase: Int,
         _ revocation: Revocation,
@@ -51,7 +51,7 @@ extension LifeState {
         refunds[open].announcedAt = instant
     }
 
-    /// It is undone.
+    /// The refund is reversed.
     mutating func endRefund(of purchase: Int, at instant: Instant, isAnnounced: Bool) {
         guard let open = openRefund(of: purchase) else { return }
         refunds[open].reversedAt = instant

@@ -1,8 +1,8 @@
 internal import Events
 
-/// What the simulated App Store knows of a subscription at one moment.
+/// What the simulated App Store knows about a subscription at one moment.
 struct LifeState: Sendable {
-    /// One purchase of a period, as it stands.
+    /// One purchase of a period, in its current state.
     struct Purchase: Sendable {
         let product: SimulatedProduct
         let offer: SimulatedOffer?
@@ -10,20 +10,20 @@ struct LifeState: Sendable {
         let purchaseDate: Instant
         var expiresDate: Instant
         let isRenewal: Bool
-        /// The numbers behind `transactionId` and `webOrderLineItemId`, in order of purchase.
+        /// The numbers in `transactionId` and `webOrderLineItemId`, in order of purchase.
         let transactionNumber: Int64
         let lineItemNumber: Int64
-        /// Whether the customer moved to a higher level; Apple's flag.
+        /// Whether the customer upgraded to a higher level; Apple's flag.
         var isUpgraded = false
         var revocation: Revocation?
-        /// The purchase that began before this one was over, if any did.
+        /// The purchase that began before this one was over, if there is one.
         var successor: Successor?
         /// When Apple last changed the transaction: the order of the history.
         var modifiedAt: Instant
         var timesRefunded = 0
     }
 
-    /// Money given back, or family sharing withdrawn.
+    /// A refund, or family sharing withdrawn.
     struct Revocation: Hashable, Sendable {
         let date: Instant
         /// Apple's reason: 0 other, 1 an issue with the app.
@@ -33,7 +33,7 @@ struct LifeState: Sendable {
         let isFamily: Bool
     }
 
-    /// The begin and product of the purchase that replaced another one.
+    /// The start and product of the purchase that replaced another one.
     struct Successor: Hashable, Sendable {
         let start: Instant
         let productId: String
@@ -47,10 +47,10 @@ struct LifeState: Sendable {
         var to: Instant
     }
 
-    /// Charging again and again after a failed renewal.
+    /// Repeated charging after a failed renewal.
     struct Retry: Sendable {
         let purchase: Int
-        /// When Apple first said that it was over; nil while it goes on or where it succeeded.
+        /// When Apple first signed that it was over; nil while it continues or if it succeeded.
         var end: Instant?
     }
 
@@ -60,14 +60,14 @@ struct LifeState: Sendable {
         let cause: ExpiryCause
     }
 
-    /// A move of the end of a purchase.
+    /// An extension of the end of a purchase.
     struct Extension: Sendable {
         let purchase: Int
         /// When Apple first signed the new end.
         let signedAt: Instant
     }
 
-    /// A purchase that does not renew: a stream of its own.
+    /// A purchase that does not renew: a separate stream.
     struct OneTimePurchase: Sendable {
         let productId: String
         let kind: SimulatedOneTimePurchase.Kind
@@ -77,20 +77,20 @@ struct LifeState: Sendable {
         var revocation: Revocation?
     }
 
-    /// The transaction ids another device got for the purchases there were.
+    /// The transaction ids that another device got for the existing purchases.
     struct Restore: Sendable {
         let firstTransactionNumber: Int64
         let count: Int
     }
 
-    /// Where the subscription stands.
+    /// The state of the subscription.
     enum Phase: Hashable, Sendable {
         case neverBought
         case active
         case grace(until: Instant)
         case retry(graceUntil: Instant?)
         case expired(ExpiryCause)
-        /// The current period was taken back; a reversal brings the renewal status back.
+        /// The current period was revoked; a reversal restores the renewal status.
         case revoked(autoRenew: Bool)
     }
 
@@ -103,7 +103,7 @@ struct LifeState: Sendable {
     var phase = Phase.neverBought
     var purchases: [Purchase] = []
     var graces: [Grace] = []
-    /// Graces in which the charge went through after all; `purchase` is the one that was charged.
+    /// Graces in which the charge succeeded after all; `purchase` is the one that was charged.
     var recoveredGraces: [Grace] = []
     var retries: [Retry] = []
     var endings: [Ending] = []
@@ -111,11 +111,11 @@ struct LifeState: Sendable {
     var refunds: [Refund] = []
     var oneTimePurchases: [OneTimePurchase] = []
     var restores: [Restore] = []
-    /// The token that the developer set since the first purchase; nil for that of the identity.
+    /// The token that the developer set after the first purchase; nil for that of the identity.
     var appAccountToken: String?
     var isAutoRenewOn = false
     /// Whether the customer cancelled in grace or retry and has not bought since: `verifyReceipt`
-    /// then knows of no pending renewal (Apple's data: verifyReceipt response, trap 22).
+    /// then lists no pending renewal (Apple's data: verifyReceipt response, trap 22).
     var isRenewalForgotten = false
     var renewalProduct: SimulatedProduct?
     var coming: CurrentOffer?
@@ -139,17 +139,16 @@ struct LifeState: Sendable {
         }
     }
 
-    /// The offers to win the customer back that Apple lists, the best one first; nil while
-    /// it lists none.
+    /// The win-back offers that Apple lists, the best one first; nil if it lists none.
     ///
-    /// Only of a subscription that is over and not retried (Apple's data: renewal info, trap 44).
-    /// Who stayed for half a dozen purchases is offered more.
+    /// Only for a subscription that is over and not in retry (Apple's data: renewal info, trap 44).
+    /// Customers with more than five purchases get more offers.
     var winBackOfferIds: [String]? {
         guard case .expired = phase else { return nil }
         return purchases.count > 5 ? ["COMEBACK", "LOYAL"] : ["COMEBACK"]
     }
 
-    /// Ends it after the newest purchase.
+    /// Ends the subscription after the newest purchase.
     mutating func expire(_ cause: ExpiryCause) {
         phase = .expired(cause)
         endings.append(Ending(purchase: purchases.count - 1, cause: cause))

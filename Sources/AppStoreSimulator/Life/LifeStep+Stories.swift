@@ -1,10 +1,10 @@
 public import Events
 
-/// Stories that people ask about, ready to be told.
+/// Ready-made scripts for stories that are often asked about.
 extension LifeStep {
-    /// Fifteen steps of somebody who cannot decide: subscribed, renewed, off, expired; subscribed
-    /// again, upgraded at once, off, on, a downgrade wanted and withdrawn, off, expired;
-    /// subscribed again, the money asked back and given back.
+    /// Fifteen steps of an undecided customer: subscribed, renewed, off, expired; resubscribed,
+    /// upgraded at once, off, on, a downgrade requested and withdrawn, off, expired; resubscribed,
+    /// a refund requested and granted.
     ///
     /// It begins at the instant, a whole second, and takes half a year.
     public static func fifteenSteps(from start: Instant) -> [LifeStep] {

@@ -2,29 +2,30 @@ public import Events
 
 /// One thing that happens in the life of a subscription, at Apple's instant.
 ///
-/// A script is a list of steps in order, at least a minute apart, so that every notification is
-/// signed before the next step. Instants are whole seconds. Purchases are named by their number,
-/// from 0, in the order they were bought.
+/// A script is a list of steps in order, at least a minute apart, so every notification is signed
+/// before the next step. Instants are whole seconds. Purchases are identified by their number, from
+/// 0, in order of purchase.
 public enum LifeStep: Hashable, Sendable {
     /// The customer buys: the first time, or again after everything ended.
     case subscribe(SimulatedProduct, offer: SimulatedOffer?, at: Instant)
     /// The renewal is charged, at most 24 hours before the current period ends.
     case renew(at: Instant)
-    /// The renewal could not be charged when the period ended, with a grace period or without.
+    /// The renewal could not be charged when the period ended; with a grace period or without.
     case failToRenew(graceUntil: Instant?, at: Instant)
-    /// The charge went through after all: inside grace contiguous, later from this instant on.
+    /// The charge succeeded after all: contiguous inside grace, otherwise from this instant on.
     case recover(at: Instant)
-    /// The grace period is over, billing is still retried.
+    /// The grace period is over; billing is still retried.
     case endGrace(at: Instant)
     /// The App Store stops retrying.
     case giveUp(at: Instant)
     /// The period ended and is not renewed.
     case expire(ExpiryCause, at: Instant)
-    /// The customer changes now: to a higher level, or to another product of the same level and
+    /// The customer changes at once: to a higher level, or to another product of the same level and
     /// length.
     case changeNow(to: SimulatedProduct, offer: SimulatedOffer?, at: Instant)
-    /// The customer wants another product from the next renewal on, perhaps by an offer; the
-    /// current one withdraws. In billing retry the charge that goes through is that renewal.
+    /// The customer wants another product from the next renewal on, perhaps with an offer; naming
+    /// the current product withdraws the request. In billing retry, the charge that succeeds is
+    /// that renewal.
     case changeAtRenewal(to: SimulatedProduct, offer: SimulatedOffer? = nil, at: Instant)
     /// The customer turns automatic renewal off; in grace and retry this ends everything.
     case turnAutoRenewOff(at: Instant)
@@ -34,13 +35,13 @@ public enum LifeStep: Hashable, Sendable {
     case redeem(SimulatedOffer, at: Instant)
     /// A purchase is refunded, in full or by that many thousandths of a percent.
     case refund(purchase: Int, percentage: Int64?, at: Instant)
-    /// The customer asks for the money back; nothing is decided yet.
+    /// The customer requests a refund; nothing is decided yet.
     case requestRefund(purchase: Int, at: Instant)
-    /// The refund of a purchase is undone; where it is not announced, only asking Apple tells.
+    /// The refund of a purchase is reversed; if this is not announced, only polling Apple shows it.
     case reverseRefund(purchase: Int, isAnnounced: Bool = true, at: Instant)
-    /// A refund is denied; where nobody had asked for it, the customer asks now.
+    /// A refund is declined; if none was requested yet, the customer requests it now.
     case declineRefund(purchase: Int, at: Instant)
-    /// The developer moves the end of the current period, by 1 to 90 days.
+    /// The developer extends the current period by 1 to 90 days.
     case extend(days: Int64, at: Instant)
     /// The developer raises the price and asks for consent.
     case announcePriceIncrease(at: Instant)
@@ -48,15 +49,15 @@ public enum LifeStep: Hashable, Sendable {
     case acceptPriceIncrease(at: Instant)
     /// The purchaser stops sharing with this member of the family.
     case stopSharing(at: Instant)
-    /// The developer sets another token of the customer, of which Apple tells nobody unasked.
+    /// The developer sets another token for the customer, which Apple does not announce.
     case setAppAccountToken(String, at: Instant)
     /// The customer restores on another device, which sees new transaction ids.
     case restore(at: Instant)
-    /// The customer buys a consumable beside the subscription.
+    /// The customer buys a consumable next to the subscription.
     case buyConsumable(productId: String, quantity: Int64, at: Instant)
-    /// The customer buys something that is neither used up nor renewed.
+    /// The customer buys a product that is neither consumed nor renewed.
     case buyOnce(productId: String, SimulatedOneTimePurchase.Kind, at: Instant)
-    /// A one-time purchase, named by its number from 0, consumables among them, is refunded.
+    /// A one-time purchase is refunded, identified by its number from 0, counting consumables.
     case refundOneTime(Int, at: Instant)
 
     /// When it happens.
@@ -89,7 +90,7 @@ public enum ExpiryCause: Int64, CaseIterable, Hashable, Sendable {
     /// Something Apple does not name.
     case other = 5
 
-    /// Apple's `subtype` of the EXPIRED notification; nil where it has none.
+    /// Apple's `subtype` of the EXPIRED notification; nil if it has none.
     var subtype: String? {
         switch self {
         case .voluntary: "VOLUNTARY"
@@ -101,15 +102,15 @@ public enum ExpiryCause: Int64, CaseIterable, Hashable, Sendable {
     }
 }
 
-/// A script that no App Store would have let happen.
+/// A script that the App Store would not have allowed.
 public struct ScriptError: Error, Hashable, Sendable, CustomStringConvertible {
     /// What is wrong with a step.
     public enum Code: String, Hashable, Sendable {
-        /// The step comes less than a minute after the one before it.
+        /// The step is less than a minute after the one before it.
         case tooSoon
-        /// The current period or grace had ended before, and no step said how.
+        /// The current period or grace had ended before, and no step states how.
         case endIsMissing
-        /// The step happens outside of the time it is bound to.
+        /// The step happens outside the time allowed for it.
         case wrongTime
         /// The subscription is not in a state that allows the step.
         case wrongState
@@ -130,7 +131,7 @@ public struct ScriptError: Error, Hashable, Sendable, CustomStringConvertible {
     /// What was expected instead.
     public let expectation: String
 
-    /// A sentence for the writer of the script.
+    /// A sentence for the author of the script.
     public var description: String {
         "step \(step) is impossible (\(code.rawValue)): \(expectation)"
     }

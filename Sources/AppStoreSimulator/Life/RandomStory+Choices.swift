@@ -1,6 +1,6 @@
 internal import Events
 
-/// What is drawn while a period runs, and which products and offers.
+/// What is drawn while a period runs, including products and offers.
 extension RandomStory {
     mutating func subscribeFirst() {
         let candidates = isSteady ? products.filter { $0.duration == .weeks(1) } : products
@@ -19,7 +19,7 @@ extension RandomStory {
         tell(.subscribe(product, offer: offer, at: now))
     }
 
-    /// One change in the current period.
+    /// Draws one change in the current period.
     mutating func tellChange(_ current: LifeState.Purchase, at: Instant) {
         if identity.isFamilyShared {
             tellFamilyChange(current, at: at)
@@ -87,7 +87,7 @@ extension RandomStory {
         tell(.changeAtRenewal(to: product, offer: offer, at: at))
     }
 
-    /// Another product for the charge that is still tried, if there is one to want.
+    /// Draws another product for the charge that is still retried, if there is one to choose.
     mutating func tellChangeInRetry(at: Instant) {
         guard !identity.isFamilyShared, let current = machine.state.newest else { return }
         let lower = products.filter { product in
@@ -100,7 +100,7 @@ extension RandomStory {
         tell(.changeAtRenewal(to: product, at: at))
     }
 
-    // Asked for, and mostly decided after a while.
+    // A request that is mostly decided after a while.
     private mutating func tellRefundRequest(of number: Int, at: Instant) {
         switch generator.integer(in: 0...9) {
         case 0..<3: tell(.declineRefund(purchase: number, at: at))
@@ -143,7 +143,7 @@ extension RandomStory {
         if generator.chance(percent: 50) { tell(.acceptPriceIncrease(at: later(at, 60...7200))) }
     }
 
-    /// Something that changes nothing in the subscription.
+    /// Draws something that changes nothing in the subscription.
     mutating func tellAside(at: Instant) {
         guard generator.chance(percent: 50), !identity.isFamilyShared else {
             tell(.restore(at: at))
@@ -161,7 +161,7 @@ extension RandomStory {
         )
     }
 
-    // Drawn apart from the story, so that the subscription's own turns stay what they were.
+    // Drawn from a separate generator, so that the subscription's own story does not change.
     private mutating func tellOneTimePurchase(at: Instant) -> Bool {
         var aside = identity.generator(step: LifeMachine.stepCountMax + script.count)
         let standing = machine.state.oneTimePurchases.indices.filter {
@@ -180,7 +180,7 @@ extension RandomStory {
         return true
     }
 
-    /// A refund of a paid purchase that is over, if there is one.
+    /// Draws a refund of a paid purchase that is over, if there is one.
     mutating func tellRefundOfAny(at: Instant) {
         let past = machine.state.purchases.indices.filter { number in
             let purchase = machine.state.purchases[number]
@@ -193,7 +193,7 @@ extension RandomStory {
         tell(.refund(purchase: number, percentage: percentage(), at: at))
     }
 
-    /// A reversal of any refund, if there is one.
+    /// Draws a reversal of any refund, if there is one.
     mutating func tellReversalOfAny(at: Instant) {
         let refunded = machine.state.purchases.indices.filter { number in
             machine.state.purchases[number].revocation?.isFamily == false
@@ -205,7 +205,7 @@ extension RandomStory {
         tellReversal(of: number, at: at)
     }
 
-    /// A reversal, of which Apple tells nobody now and then.
+    /// Draws a reversal, which Apple sometimes does not announce.
     mutating func tellReversal(of number: Int, at: Instant) {
         let isAnnounced = !generator.chance(percent: 20)
         tell(.reverseRefund(purchase: number, isAnnounced: isAnnounced, at: at))
@@ -237,7 +237,7 @@ extension RandomStory {
         generator.chance(percent: 30) ? generator.integer(in: 1...99_999) : nil
     }
 
-    /// An instant a minute or more after now and after the beginning, before the end.
+    /// Draws an instant at least a minute after now and after the beginning, before the end.
     mutating func instant(from beginning: Int64, before end: Int64) -> Instant? {
         let first = max(now.milliseconds, beginning) + LifeMachine.stepSpacing
         let seconds = (end - first) / SimulatedCalendar.second - 1
@@ -247,7 +247,7 @@ extension RandomStory {
         )
     }
 
-    /// An instant that many seconds after another one, and a minute or more after now.
+    /// Draws an instant that many seconds after another one, and at least a minute after now.
     mutating func later(_ instant: Instant, _ seconds: ClosedRange<Int64>) -> Instant {
         let drawn = instant.milliseconds + generator.integer(in: seconds) * SimulatedCalendar.second
         return Instant(milliseconds: max(drawn, now.milliseconds + LifeMachine.stepSpacing))

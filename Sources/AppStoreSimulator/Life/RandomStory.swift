@@ -2,8 +2,8 @@ internal import Events
 
 /// Draws a script from a seed, one possible step after the other.
 ///
-/// It asks the machine where the subscription stands and draws only steps that are possible there;
-/// a step that the machine refuses is a bug here.
+/// It asks the machine for the state of the subscription and draws only steps that are possible in
+/// it; a step that the machine refuses is a bug here.
 struct RandomStory {
     private(set) var script: [LifeStep] = []
 
@@ -11,13 +11,13 @@ struct RandomStory {
     let products: [SimulatedProduct]
     var generator: SeededGenerator
     var machine: LifeMachine
-    /// The instant of the last step; the next one is a minute or more later.
+    /// The instant of the last step; the next one is at least a minute later.
     var now: Instant
-    /// Whether the subscription mostly just renews.
+    /// Whether the subscription does little except renew.
     let isSteady: Bool
     private var stepsLeft: Int64
 
-    /// The script of that life, with products of a group drawn unless given.
+    /// Draws the script of that life, with products of a random group unless they are given.
     init(
         identity: LifeIdentity,
         generator: SeededGenerator,
@@ -26,7 +26,7 @@ struct RandomStory {
         var generator = generator
         self.identity = identity
         let drawn = generator.element(of: [SimulatedCatalog.lumen, SimulatedCatalog.atlas])
-        // Drawn apart from the story, so that the other lives stay what they were.
+        // Drawn from a separate generator, so that the other lives do not change.
         var aside = identity.generator(step: 2 * LifeMachine.stepCountMax)
         let isCommitted = aside.chance(percent: Self.commitmentPercent)
         self.products =
@@ -49,19 +49,19 @@ struct RandomStory {
         while stepsLeft > 0, tellNext() {}
     }
 
-    // Lives begin from 2024 on, when every field that matters was in Apple's payloads, and within
-    // 700 days, so that years pass in some and others have just begun.
+    // Lives begin from 2024 on, when Apple's payloads had every field that matters, and within 700
+    // days, so that some run for years and others have just begun.
     private static let earliestStart: Int64 = 1_704_067_200_000
     private static let startSpreadSeconds: Int64 = 700 * 86_400
 
-    // Lives in the group that is sold with commitments.
+    // The share of lives, in percent, in the group that is sold with commitments.
     private static let commitmentPercent: Int64 = 6
 
-    // Nothing happens later than 2026-11-01: a simulated history has a present too, at which some
-    // lives are still running.
+    // Nothing happens after 2026-11-01: a simulated history also has a present, in which some lives
+    // are still running.
     private static let present = Instant(milliseconds: 1_793_491_200_000)
 
-    /// Carries out a step and keeps it; one that would happen after the present ends the story.
+    /// Carries out a step and adds it to the script; a step after the present ends the story.
     mutating func tell(_ step: LifeStep) {
         guard step.at < Self.present else {
             stepsLeft = 0
@@ -81,7 +81,7 @@ struct RandomStory {
         stepsLeft -= 1
     }
 
-    // Tells what happens next; false where the story is over.
+    // Draws what happens next; false if the story is over.
     private mutating func tellNext() -> Bool {
         switch machine.state.phase {
         case .neverBought: return false
@@ -110,7 +110,7 @@ struct RandomStory {
             tellRenewal(current.expiresDate)
             return
         }
-        // The last day of a period belongs to the renewal.
+        // The last day of a period is reserved for the renewal.
         let end = current.expiresDate.milliseconds - SimulatedCalendar.day
         for _ in 0..<generator.integer(in: 0...2) {
             guard machine.state.phase == .active,
@@ -142,7 +142,7 @@ struct RandomStory {
         case 0..<11:
             tell(.failToRenew(graceUntil: nil, at: after))
         case 11..<24:
-            // The plan that would have renewed counts: its period must outlast the grace.
+            // The renewing plan is the relevant one: its period must be longer than the grace.
             let isWeekly = machine.state.renewalProduct?.duration == .weeks(1)
             let days = generator.element(of: isWeekly ? [3, 6] : [3, 16, 28]) ?? 3
             let grace = end.milliseconds + Int64(days) * SimulatedCalendar.day
@@ -160,7 +160,8 @@ struct RandomStory {
             now.milliseconds + LifeMachine.stepSpacing
         )
         guard earliest <= end.milliseconds else {
-            // Recovered in the last minute of a grace period as long as a February.
+            // The subscription recovered in the last minute of a grace period as long as a
+            // February.
             tell(.failToRenew(graceUntil: nil, at: later(end, 60...600)))
             return
         }
@@ -189,7 +190,7 @@ struct RandomStory {
         case 0..<3: tell(.recover(at: at))
         case 3..<5:
             tellChangeInRetry(at: at)
-            // Within the sixty days, as any charge (Apple's data: trap 18).
+            // Within the sixty days, like any charge (Apple's data: trap 18).
             let charged = instant(from: now.milliseconds, before: end)
             tell(.recover(at: charged ?? later(now, 60...600)))
         case 5..<6: tell(.turnAutoRenewOff(at: at))

@@ -1,8 +1,8 @@
-/// A pseudo-random generator whose whole future follows from its seed: SplitMix64.
+/// A pseudo-random generator whose whole sequence follows from its seed: SplitMix64.
 ///
-/// Not fit for secrets. It is our own so that the bytes of a simulated history stay the same on
-/// every platform and with every version of the standard library (Steele, Lea and Flood,
-/// "Fast splittable pseudorandom number generators", 2014).
+/// Not suitable for secrets. It is implemented here so that the bytes of a simulated history stay
+/// the same on every platform and with every version of the standard library (Steele, Lea and
+/// Flood, "Fast splittable pseudorandom number generators", 2014).
 public struct SeededGenerator: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
@@ -13,7 +13,7 @@ public struct SeededGenerator: RandomNumberGenerator, Sendable {
 
     /// The generator of one numbered branch of a seed.
     ///
-    /// Branches do not depend on each other, so that the thousandth can be had without the others.
+    /// Branches are independent, so the thousandth can be created without the others.
     public init(seed: UInt64, branch: UInt64) {
         var root = SeededGenerator(seed: seed)
         let base = root.next()
@@ -30,21 +30,21 @@ public struct SeededGenerator: RandomNumberGenerator, Sendable {
         return mixed ^ (mixed >> 31)
     }
 
-    /// A number of a closed range.
+    /// A number in a closed range.
     ///
-    /// The bias of the multiplication is at most the width of the range divided by 2^64, far below
-    /// anything a simulation could show. Both bounds must lie within ±2^62.
+    /// The bias of the multiplication is at most the width of the range divided by 2^64, far too
+    /// small to matter in a simulation. Both bounds must lie within ±2^62.
     public mutating func integer(in range: ClosedRange<Int64>) -> Int64 {
         let width = UInt64(range.upperBound - range.lowerBound) + 1
         return range.lowerBound + Int64(next().multipliedFullWidth(by: width).high)
     }
 
-    /// Whether something with that probability, in percent, happens.
+    /// Returns true with that probability, in percent.
     public mutating func chance(percent: Int64) -> Bool {
         integer(in: 0...99) < percent
     }
 
-    /// One of the elements, each with equal probability; nil where there are none.
+    /// One of the elements, each with equal probability; nil if there are none.
     public mutating func element<Elements: RandomAccessCollection>(
         of elements: Elements
     ) -> Elements.Element? {
@@ -82,7 +82,7 @@ public struct SeededGenerator: RandomNumberGenerator, Sendable {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// The elements in another order (Fisher and Yates).
+    /// The elements in random order (Fisher and Yates).
     public mutating func shuffled<Element>(_ elements: [Element]) -> [Element] {
         var result = elements
         var last = result.count - 1

@@ -1,16 +1,16 @@
 internal import Events
 
-/// The Gregorian calendar in UTC, as far as billing and Apple's texts need it.
+/// The Gregorian calendar in UTC, to the extent that billing and Apple's texts need it.
 ///
-/// The App Store bills by the calendar: a subscription of 31 January renews on the last day of
-/// February and then on 31 March, as the billing day is remembered.
+/// The App Store bills by the calendar: a subscription that starts on 31 January renews on the last
+/// day of February and then on 31 March, because the billing day is remembered.
 enum SimulatedCalendar {
     static let second: Int64 = 1000
     static let minute: Int64 = 60 * second
     static let hour: Int64 = 60 * minute
     static let day: Int64 = 24 * hour
 
-    /// The end of a period of that length; the billing day is the day of month aimed at.
+    /// The end of a period of that length; `billingDay` is the preferred day of the month.
     static func end(
         of duration: SubscriptionDuration,
         from start: Instant,
@@ -58,7 +58,7 @@ enum SimulatedCalendar {
         return Instant(milliseconds: days * day + timeOfDay)
     }
 
-    // Counting from 1 March puts the leap day last, so that the days before a month are a linear
+    // Counting from 1 March puts the leap day last, so the days before a month are a linear
     // function of its number. Months are counted from January of the year 0; dates are after 1970.
     private static func daysSinceEpoch(month: Int64, day: Int64) -> Int64 {
         let (year, marchMonth) = ((month - 2) / 12, (month - 2) % 12)

@@ -9,7 +9,7 @@ public enum SubscriptionDuration: Hashable, Sendable {
     /// Calendar years.
     case years(Int64)
 
-    /// The ISO 8601 text of it, such as `P1M` (`offerPeriod`, Apple's data: transactions).
+    /// The ISO 8601 duration, such as `P1M` (`offerPeriod`, Apple's data: transactions).
     public var iso8601: String {
         switch self {
         case .days(let count): "P\(count)D"

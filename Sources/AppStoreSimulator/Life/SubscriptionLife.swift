@@ -1,23 +1,22 @@
 public import Events
 
-/// The whole life of one subscription: what happened, what Apple says about it, and the truth.
+/// The whole life of one subscription: what happened, what Apple reports about it, and the truth.
 ///
-/// A life is made from a script, which is either written by hand or drawn from a seed. The truth is
-/// computed from the script alone, never by reading payloads back: so that a fold can be compared
-/// with it.
+/// A life is built from a script that is either hand-written or drawn from a seed. The truth is
+/// computed from the script alone, never from payloads, so that a fold can be compared with it.
 public struct SubscriptionLife: Sendable {
-    /// Whose life it is.
+    /// The identity that all payloads share.
     public let identity: LifeIdentity
     /// The store that signs.
     public private(set) var store: SimulatedStore
     /// What happened, in true order.
     public let events: [SimulatedEvent]
-    /// The turns the life took.
+    /// What happened in the life.
     public let kinds: Set<LifeKind>
 
     let chapters: [Chapter]
 
-    /// A step, what Apple said about it, and how things stood after it.
+    /// A step, what Apple reported about it, and the state after it.
     struct Chapter: Sendable {
         let step: LifeStep
         let signedAt: Instant
@@ -27,7 +26,7 @@ public struct SubscriptionLife: Sendable {
 
     /// The life of a script.
     ///
-    /// Throws `ScriptError` for the first step that the App Store would not have let happen.
+    /// Throws `ScriptError` for the first step that the App Store would not have allowed.
     public init(
         identity: LifeIdentity,
         store: SimulatedStore,
@@ -71,7 +70,7 @@ public struct SubscriptionLife: Sendable {
 
     /// The greatest `signedDate` of any payload about the subscription; nil if there is none.
     ///
-    /// One-time purchases are streams of their own and do not count.
+    /// One-time purchases are separate streams and do not count.
     public var horizon: Instant? {
         chapters.last { !$0.isAboutOneTimePurchase }.map { $0.signingInstants.last ?? $0.signedAt }
     }
@@ -85,17 +84,17 @@ public struct SubscriptionLife: Sendable {
     /// The intervals with access once everything was delivered.
     public var active: [AccessInterval] { AccessInterval.union(of: periods) }
 
-    /// The rows for somebody who knows all that had happened by an instant, from payloads of which
-    /// the newest was signed at that instant.
+    /// The rows for a reader who knows everything that had happened by an instant, from payloads of
+    /// which the newest was signed at that instant.
     ///
-    /// Exact where something was signed at the instant (`SimulatedEvent.signedAt`): a grace period
-    /// that the customer cancels ends when Apple first says so, and this assumes that it was heard
-    /// at once.
+    /// Exact if something was signed at the instant (`SimulatedEvent.signedAt`): a grace period
+    /// that the customer cancels ends with Apple's first statement about it, and this assumes that
+    /// it arrived at once.
     public func periods(asOf instant: Instant) -> [SimulatedPeriod] {
         state(asOf: instant)?.periods(horizon: instant) ?? []
     }
 
-    /// How things stood at an instant; nil before anything happened.
+    /// The state at an instant; nil before anything happened.
     func state(asOf instant: Instant) -> LifeState? {
         chapters.last { $0.step.at <= instant }?.state
     }
@@ -105,7 +104,7 @@ public struct SubscriptionLife: Sendable {
         signedAt(chapter.signedAt, notice: number)
     }
 
-    /// When a notification is signed, from when the first one of its step is.
+    /// When a notification is signed, given when the first one of its step is.
     static func signedAt(_ first: Instant, notice number: Int) -> Instant {
         Instant(milliseconds: first.milliseconds + Int64(number) * 20_000)
     }

@@ -1,10 +1,10 @@
 internal import Events
 
-/// The texts that old formats write instants in; none has more than whole seconds.
+/// The text forms of instants in old formats, all in whole seconds.
 ///
 /// The Pacific time of the `_pst` fields is local time in Los Angeles, summer time included
-/// (Apple's data: verifyReceipt response), by the rule in force since 2007: instants before that
-/// year are not written.
+/// (Apple's data: verifyReceipt response), by the rule in force since 2007: earlier instants do not
+/// occur.
 enum AppleDateText {
     /// Such as `2015-07-09 08:19:17 Etc/GMT`.
     static func gmt(_ instant: Instant) -> String { plain(instant) + " Etc/GMT" }

@@ -2,7 +2,7 @@ public import Events
 
 /// One payload as it arrives at a ledger.
 public struct Delivery: Hashable, Sendable {
-    /// The way it takes.
+    /// The channel of a payload.
     public enum Channel: String, Hashable, Sendable {
         /// The body of a POST of App Store Server Notifications V2.
         case notification
@@ -10,21 +10,21 @@ public struct Delivery: Hashable, Sendable {
         case history
         /// The App Store Server API's answer about all subscription statuses.
         case statuses
-        /// The answer of `verifyReceipt`; unsigned but for the receipt in it.
+        /// The answer of `verifyReceipt`; unsigned except for the receipt in it.
         case verifyReceipt = "verify-receipt"
-        /// An app receipt as the app finds it on the device: PKCS#7, binary.
+        /// An app receipt as stored on the device: binary PKCS#7.
         case appReceipt = "app-receipt"
         /// The body of a POST of App Store Server Notifications V1; unsigned.
         case statusUpdate = "v1-notification"
     }
 
-    /// The way it takes.
+    /// The channel.
     public let channel: Channel
     /// The bytes.
     public let payload: [UInt8]
     /// The `signedDate` of everything in it: its as-of.
     ///
-    /// Where the format has none, when Apple answered, sent or made it.
+    /// If the format has no such date: when Apple answered with it, sent it or made it.
     public let signedAt: Instant
 
     /// A payload.
@@ -36,10 +36,10 @@ public struct Delivery: Hashable, Sendable {
 }
 
 extension Sequence<Delivery> {
-    /// The deliveries in another order, a part of them more than once.
+    /// The deliveries in another order, some of them more than once.
     ///
-    /// Nothing is lost: each delivery comes at least once. After each copy another one follows with
-    /// the given probability in percent, 0 to 90.
+    /// Nothing is lost: each delivery occurs at least once. Each copy is followed by another one
+    /// with the given probability in percent, 0 to 90.
     public func disordered(seed: UInt64, repeatingPercent: Int64 = 25) -> [Delivery] {
         precondition((0...90).contains(repeatingPercent), "more would hardly end")
         var generator = SeededGenerator(seed: seed)

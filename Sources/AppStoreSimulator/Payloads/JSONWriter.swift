@@ -1,14 +1,14 @@
 internal import Events
 
-/// Writes one JSON object, members in the order they are added.
+/// Writes one JSON object, with members in the order in which they are added.
 ///
-/// Apple's payloads hold texts, whole numbers and booleans only, and their bytes are what a ledger
-/// keeps; so they are written here and not by an encoder whose output may change.
+/// Apple's payloads contain only texts, whole numbers and booleans, and a ledger keeps their bytes,
+/// so they are written here rather than by an encoder whose output may change.
 struct JSONWriter {
     private(set) var bytes: [UInt8] = [UInt8(ascii: "{")]
     private let pace: SimulatedPace
 
-    /// An empty object, whose instants are of that pace.
+    /// An empty object that converts instants to that pace.
     init(_ pace: SimulatedPace = .calendar) {
         self.pace = pace
     }
@@ -38,7 +38,7 @@ struct JSONWriter {
         add(name, instant.map { pace.date($0).milliseconds })
     }
 
-    /// When something is signed, whose milliseconds are genuine.
+    /// The instant of a signature, with its real milliseconds.
     mutating func add(_ name: StaticString, signedAt instant: Instant) {
         add(name, pace.real(instant).milliseconds)
     }
@@ -65,7 +65,7 @@ struct JSONWriter {
         list(objects) { writer, object in writer.bytes.append(contentsOf: object) }
     }
 
-    /// A name with a suffix, and a finished value: old formats have families of names.
+    /// A name with a suffix, and a finished value: old formats have groups of similar names.
     mutating func add(_ name: StaticString, suffix: StaticString, json value: [UInt8]) {
         key(name, suffix: suffix)
         bytes.append(contentsOf: value)

@@ -1,9 +1,9 @@
 public import Events
 
-/// What Apple signs of a commitment (Apple's data: transactions, renewal info); here from the
-/// beginning, although it does only since 2026.
+/// What Apple signs about a commitment (Apple's data: transactions, renewal info); here from the
+/// beginning, although Apple has done so only since 2026.
 extension PayloadContent {
-    /// How a purchase is paid, and where it stands in its commitment.
+    /// Adds how a purchase is paid, and its place in its commitment.
     func addBillingPlan(
         of purchase: LifeState.Purchase,
         _ state: LifeState,
@@ -22,7 +22,7 @@ extension PayloadContent {
         json.add("commitmentInfo", object: info.object)
     }
 
-    /// How the next period is paid, and what comes after the commitment.
+    /// Adds how the next period is paid, and what follows the commitment.
     func addNextBillingPlan(
         _ next: SimulatedProduct,
         of state: LifeState,
@@ -40,20 +40,20 @@ extension PayloadContent {
     }
 }
 
-/// What becomes of a commitment when it ends.
+/// What happens when a commitment ends.
 public struct SimulatedCommitment: Hashable, Sendable {
-    /// When the new one begins.
+    /// When the new commitment begins.
     public let renewalDate: Instant
     /// What it costs, in thousandths of the currency's unit; nil for a member of a family.
     public let priceMilliunits: Int64?
-    /// Whether there will be one.
+    /// Whether there will be a new commitment.
     public let isAutoRenewOn: Bool
     /// Its product.
     public let productId: String
-    /// How it is paid; nil where the product is sold without a commitment.
+    /// How it is paid; nil if the product is sold without a commitment.
     public let billingPlan: SimulatedProduct.BillingPlan?
 
-    /// What comes after the newest purchase; nil where nothing was committed to.
+    /// What follows the newest purchase; nil without a commitment.
     init?(after state: LifeState, of identity: LifeIdentity) {
         guard let newest = state.newest, let stage = CommitmentStage(of: newest, state) else {
             return nil
@@ -68,14 +68,14 @@ public struct SimulatedCommitment: Hashable, Sendable {
     }
 }
 
-/// Where a purchase stands among those that the customer committed to.
+/// The place of a purchase among those that the customer committed to.
 private struct CommitmentStage {
     /// From 1.
     let periodNumber: Int64
     let periods: Int64
     let expiresDate: Instant
 
-    /// Nil where nothing was committed to.
+    /// Nil without a commitment.
     init?(of purchase: LifeState.Purchase, _ state: LifeState) {
         guard case .monthly(let periods)? = purchase.product.billingPlan,
             let own = state.purchases.firstIndex(where: {
@@ -90,7 +90,7 @@ private struct CommitmentStage {
         }
         periodNumber = Int64(own - first) % periods + 1
         self.periods = periods
-        // An extension moves the end of the commitment with that of the period.
+        // An extension moves the end of the commitment together with that of the period.
         let isLast = periodNumber == periods
         expiresDate =
             isLast

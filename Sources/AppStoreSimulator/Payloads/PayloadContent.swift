@@ -2,8 +2,8 @@ internal import Events
 
 /// The JSON that Apple signs, for one life: transactions and renewal info as of a signing date.
 ///
-/// Field names, units and presence are those of Apple's data: transactions, renewal info; a field
-/// that Apple introduced later than the signing date is left out.
+/// Field names, units and presence follow Apple's data: transactions, renewal info; a field that
+/// Apple introduced after the signing date is left out.
 struct PayloadContent {
     let identity: LifeIdentity
     let store: SimulatedStore
@@ -12,7 +12,7 @@ struct PayloadContent {
     private static let offerPeriodSince = Instant(milliseconds: 1_738_368_000_000)  // 2025-02-01
     static let revocationTypeSince = Instant(milliseconds: 1_764_547_200_000)  // 2025-12-01
 
-    /// A transaction; the number may be that of a restore instead of its own.
+    /// A transaction; `number` may be that of a restore instead of its own.
     func transaction(
         _ purchase: LifeState.Purchase,
         of state: LifeState,
@@ -50,7 +50,7 @@ struct PayloadContent {
         return json.object
     }
 
-    /// A one-time purchase, which is a stream of its own and never expires.
+    /// A one-time purchase, which is a separate stream and never expires.
     func transaction(_ purchase: LifeState.OneTimePurchase, signedAt: Instant) -> [UInt8] {
         let id = identity.transactionId(purchase.transactionNumber)
         var json = JSONWriter(store.pace)

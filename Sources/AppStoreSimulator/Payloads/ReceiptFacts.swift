@@ -1,8 +1,8 @@
 internal import Crypto
 internal import Events
 
-/// What old formats say of a customer's copy of the app and of the device; it follows from the
-/// seed.
+/// What old formats state about a customer's copy of the app and about the device; it follows from
+/// the seed.
 struct ReceiptFacts {
     /// Apple's number of the download, up to 5·10^18; zero in the sandbox.
     let downloadId: Int64
@@ -10,23 +10,23 @@ struct ReceiptFacts {
     let versionExternalId: Int64
     /// The app's number; zero in the sandbox.
     let appItemId: Int64
-    /// When the app itself was got; a constant in the sandbox
+    /// When the app itself was obtained; a constant in the sandbox
     /// (Apple's data: verifyReceipt response).
     let downloadDate: Instant
-    /// When it was ordered before its release; few did.
+    /// When it was ordered before its release; nil for most customers.
     let preorderDate: Instant?
-    /// The version that was got first; `1.0` in the sandbox.
+    /// The version that was obtained first; `1.0` in the sandbox.
     let originalVersion: String
     /// The version that is installed.
     let version = "42"
     /// The sixteen bytes of `identifierForVendor`.
     let deviceIdentifier: [UInt8]
-    /// That identifier as iOS 6 wrote it, and the serial number it wrote beside it.
+    /// That identifier as iOS 6 wrote it, and the serial number it wrote next to it.
     let uniqueVendorIdentifier: String
     let uniqueIdentifier: String
-    /// Sixteen bytes whose only use is to salt the hash of the receipt.
+    /// Sixteen bytes whose only purpose is to salt the hash of the receipt.
     let opaqueValue: [UInt8]
-    /// What Apple puts into attributes 6 and 7, which nobody outside can read.
+    /// What Apple puts into attributes 6 and 7, which only Apple can read.
     let sealed: [[UInt8]]
 
     /// The facts of a life.

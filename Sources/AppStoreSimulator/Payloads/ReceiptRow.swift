@@ -1,15 +1,15 @@
 internal import Events
 
-/// One transaction as all formats before JWS know it, at one moment.
+/// One transaction as all formats before JWS represent it, at one moment.
 struct ReceiptRow {
-    /// Money given back, or in old data an upgrade.
+    /// A refund or, in old data, an upgrade.
     struct Cancellation {
         let date: Instant
         /// Apple's reason: 0 other, 1 an issue with the app.
         let reason: Int64
     }
 
-    /// What only auto-renewable subscriptions have.
+    /// The fields that only auto-renewable subscriptions have.
     struct Subscription {
         let lineItemId: String
         let expiresDate: Instant
@@ -32,9 +32,9 @@ struct ReceiptRow {
     let subscription: Subscription?
 }
 
-/// What old formats list of a life.
+/// The rows of a life in old formats.
 extension SubscriptionLife {
-    /// All rows there are at an instant, the newest first; finished consumables are gone.
+    /// All rows at an instant, the newest first; finished consumables are gone.
     func receiptRows(asOf instant: Instant, style: ReceiptStyle = []) -> [ReceiptRow] {
         guard let state = state(asOf: instant) else { return [] }
         return receiptRows(of: state, asOf: instant, style: style)
@@ -77,7 +77,7 @@ extension SubscriptionLife {
         )
     }
 
-    // A restore gives ids to the purchases there were; those bought later have only their own.
+    // A restore gives ids to the existing purchases; later ones have only their own.
     private func transactionNumber(
         ofPurchase number: Int,
         in state: LifeState,
@@ -138,10 +138,10 @@ extension SubscriptionLife {
         )
     }
 
-    /// How long the app takes to finish a consumable: it gives the goods out at the next launch.
+    /// How long the app takes to finish a consumable: it delivers it at the next launch.
     static let consumableFinishDelay = SimulatedCalendar.hour
 
-    // Only consumables are finished; what was refunded is listed again.
+    // Only consumables are finished; a refunded one is listed again.
     private func isListed(_ purchase: LifeState.OneTimePurchase, asOf instant: Instant) -> Bool {
         purchase.kind != .consumable || purchase.revocation != nil
             || instant.milliseconds - purchase.purchaseDate.milliseconds

@@ -1,8 +1,8 @@
-/// How a `verifyReceipt` answer or a V1 notification is written: its odd shapes as switches
-/// (Apple's data: verifyReceipt response, odd values).
+/// The form of a `verifyReceipt` answer or a V1 notification: its odd shapes as switches (Apple's
+/// data: verifyReceipt response, odd values).
 ///
-/// The facts are the same in every style; what a style leaves out is said with it. An empty style
-/// is what Apple has sent since 2021.
+/// The facts are the same in every style, except for what a style documents as missing. An empty
+/// style is the form that Apple has sent since 2021.
 public struct ReceiptStyle: OptionSet, Hashable, Sendable {
     /// One bit per peculiarity.
     public let rawValue: Int
@@ -19,8 +19,8 @@ public struct ReceiptStyle: OptionSet, Hashable, Sendable {
     public static let numericIds = ReceiptStyle(rawValue: 1 << 1)
     /// No `_ms` fields: instants only as text, in whole seconds.
     public static let textDatesOnly = ReceiptStyle(rawValue: 1 << 2)
-    /// `""` for what is not set: `cancellation_date`, `app_item_id` and
-    /// `version_external_identifier` (Apple's data: odd values).
+    /// `""` for unset values: `cancellation_date`, `app_item_id` and `version_external_identifier`
+    /// (Apple's data: odd values).
     public static let emptyTexts = ReceiptStyle(rawValue: 1 << 3)
     /// `"download_id": null`.
     public static let nullDownloadId = ReceiptStyle(rawValue: 1 << 4)
@@ -29,8 +29,8 @@ public struct ReceiptStyle: OptionSet, Hashable, Sendable {
     /// Only the newest row of the subscription, as after `exclude-old-transactions`
     /// (Apple's data: verifyReceipt request).
     public static let excludeOldTransactions = ReceiptStyle(rawValue: 1 << 6)
-    /// Milliseconds that do not end in `000`; the same for all instants of a life, so that what was
-    /// contiguous stays so.
+    /// Milliseconds that do not end in `000`; the same for all instants of a life, so contiguous
+    /// periods stay contiguous.
     public static let subsecondDates = ReceiptStyle(rawValue: 1 << 7)
     /// An upgraded period is marked by the cancellation date of the upgrade instead of
     /// `is_upgraded`, as in old production data (Apple's data: trap 9).
@@ -44,6 +44,6 @@ public struct ReceiptStyle: OptionSet, Hashable, Sendable {
     /// `original_transaction_id`, RENEWAL for DID_RECOVER and CANCEL for upgrades too
     /// (Apple's data: version 1 body, version 1 types).
     public static let legacyNotification = ReceiptStyle(rawValue: 1 << 11)
-    /// V1 only: no `unified_receipt`, as before 2019; one transaction is all a body then holds.
+    /// V1 only: no `unified_receipt`, as before 2019; a body then holds a single transaction.
     public static let withoutUnifiedReceipt = ReceiptStyle(rawValue: 1 << 12)
 }

@@ -4,12 +4,12 @@ internal import Events
 struct StatusUpdate {
     /// Apple's `notification_type`.
     let type: String
-    /// The number of the period it is about; for a refunded one-time purchase that of the newest.
+    /// The number of the period it is about; for a refunded one-time purchase, the newest period.
     let purchase: Int?
     /// Whether the body lists no transaction, as seen with CONSUMPTION_REQUEST.
     var isEmpty: Bool { type == "CONSUMPTION_REQUEST" }
 
-    // Family members receive all but these; sandbox sends these only.
+    // Family members receive all except these; the sandbox sends only those in `inSandbox`.
     private static let notForMembers: Set<String> = [
         "CANCEL", "INITIAL_BUY", "PRICE_INCREASE_CONSENT", "REFUND",
     ]
@@ -18,18 +18,18 @@ struct StatusUpdate {
         "INTERACTIVE_RENEWAL", "CANCEL", "REFUND",
     ]
 
-    /// Whether Apple sends the type to such customers.
+    /// Whether Apple sends this type to such customers.
     func isSent(toMember: Bool, inSandbox: Bool) -> Bool {
         !(toMember && Self.notForMembers.contains(type))
             && (!inSandbox || Self.inSandbox.contains(type))
     }
 
-    /// What Apple sends about a step, in the order it is sent.
+    /// What Apple sends about a step, in order.
     ///
-    /// The table is that of Apple's data: version 1 types. V1 has no word for the end of grace, an
+    /// The table is that of Apple's data: version 1 types. V1 has no type for the end of grace, an
     /// extension, a reversed or declined refund of a subscription, a redeemed offer or a one-time
-    /// charge; what also moves the renewal switch is told by DID_CHANGE_RENEWAL_STATUS all the
-    /// same.
+    /// charge; if such a step also moves the renewal switch, DID_CHANGE_RENEWAL_STATUS reports
+    /// that.
     static func updates(
         about step: LifeStep,
         before: LifeState,
@@ -50,7 +50,7 @@ struct StatusUpdate {
             guard let last = before.newest else {
                 return [StatusUpdate(type: "INITIAL_BUY", purchase: newest)]
             }
-            // The same product after a lapse is told by the switch alone.
+            // For the same product after a lapse, only the renewal switch is reported.
             return last.product == product ? [status] : one("INTERACTIVE_RENEWAL")
         case .changeNow:
             let cancel = StatusUpdate(type: "CANCEL", purchase: replaced)

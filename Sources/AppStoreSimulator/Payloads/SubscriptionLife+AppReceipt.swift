@@ -1,18 +1,18 @@
 public import Events
 internal import FoundationEssentials
 
-/// The receipt that lies in the app's bundle, signed (Apple's data: app receipts).
+/// The signed receipt in the app's bundle (Apple's data: app receipts).
 extension SubscriptionLife {
-    /// The app receipt made at an instant: PKCS#7, DER unless the form says otherwise.
+    /// The app receipt made at an instant: PKCS#7, in DER unless the form says otherwise.
     ///
-    /// It holds every in-app purchase there was at that instant, a renewal charged early included;
-    /// finished consumables are gone. It proves that moment only: nothing later, and no renewal
-    /// info. The creation date is the instant floored to its second.
+    /// It contains every in-app purchase that existed at that instant, including a renewal charged
+    /// early; finished consumables are gone. It proves only that moment: nothing later, and no
+    /// renewal info. The creation date is the instant floored to its second.
     public func appReceipt(asOf instant: Instant, form: AppReceiptForm = []) -> [UInt8] {
         appReceipt(asOf: instant, form: form, beside: [])
     }
 
-    /// The same with the purchases of other subscriptions of the Apple Account.
+    /// The same, with the purchases of other subscriptions of the Apple Account.
     func appReceipt(
         asOf instant: Instant,
         form: AppReceiptForm,
@@ -23,7 +23,7 @@ extension SubscriptionLife {
         return store.pki.receipts.sign(payload: payload, form: form)
     }
 
-    /// The app receipt as apps send it to servers: base64, in lines of 76 where asked for.
+    /// The app receipt as apps send it to servers: base64, in lines of 76 if requested.
     public func appReceiptBase64(
         asOf instant: Instant,
         form: AppReceiptForm = [],
@@ -37,14 +37,14 @@ extension SubscriptionLife {
         )
     }
 
-    /// The receipts a device had: a new one after every purchase, renewal and restore.
+    /// The receipts that a device had: a new one after every purchase, renewal and restore.
     ///
-    /// After a restore they name the transaction ids which that device got.
+    /// After a restore, receipts contain the transaction ids of that device.
     public func appReceipts(form: AppReceiptForm = []) -> [Delivery] {
         appReceipts(form: form, beside: [])
     }
 
-    /// The same with the purchases of other subscriptions of the Apple Account.
+    /// The same, with the purchases of other subscriptions of the Apple Account.
     func appReceipts(form: AppReceiptForm, beside others: [SubscriptionLife]) -> [Delivery] {
         ([self] + others).flatMap(\.receiptInstants).sorted().map { instant in
             Delivery(
@@ -109,7 +109,7 @@ private struct ReceiptAttributes {
 
     init() {}
 
-    /// Those of one purchase; dates that are not set are empty texts, as in Apple's receipts.
+    /// The attributes of one purchase; unset dates are empty texts, as in Apple's receipts.
     init(_ row: ReceiptRow, isComplete: Bool, pace: SimulatedPace) {
         let text = { (instant: Instant) in AppleDateText.rfc3339(pace.real(instant)) }
         add(1701, BER.integer(row.quantity))
@@ -126,7 +126,7 @@ private struct ReceiptAttributes {
         if let subscription { add(1719, BER.integer(subscription.isIntroductory ? 1 : 0)) }
         if let cancellation = row.cancellation { add(1720, BER.integer(cancellation.reason)) }
         guard isComplete else { return }
-        // Seen in every receipt of Apple's, explained nowhere; 3 is that of a subscription.
+        // Present in every receipt from Apple but undocumented; 3 occurs for subscriptions.
         add(1707, BER.integer(subscription == nil ? 1 : 3))
         add(1710, BER.integer(0))
         add(1722, BER.integer(0))
@@ -144,7 +144,7 @@ private struct ReceiptAttributes {
         )
     }
 
-    /// What Apple's receipts hold beside all that is known.
+    /// What Apple's receipts contain besides everything that is known.
     mutating func addOpaque(of facts: ReceiptFacts, asOf instant: Instant) {
         add(6, facts.sealed[0])
         add(7, facts.sealed[1])

@@ -1,6 +1,6 @@
 public import Events
 
-/// What Apple signs about the customer's copy of the app, and about no purchase.
+/// What Apple signs about the customer's copy of the app, without any purchase.
 extension SubscriptionLife {
     /// The JWS of the app transaction at an instant.
     public func signedAppTransaction(asOf instant: Instant) -> [UInt8] {

@@ -2,7 +2,7 @@ public import Events
 
 /// What Apple pushes: one POST body per notification.
 extension SubscriptionLife {
-    /// The notifications about the life, by signing date; alone they tell the whole truth.
+    /// The notifications about the life, by signing date; on their own they tell the whole truth.
     public func notifications() -> [Delivery] {
         chapters.enumerated().flatMap { number, chapter in
             notifications(about: chapter, number: number)
@@ -16,7 +16,7 @@ extension SubscriptionLife {
         }
     }
 
-    /// The notification of that number, from 0, in the order of `notificationInstants`.
+    /// The notification with that number, from 0, in the order of `notificationInstants`.
     public func notification(_ number: Int) -> Delivery {
         var first = 0
         for (index, chapter) in chapters.enumerated() {

@@ -1,13 +1,13 @@
 public import Events
 
-/// What the App Store Server API answers when asked at an instant.
+/// The answers of the App Store Server API to requests at an instant.
 extension SubscriptionLife {
     /// A page of history holds at most this many transactions (Apple's data: server API).
     public static let historyPageMax = 20
 
     /// The pages of Get Transaction History at an instant, by last modification.
     ///
-    /// Each transaction stands as of then and is signed then. At least one page, possibly empty.
+    /// Transactions are as of that instant and signed then. At least one page, possibly empty.
     public func history(asOf instant: Instant) -> [Delivery] {
         pages(
             of: listed(asOf: instant).map { signable($0, signedAt: instant) },
@@ -15,7 +15,7 @@ extension SubscriptionLife {
         )
     }
 
-    /// The transactions there are at an instant, by last modification: the order of the history.
+    /// The transactions at an instant, by last modification: the order of the history.
     public func listed(asOf instant: Instant) -> [ListedTransaction] {
         guard let state = state(asOf: instant) else { return [] }
         let periods = state.purchases.map { purchase in
@@ -41,7 +41,7 @@ extension SubscriptionLife {
         }
     }
 
-    /// The JWS of a transaction that is listed.
+    /// The JWS of a listed transaction.
     public func signed(_ transaction: ListedTransaction, at instant: Instant) -> [UInt8] {
         store.pki.sign(payloadJSON: signable(transaction, signedAt: instant))
     }
@@ -81,17 +81,19 @@ extension SubscriptionLife {
         return Delivery(channel: .statuses, payload: json.object, signedAt: instant)
     }
 
-    /// History and statuses asked for whenever something had changed, at the instants at which the
+    /// History and statuses requested whenever something had changed, at the instants at which the
     /// notifications were signed.
     ///
-    /// Together they tell the whole truth, as the notifications do. History alone knows no grace.
+    /// Together they contain the whole truth, as the notifications do. History alone contains no
+    /// grace.
     public func polls() -> [Delivery] {
         chapters.flatMap { poll(after: $0) }
     }
 
-    /// History and statuses asked for after what Apple does not announce.
+    /// History and statuses requested after changes that Apple does not announce.
     ///
-    /// A ledger that asks now and then learns it so, or from the next notification.
+    /// A ledger that polls from time to time learns of them this way, or from the next
+    /// notification.
     public func silentPolls() -> [Delivery] {
         chapters.filter(\.isSilent).flatMap { poll(after: $0) }
     }
@@ -122,7 +124,7 @@ extension SubscriptionLife {
     }
 
     /// Notifications and restores, by signing date: everything that arrives unasked, and polls
-    /// after the few things that Apple announces to nobody.
+    /// after the few unannounced changes.
     public func deliveries() -> [Delivery] {
         (notifications() + restores() + silentPolls()).sorted { $0.signedAt < $1.signedAt }
     }

@@ -1,15 +1,15 @@
 public import Events
 internal import FoundationEssentials
 
-/// What `verifyReceipt` answered in the days of iOS 6: one receipt was one transaction
+/// What `verifyReceipt` answered at the time of iOS 6, when one receipt was one transaction
 /// (Apple's data: iOS 6 response).
 extension SubscriptionLife {
-    /// The answer at an instant about the receipt of one purchase, numbered from 0; nil where it
-    /// was not bought yet.
+    /// The answer at an instant about the receipt of one purchase, numbered from 0; nil if it was
+    /// not bought yet.
     ///
-    /// `receipt` is that purchase, with the genuine milliseconds of its instants (…612). The newest
-    /// purchase follows in whole seconds, as `latest_receipt_info` and with status 0 while it runs,
-    /// else as `latest_expired_receipt_info` and with status 21006, without a `latest_receipt`.
+    /// `receipt` is that purchase, with the real milliseconds of its instants (…612). The newest
+    /// purchase follows in whole seconds: as `latest_receipt_info` with status 0 while it runs,
+    /// otherwise as `latest_expired_receipt_info` with status 21006, without a `latest_receipt`.
     public func verifyReceiptResponse(
         ofPurchase number: Int,
         asOf instant: Instant,
@@ -46,7 +46,7 @@ extension SubscriptionLife {
     /// The transaction receipt of one purchase as iOS 6 gave it to the app: base64 of a property
     /// list whose `purchase-info` is base64 of another one (Apple's data: app receipts).
     ///
-    /// The signature is genuine RSA over SHA-1 by the receipt key, not in Apple's own wrapping.
+    /// The signature is real RSA over SHA-1 with the receipt key, but not in Apple's own format.
     func singleReceiptBase64(
         ofPurchase number: Int,
         in state: LifeState,
@@ -89,7 +89,7 @@ extension SubscriptionLife {
         return Array(Data(receipt).base64EncodedData())
     }
 
-    /// Apple's number of a product: ten digits that follow from its name.
+    /// Apple's number of a product: ten digits that are derived from its id.
     static func adamId(of productId: String) -> Int64 {
         var seed: UInt64 = 0
         for byte in productId.utf8 { seed = seed &* 131 &+ UInt64(byte) }
@@ -101,7 +101,7 @@ extension SubscriptionLife {
         Instant(milliseconds: instant.milliseconds + identity.subsecond)
     }
 
-    // The old style of property lists, as NeXTSTEP wrote them.
+    // The old property list format, as NeXTSTEP wrote it.
     private func propertyList(_ entries: [(name: String, value: String?)]) -> [UInt8] {
         let lines = entries.compactMap { entry in
             entry.value.map { "\t\"\(entry.name)\" = \"\($0)\";\n" }
@@ -111,7 +111,7 @@ extension SubscriptionLife {
 }
 
 extension ReceiptContent {
-    /// One purchase as an object of the iOS 6 generation; also in V1 bodies before 2021.
+    /// One purchase as an object of the iOS 6 generation; also used in V1 bodies before 2021.
     func singleObject(of number: Int, in state: LifeState) -> [UInt8] {
         let row = life.row(ofPurchase: number, in: state, style: style)
         let facts = ReceiptFacts(life)

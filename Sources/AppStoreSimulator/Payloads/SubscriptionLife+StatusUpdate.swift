@@ -3,20 +3,21 @@ internal import Events
 /// What Apple pushed before JWS: App Store Server Notifications V1
 /// (Apple's data: version 1 notifications).
 extension SubscriptionLife {
-    /// The shared secret in simulated V1 bodies unless another one is asked for.
+    /// The shared secret in simulated V1 bodies, unless another one is given.
     public static let sharedSecret = "5eed5eed5eed5eed5eed5eed5eed5eed"
 
     /// A V1 body lists at most this many transactions, the newest (Apple's data: version 1 body).
     public static let statusUpdateRowsMax = 100
 
-    // Three of them are sent before the next step, which is a minute away.
+    // Up to three of them are sent before the next step, which is a minute away.
     private static let statusUpdateSpacing = 10 * SimulatedCalendar.second
 
-    /// The V1 notifications about the life, by the instant they are sent; none has one inside.
+    /// The V1 notifications about the life, by the instant they are sent, which their bodies do not
+    /// contain.
     ///
-    /// Family members and sandboxes receive fewer types (Apple's data: version 1 types). The secret
-    /// is 32 hexadecimal digits at Apple's. They are not signed: the secret, and the app receipt
-    /// inside, are all the proof.
+    /// Family members and sandboxes receive fewer types (Apple's data: version 1 types). Apple's
+    /// secrets are 32 hexadecimal digits. The notifications are not signed: the secret and the
+    /// embedded app receipt are their only proof.
     public func statusUpdateNotifications(
         password: String = SubscriptionLife.sharedSecret,
         style: ReceiptStyle = []
@@ -98,7 +99,7 @@ private struct StatusUpdateBody {
         return json.object
     }
 
-    // The subscription, or the one-time purchase that was refunded.
+    // The subscription, or the refunded one-time purchase.
     private var subjectId: String {
         guard case .refundOneTime(let number, _) = chapter.step else {
             return life.identity.originalTransactionId
@@ -142,8 +143,8 @@ private struct StatusUpdateBody {
         life.appReceiptBase64(asOf: sentAt, form: style.receiptForm)
     }
 
-    // Gone since 2021-03-10. What is not over is in latest_receipt_info; what ended, was cancelled
-    // or revoked is in latest_expired_receipt_info, with an empty object beside it.
+    // Removed on 2021-03-10. A period that is not over is in latest_receipt_info; one that ended,
+    // was cancelled or revoked is in latest_expired_receipt_info, next to an empty object.
     private func addRemovedFields(to json: inout ReceiptWriter) {
         guard let number = update.purchase, state.purchases.indices.contains(number) else { return }
         let purchase = state.purchases[number]
@@ -162,7 +163,7 @@ private struct StatusUpdateBody {
             json.value("latest_receipt_info", json: object)
         }
         if isCancel {
-            // An upgrade ends the period that it replaces, also where its row does not say so.
+            // An upgrade ends the period that it replaces, even if its row does not say so.
             json.dates("cancellation_date", purchase.revocation?.date ?? chapter.step.at)
             json.text(
                 "web_order_line_item_id",

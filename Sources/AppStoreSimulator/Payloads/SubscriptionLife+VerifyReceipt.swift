@@ -3,13 +3,13 @@ internal import FoundationEssentials
 
 /// What `verifyReceipt` answers (Apple's data: verifyReceipt).
 extension SubscriptionLife {
-    /// The answer at an instant about a receipt that the app sent: status 0, the unified form since
-    /// iOS 7 (Apple's data: verifyReceipt response).
+    /// The answer at an instant about a receipt that the app sent: status 0, in the unified form
+    /// since iOS 7 (Apple's data: verifyReceipt response).
     ///
-    /// `receipt` stands as of the making of that receipt, which is the same instant unless an
-    /// earlier one is given; everything else stands as of the answer. Rows of `latest_receipt_info`
-    /// come newest first and those of `in_app` in no order. Without any subscription there is
-    /// neither `latest_receipt_info`, `latest_receipt` nor `pending_renewal_info`.
+    /// `receipt` is as of the making of that receipt, which is the same instant unless an earlier
+    /// one is given; everything else is as of the answer. Rows of `latest_receipt_info` are sorted
+    /// newest first, those of `in_app` are in no order. Without any subscription there is no
+    /// `latest_receipt_info`, `latest_receipt` or `pending_renewal_info`.
     public func verifyReceiptResponse(
         asOf instant: Instant,
         receiptMadeAt made: Instant? = nil,
@@ -30,10 +30,10 @@ extension SubscriptionLife {
         return json.object
     }
 
-    /// The answer to a receipt that Apple does not take: a status from 21000 to 21199
-    /// (Apple's data: verifyReceipt status).
+    /// The answer to a receipt that Apple does not accept: a status from 21000 to 21199 (Apple's
+    /// data: verifyReceipt status).
     ///
-    /// Internal errors, from 21100 on, say whether asking again may help.
+    /// Internal errors, from 21100 on, state whether a retry may help.
     public static func verifyReceiptFailure(status: Int64, isRetryable: Bool = true) -> [UInt8] {
         precondition((21_000...21_199).contains(status), "no status of a failure: \(status)")
         var json = JSONWriter()
@@ -45,11 +45,11 @@ extension SubscriptionLife {
         return json.object
     }
 
-    /// Answers asked for whenever something had changed, at the instants at which the V2
-    /// notifications were signed, each with a receipt made then.
+    /// Answers requested whenever something had changed, at the instants at which the V2
+    /// notifications were signed, each with a receipt made at that instant.
     ///
-    /// Together they tell every period, refund and grace period; changes that only JWS carry, such
-    /// as prices and the share of a refund, are missing.
+    /// Together they contain every period, refund and grace period; changes that only JWS carry,
+    /// such as prices and the percentage of a refund, are missing.
     public func verifyReceiptPolls(style: ReceiptStyle = []) -> [Delivery] {
         chapters.flatMap { chapter in
             chapter.signingInstants.map { instant in
@@ -71,7 +71,7 @@ extension SubscriptionLife {
     ) {
         var rows = receiptRows(of: state, asOf: instant, style: style)
         if style.contains(.excludeOldTransactions) {
-            // Newest first: what comes after the first row of the subscription is old.
+            // Newest first: everything after the first row of the subscription is old.
             let newest = rows.firstIndex { $0.subscription != nil } ?? 0
             rows = rows.enumerated().filter {
                 $0.offset == newest || $0.element.subscription == nil
@@ -127,7 +127,7 @@ extension SubscriptionLife {
         return json.object
     }
 
-    // An app that was handed out by an organisation is licensed for a year here.
+    // In this simulation, an app that an organisation distributes is licensed for a year.
     private static let volumePurchaseTerm = 365 * SimulatedCalendar.day
 }
 

@@ -1,4 +1,4 @@
-/// How an app receipt is written; each is a shape that Apple's receipts occur in.
+/// The form of an app receipt; each is a shape in which Apple's receipts occur.
 ///
 /// The facts in it are the same in every form (Apple's data: app receipts).
 public struct AppReceiptForm: OptionSet, Hashable, Sendable {
@@ -16,9 +16,9 @@ public struct AppReceiptForm: OptionSet, Hashable, Sendable {
     public static let indefiniteLengths = AppReceiptForm(rawValue: 2)
     /// The payload in one more OCTET STRING, as Xcode wraps it.
     public static let wrappedTwice = AppReceiptForm(rawValue: 4)
-    /// Only the attributes that Apple's documents or the community know, none of the opaque ones.
+    /// Only the attributes known from Apple's documents or the community, not the opaque ones.
     public static let onlyKnownAttributes = AppReceiptForm(rawValue: 8)
-    /// The purchases under the transaction ids that the device of the last restore got.
+    /// The purchases under the transaction ids of the device of the last restore.
     public static let restoredIds = AppReceiptForm(rawValue: 16)
     /// An upgraded period has the cancellation date of the upgrade, as in old production data
     /// (Apple's data: trap 9); a receipt has no other mark of an upgrade.

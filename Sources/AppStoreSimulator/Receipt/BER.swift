@@ -1,7 +1,7 @@
-/// Writes ASN.1 by the basic encoding rules, as far as an app receipt needs them.
+/// Writes ASN.1 by the basic encoding rules, to the extent that an app receipt needs them.
 ///
-/// swift-asn1 writes DER only, and Apple's receipts occur with indefinite lengths too
-/// (Apple's data: app receipts); what is written here with definite lengths is DER.
+/// swift-asn1 writes only DER, but Apple's receipts also occur with indefinite lengths (Apple's
+/// data: app receipts); elements written here with definite lengths are DER.
 enum BER {
     static let integer: UInt8 = 0x02
     static let octetString: UInt8 = 0x04
@@ -10,7 +10,7 @@ enum BER {
     static let ia5String: UInt8 = 0x16
     static let sequence: UInt8 = 0x30
     static let set: UInt8 = 0x31
-    /// The bit that makes a string a sequence of its pieces (X.690 §8.7.3).
+    /// The bit that turns a string into a sequence of pieces (X.690 §8.7.3).
     static let constructed: UInt8 = 0x20
     /// The context-specific, constructed tag 0.
     static let explicit0: UInt8 = 0xa0
@@ -25,17 +25,18 @@ enum BER {
         return bytes
     }
 
-    /// A constructed element that ends with two zero bytes instead (X.690 §8.1.3.6).
+    /// A constructed element that ends with two zero bytes instead of having a length (X.690
+    /// §8.1.3.6).
     static func indefinite(_ tag: UInt8, _ content: [UInt8]) -> [UInt8] {
         [tag, 0x80] + content + [0, 0]
     }
 
-    /// The elements of a SET OF, in the order that DER demands: by their bytes (X.690 §11.6).
+    /// The elements of a SET OF, in the order that DER requires: by their bytes (X.690 §11.6).
     static func setOf(_ elements: [[UInt8]]) -> [UInt8] {
         element(set, elements.sorted { $0.lexicographicallyPrecedes($1) }.flatMap { $0 })
     }
 
-    /// A number of up to eight bytes, in as few as hold it with its sign.
+    /// A number of up to eight bytes, in as few bytes as hold it and its sign.
     static func integer(_ number: Int64) -> [UInt8] {
         var bytes = stride(from: Int64(56), through: 0, by: -8).map {
             UInt8(truncatingIfNeeded: number >> $0)

@@ -3,7 +3,7 @@ internal import Events
 /// The objects inside `verifyReceipt` answers and V1 notifications
 /// (Apple's data: verifyReceipt response).
 struct ReceiptContent {
-    /// Which list a row is in: some fields are only in `latest_receipt_info`.
+    /// The list that contains a row: some fields are only in `latest_receipt_info`.
     enum List {
         case inApp
         case latest
@@ -12,7 +12,7 @@ struct ReceiptContent {
     let life: SubscriptionLife
     let style: ReceiptStyle
 
-    /// An empty object in the style.
+    /// An empty object in this style.
     func writer() -> ReceiptWriter {
         ReceiptWriter(
             style: style,
@@ -53,10 +53,11 @@ struct ReceiptContent {
         return json.object
     }
 
-    /// What will happen at the next renewal: at most one element, as a life is one subscription.
+    /// What will happen at the next renewal: at most one element, because a life is one
+    /// subscription.
     ///
-    /// None before the first purchase, and none after the customer cancelled in grace or retry,
-    /// until something is bought again.
+    /// Empty before the first purchase, and after the customer cancelled in grace or retry until
+    /// the next purchase.
     func pendingRenewals(of state: LifeState) -> [[UInt8]] {
         guard let newest = state.newest, !state.isRenewalForgotten else { return [] }
         var json = writer()
@@ -97,16 +98,17 @@ struct ReceiptContent {
     }
 }
 
-/// How charging stands, in the words that all old formats share.
+/// The state of charging, in the values that all old formats share.
 struct PendingBilling {
-    /// Why it ended; nil while it runs.
+    /// Why the subscription ended; nil while it runs.
     let expirationIntent: Int64?
-    /// Whether Apple still tries to charge; nil where nothing is wrong.
+    /// Whether Apple still tries to charge; nil if no charge failed.
     let isRetried: Bool?
-    /// The end of the grace period; it stays after billing failed for good, and goes with recovery.
+    /// The end of the grace period; it remains after billing failed for good, and a recovery
+    /// removes it.
     let graceEnd: Instant?
 
-    /// How charging stands in a state.
+    /// The state of charging in a state of the life.
     init(_ state: LifeState) {
         switch state.phase {
         case .grace(let until):

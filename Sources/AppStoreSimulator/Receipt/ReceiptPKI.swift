@@ -5,9 +5,9 @@ internal import _CryptoExtras
 
 /// The certificates and the key that sign app receipts: PKCS#7 as in Apple's data: app receipts.
 ///
-/// The leaf holds an RSA key, as Apple's does, and signs by PKCS#1 v1.5; intermediate and root are
-/// P-256. The root is that of the JWS chain of the same seed, so that one anchor serves both.
-/// Leaf and intermediate carry Apple's markers and have the flaws of their store.
+/// The leaf has an RSA key, like Apple's, and signs with PKCS#1 v1.5; intermediate and root are
+/// P-256. The root is that of the JWS chain of the same seed, so one anchor serves both. Leaf and
+/// intermediate carry Apple's markers and have the flaws of their store.
 public struct ReceiptPKI: Sendable {
     /// The certificates that a receipt carries in DER, the leaf first.
     public let chainDER: [[UInt8]]
@@ -37,8 +37,8 @@ public struct ReceiptPKI: Sendable {
         signerIdentifier = try Self.identifier(of: pair[0])
     }
 
-    /// The CMS SignedData around a receipt's payload (RFC 5652 §5), without signed attributes, as
-    /// Apple's receipts are.
+    /// The CMS SignedData around a receipt's payload (RFC 5652 §5), without signed attributes, like
+    /// Apple's receipts.
     ///
     /// The same payload always gives the same bytes.
     package func sign(payload: [UInt8], form: AppReceiptForm) -> [UInt8] {
@@ -58,7 +58,7 @@ public struct ReceiptPKI: Sendable {
             : Self.definite(head: head, content: content, tail: tail)
     }
 
-    /// An RSA signature over SHA-1, as transaction receipts of iOS 6 carry one; 256 bytes.
+    /// An RSA signature over SHA-1, as in transaction receipts of iOS 6; 256 bytes.
     func oldSignature(over bytes: [UInt8]) -> [UInt8] { signature(over: bytes, isOld: true) }
 
     private static func definite(head: [UInt8], content: [UInt8], tail: [UInt8]) -> [UInt8] {
@@ -71,7 +71,7 @@ public struct ReceiptPKI: Sendable {
         )
     }
 
-    // The content comes in pieces, each of a size that an old streaming writer would flush.
+    // The content is split into pieces, each of a size that an old streaming writer would flush.
     private static func openEnded(head: [UInt8], content: [UInt8], tail: [UInt8]) -> [UInt8] {
         let pieces = stride(from: 0, to: content.count, by: pieceSize).flatMap { start in
             BER.element(

@@ -3,12 +3,12 @@ internal import _CryptoExtras
 
 /// The one RSA key that signs every simulated app receipt, of every seed.
 ///
-/// This private key is public knowledge and worth nothing: it was made for this file, stands in the
-/// open, and no verifier but one that was given a simulated root trusts what it signs. It is fixed
-/// because an RSA key cannot be drawn from a seed with swift-crypto, and the same seed must give
-/// the same bytes. The certificates around it do follow from the seed.
+/// This private key is public and worthless: it was made for this file, and only a verifier that
+/// was given a simulated root trusts what it signs. It is fixed because swift-crypto cannot derive
+/// an RSA key from a seed, and the same seed must give the same bytes. The certificates around it
+/// are derived from the seed.
 enum ReceiptSigningKey {
-    /// 2048 bits; PKCS#1 v1.5 signatures with it are the same bytes every time.
+    /// 2048 bits; PKCS#1 v1.5 signatures with it are deterministic.
     static let key: _RSA.Signing.PrivateKey = {
         do {
             guard let der = Data(base64Encoded: derBase64) else { throw NotBase64() }

@@ -2,15 +2,15 @@ internal import Events
 
 /// Writes one object of an old format, in a style.
 ///
-/// It knows how these formats write ids, numbers, flags and instants; what they say is decided by
-/// those who use it.
+/// It knows how these formats write ids, numbers, flags and instants; the callers decide the
+/// content.
 struct ReceiptWriter {
     private var json = JSONWriter()
     private let pace: SimulatedPace
     private let style: ReceiptStyle
     private let subsecond: Int64
 
-    /// An empty object; the milliseconds are added to instants in a style that keeps them.
+    /// An empty object; a style that keeps milliseconds adds them to instants.
     init(style: ReceiptStyle, subsecond: Int64, pace: SimulatedPace) {
         self.pace = pace
         self.style = style
@@ -32,10 +32,10 @@ struct ReceiptWriter {
         json.add(name, objects: objects)
     }
 
-    /// Base64 and the like, which needs no escaping.
+    /// Text that needs no escaping, such as base64.
     mutating func plain(_ name: StaticString, _ text: [UInt8]) { json.add(name, plain: text) }
 
-    /// Digits in a text, or a number.
+    /// Digits as text, or as a number.
     mutating func digits(_ name: StaticString, _ digits: String?) {
         guard let digits else { return }
         json.add(name, suffix: "", json: self.digits(digits))
@@ -54,7 +54,7 @@ struct ReceiptWriter {
         }
     }
 
-    /// The renewal switch and its kin: `"1"`, or `true` where booleans are real.
+    /// The renewal switch and similar fields: `"1"`, or `true` if booleans are real.
     mutating func bit(_ name: StaticString, _ flag: Bool?) {
         guard let flag else { return }
         if style.contains(.realBooleans) {
@@ -70,12 +70,12 @@ struct ReceiptWriter {
         threeForms(name, Instant(milliseconds: pace.date(instant).milliseconds + subsecond))
     }
 
-    /// The instant of the answer itself, whose milliseconds are always genuine.
+    /// The instant of the answer itself, always with its real milliseconds.
     mutating func requestDates(_ instant: Instant) {
         threeForms("request_date", pace.real(instant))
     }
 
-    /// The end of a period as iOS 6 wrote it: milliseconds under the plain name, texts beside it.
+    /// The end of a period as iOS 6 wrote it: milliseconds under the plain name, and texts.
     mutating func expiry(_ instant: Instant) {
         let shifted = Instant(milliseconds: pace.date(instant).milliseconds + subsecond)
         milliseconds("expires_date", "", shifted)

@@ -1,21 +1,21 @@
-/// By which of its deliveries a life is known: what there is to know depends on it.
+/// The deliveries from which a life is known; they determine what can be known.
 public enum Hearing: CaseIterable, Hashable, Sendable {
-    /// By `SubscriptionLife.deliveries()`: all that arrives unasked.
+    /// From `SubscriptionLife.deliveries()`: everything that arrives unasked.
     case unasked
-    /// By `SubscriptionLife.polls()` alone.
+    /// From `SubscriptionLife.polls()` alone.
     ///
-    /// No answer of Apple's tells that a refund was asked for or refused, and none announces a
-    /// reversal: the next answer no longer knows the refund (Apple's data: trap 31).
+    /// Apple's answers never show that a refund was requested or declined, and none announces a
+    /// reversal: the refund is missing from the next answer (Apple's data: trap 31).
     case polls
-    /// By both.
+    /// From both.
     ///
-    /// Answers of today tell of old refunds what notifications of their time could not
-    /// (`revocationPercentage`, Apple's data: transactions).
+    /// Today's answers contain details of old refunds that the notifications of that time could
+    /// not carry (`revocationPercentage`, Apple's data: transactions).
     case everything
 }
 
 extension SubscriptionLife {
-    /// The rows that all tables must have for somebody who was told in that way.
+    /// The rows that all tables must have for a reader informed in that way.
     public func tables(by hearing: Hearing) -> LifeTables {
         var known = known
         known?.hear(by: hearing)

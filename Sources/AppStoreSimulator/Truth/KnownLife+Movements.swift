@@ -1,6 +1,6 @@
 internal import Events
 
-/// What counts in the books of a business.
+/// The movements that count in the books of a business.
 extension KnownLife {
     /// The rows of `movements`, by instant, then by word.
     var movements: [SimulatedMovement] {
@@ -37,7 +37,7 @@ extension KnownLife {
         }
     }
 
-    // `previous` is nil where nothing is continued.
+    // `previous` is nil if the purchase does not continue another.
     private func word(
         of purchase: LifeState.Purchase,
         after previous: LifeState.Purchase?
@@ -58,15 +58,15 @@ extension KnownLife {
         return zip(spans, spans.dropFirst()).flatMap { before, after -> [SimulatedMovement] in
             let number = state.purchases.lastIndex { $0.purchaseDate < after.from } ?? 0
             switch (before.status, after.status) {
-            // A grace that runs on may still be paid.
+            // A running grace may still be paid.
             case (.gracePeriod, .billingRetry) where after.from > horizon: return []
             case (.active, .gracePeriod), (.active, .billingRetry), (.gracePeriod, .billingRetry):
                 return [row(.billingIssueEntered, at: after.from, about: number)]
             case (.gracePeriod, .active), (.billingRetry, .active):
-                // Only a renewal leads out of a failed charge.
+                // Only a renewal ends a failed charge.
                 let recovered = state.purchases.lastIndex { $0.purchaseDate == after.from }
                 return [row(.billingIssueRecovered, at: after.from, about: recovered ?? number)]
-            // Sixty days of silence end a retry, but are booked only once they are over.
+            // Sixty days without news end a retry, but are booked only once they are over.
             case (_, .expired) where after.from <= horizon:
                 return [row(churn(after: number, at: after.from), at: after.from, about: number)]
             default: return []
@@ -74,8 +74,8 @@ extension KnownLife {
         }
     }
 
-    // A purchase that was refunded when its time ran out, and is not any more, ended without a
-    // word; how renewal was set then is all that tells.
+    // A purchase whose refund was reversed only after it ran out ended without a notification; only
+    // the renewal switch at that time shows how.
     private func churn(after purchase: Int, at end: Instant) -> SimulatedMovement.Word {
         switch state.endings.last(where: { $0.purchase == purchase })?.cause {
         case .billingRetry: .churnInvoluntary
@@ -109,7 +109,7 @@ extension KnownLife {
         state.extensions.map { row(.extension, at: $0.signedAt, about: $0.purchase) }
     }
 
-    // Buying turns renewal on as well, but that is in the purchase.
+    // Buying also turns renewal on, but that is part of the purchase.
     private var switchMovements: [SimulatedMovement] {
         let switches = switches
         return zip(switches, switches.dropFirst()).compactMap { before, after in
@@ -164,6 +164,6 @@ extension KnownLife {
 }
 
 extension SimulatedMovement.Word {
-    // The place in the order of words.
+    // The position in the order of words.
     fileprivate var rank: Int { Self.allCases.firstIndex(of: self) ?? 0 }
 }

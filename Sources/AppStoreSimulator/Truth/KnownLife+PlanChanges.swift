@@ -1,8 +1,8 @@
 internal import Events
 
-/// Which products the customer changed between, and which wishes came to nothing.
+/// The products that the customer changed between, and the requests that had no effect.
 extension KnownLife {
-    // A wish for another product from the next renewal on.
+    // A request for another product from the next renewal on.
     private struct Wish {
         let from: SimulatedProduct
         let to: SimulatedProduct
@@ -37,9 +37,9 @@ extension KnownLife {
         }
     }
 
-    /// Whether a purchase goes on where the one before it stopped, without a lapse.
+    /// Whether a purchase continues where the one before it stopped, without a lapse.
     ///
-    /// Renewals do by their nature: one that was recovered in retry too (Apple's data: trap 19).
+    /// Renewals always do, even one that was recovered in retry (Apple's data: trap 19).
     func isContinuing(_ number: Int) -> Bool {
         let purchase = state.purchases[number]
         let before = periods.last { $0.validFrom < purchase.purchaseDate }
@@ -93,7 +93,7 @@ extension KnownLife {
         )
     }
 
-    // Whether the subscription has ended, as far as anybody knows.
+    // Whether the subscription has ended, as far as is known.
     private var isOver: Bool {
         switch state.phase {
         case .expired, .revoked: true
@@ -101,7 +101,7 @@ extension KnownLife {
         }
     }
 
-    // All wishes with what became of them, by the steps of the script.
+    // All requests with their outcome, by the steps of the script.
     private var wishes: [Wish] {
         var wishes: [Wish] = []
         func end(_ end: Wish.End) {
@@ -125,7 +125,7 @@ extension KnownLife {
             case .changeNow: end(.withdrawn(chapter.signedAt))
             case .renew, .recover: end(.effective(purchase: newest))
             case .subscribe:
-                // A refund that was undone later has not ended anything.
+                // A refund that was reversed later has not ended anything.
                 let isWanted = wishes.last?.to == chapter.state.newest?.product
                 end(
                     !isContinuing(newest)
@@ -144,7 +144,7 @@ extension KnownLife {
 }
 
 extension SimulatedProduct {
-    /// What a change from another product of the group to this one is.
+    /// The class of a change from another product of the group to this one.
     func change(from other: SimulatedProduct) -> SimulatedPlanChange.Class {
         if level == other.level { return .crossgrade }
         return level < other.level ? .upgrade : .downgrade

@@ -1,6 +1,6 @@
 internal import Events
 
-/// What was asked back, given back and taken again.
+/// The refunds that were requested, granted and reversed.
 extension KnownLife {
     /// The rows of `refunds`, by start of the purchase, then by their first instant.
     var refundCases: [SimulatedRefund] {
@@ -45,7 +45,7 @@ extension KnownLife {
         )
     }
 
-    // Apple tells the kind since 2025-12, also of refunds that are older than that.
+    // Apple has stated the kind since 2025-12, also for older refunds.
     private func kind(of refund: LifeState.Refund) -> SimulatedRefund.Kind? {
         guard let revocation = refund.revocation else { return nil }
         if revocation.isFamily { return .familyRevoke }
@@ -72,7 +72,7 @@ extension KnownLife {
         }
     }
 
-    /// What was given back, be it undone later or not; nil where nothing was.
+    /// The refunded amount, whether it was reversed later or not; nil if nothing was refunded.
     func amount(of refund: LifeState.Refund) -> Int64? {
         let price = state.purchases[refund.purchase].price
         switch kind(of: refund) {
@@ -104,7 +104,7 @@ extension LifeState.Refund {
 
 extension SubscriptionLife.Chapter {
     /// When Apple signs a purchase: in notifications about it, when a device restores it, and in
-    /// the answer to a poll, which tells of all purchases.
+    /// the answer to a poll, which contains all purchases.
     func instants(about purchase: Int, by hearing: Hearing) -> [Instant] {
         if case .restore = step, hearing != .polls { return [signedAt] }
         if isSilent || hearing != .unasked { return signingInstants }

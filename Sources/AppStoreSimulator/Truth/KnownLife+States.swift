@@ -1,16 +1,16 @@
 internal import Events
 
-/// How the subscription stood at any time, from the access it gave and the way it ended.
+/// The status of the subscription over time, from the access it gave and the way it ended.
 extension KnownLife {
-    /// A time in which the status is one.
+    /// A span of time with a single status.
     struct StatusSpan {
         let from: Instant
-        // Nil: until something else is heard.
+        // Nil: until something new is learnt.
         let to: Instant?
         let status: SimulatedRenewalState.Status
     }
 
-    /// The statuses from the first purchase on, without a gap between them.
+    /// The statuses from the first purchase on, without gaps.
     var statusSpans: [StatusSpan] {
         guard var end = periods.map(\.validFrom).min() else { return [] }
         var spans: [StatusSpan] = []
@@ -26,7 +26,7 @@ extension KnownLife {
             end = row.validTo
         }
         guard end > horizon else { return spans + gap(from: end, to: nil) }
-        // Of what is to come only the retry after a grace is known.
+        // Of the future, only the retry after a grace is known.
         let isGrace = periods.contains {
             $0.validTo == end && $0.kind == .grace && $0.endReason == .open
         }
@@ -34,7 +34,7 @@ extension KnownLife {
         return next.first?.status == .billingRetry ? spans + next : spans
     }
 
-    // A renewal that was charged in grace begins with it; until Apple said so there was grace.
+    // A renewal charged in grace begins with the grace; until Apple reported it there was grace.
     private func active(from row: SimulatedPeriod) -> Instant {
         let recovered = state.recoveredGraces.first {
             state.purchases[$0.purchase].purchaseDate == row.validFrom
@@ -44,8 +44,8 @@ extension KnownLife {
         return min(recovered.to, firstSigned[recovered.purchase], row.validTo)
     }
 
-    // A time without access. It is revoked, or retried until Apple gave up or the customer did, or
-    // expired (Apple's data: traps 19, 22).
+    // A time without access: revoked, or in retry until Apple or the customer gave up, or expired
+    // (Apple's data: traps 19, 22).
     private func gap(from start: Instant, to end: Instant?) -> [StatusSpan] {
         let ended = periods.filter { $0.validTo == start }
         if ended.contains(where: { $0.endReason == .refunded || $0.endReason == .revoked }) {
@@ -56,8 +56,8 @@ extension KnownLife {
             owners.contains(state.purchases[$0.purchase].purchaseDate)
         }
         guard let retry else { return [StatusSpan(from: start, to: end, status: .expired)] }
-        // Apple tries for sixty days after the expiry (Apple's data: trap 18), whether or not it
-        // says more.
+        // Apple retries for sixty days after the expiry (Apple's data: trap 18), whether or not it
+        // reports more.
         let expiry = state.purchases[retry.purchase].expiresDate
         let limit = Instant(milliseconds: expiry.milliseconds + LifeMachine.retryDuration)
         let stop = retry.end ?? limit
@@ -71,9 +71,9 @@ extension KnownLife {
         ]
     }
 
-    /// The renewal switch as it was said, in order, and whether buying turned it on.
+    /// The states of the renewal switch as stated, in order, and whether buying turned it on.
     ///
-    /// Buying turns it on; what Apple says at the same instant counts more.
+    /// Buying turns it on; a statement from Apple at the same instant takes precedence.
     var switches: [(at: Instant, isOn: Bool, isByBuying: Bool)] {
         let bought = state.purchases.indices.map { number in
             (
@@ -87,8 +87,8 @@ extension KnownLife {
         }
     }
 
-    // How it is set as far as Apple said so since buying last turned it on; an on that Apple said
-    // before the subscription expired says nothing of the time after.
+    // How the switch is set according to Apple since buying last turned it on; an "on" from before
+    // the subscription expired says nothing about the time after.
     private func isSaidOn(at instant: Instant, after expiry: Instant?) -> Bool? {
         var said: (at: Instant, isOn: Bool)?
         for change in switches where change.at <= instant {
@@ -151,8 +151,8 @@ extension KnownLife {
         return rows
     }
 
-    // What Apple said of the next charge, by when it did; an offer is used up by the charge it is
-    // for, and what follows is unknown until it is said.
+    // What Apple stated about the next charge, by when it did; an offer is used up by the charge it
+    // is for, and what follows is unknown until Apple states it.
     private var announcedCharges: [AnnouncedCharge] {
         let said = statements.map { AnnouncedCharge($0, identity) }
         var charges = said
@@ -166,7 +166,7 @@ extension KnownLife {
         return charges.sorted { $0.at < $1.at }
     }
 
-    // Apple says why with the end; of a purchase that was refunded then, and no longer is, nothing.
+    // Apple states the cause with the end, except for a purchase whose refund was reversed later.
     private func cause(of span: StatusSpan) -> ExpiryCause? {
         switch span.status {
         case .billingRetry: return .billingRetry
@@ -175,14 +175,14 @@ extension KnownLife {
             if let ending = state.endings.last(where: { $0.purchase == number }) {
                 return ending.cause
             }
-            // A retry that Apple fell silent in: the reason was said with the failure.
+            // A retry that ended without news: the cause was stated with the failure.
             let isRetried = state.retries.contains { $0.purchase == number && $0.end == nil }
             return isRetried ? .billingRetry : nil
         case .active, .gracePeriod, .revoked: return nil
         }
     }
 
-    // A renewal that was charged early has succeeded, whatever the customer switches after it.
+    // A renewal that was charged early has succeeded, even if the customer then turns it off.
     private func charge(
         in status: SimulatedRenewalState.Status,
         isAutoRenewOn: Bool?,
@@ -197,7 +197,7 @@ extension KnownLife {
     }
 }
 
-/// What Apple said of the next charge at an instant; nil members where it said nothing.
+/// What Apple stated about the next charge at an instant; members are nil if it stated nothing.
 private struct AnnouncedCharge {
     let at: Instant
     var price: Int64?
@@ -228,7 +228,7 @@ extension Instant {
 }
 
 extension [SimulatedRenewalState] {
-    // Adds a row, or lengthens the last one where nothing changed.
+    // Adds a row, or extends the last one if nothing changed.
     fileprivate mutating func appendOrLengthen(_ row: SimulatedRenewalState) {
         guard let last, last.validTo == row.validFrom, last.isEqual(to: row) else {
             append(row)

@@ -1,6 +1,6 @@
 internal import Events
 
-/// What each purchase means in the subscription.
+/// The meaning of each purchase in the subscription.
 extension KnownLife {
     /// The rows of `transactions`, by start.
     var transactions: [SimulatedTransaction] {
@@ -59,7 +59,7 @@ extension KnownLife {
     }
 
     private func graceEnd(after purchase: LifeState.Purchase) -> Instant? {
-        // Two purchases may begin in one second: the upgraded one has no grace.
+        // Two purchases may begin in the same second: the upgraded one has no grace.
         periods.first { period in
             period.kind == .grace && period.purchaseDate == purchase.purchaseDate
                 && period.productId == purchase.product.id
@@ -78,10 +78,10 @@ extension KnownLife {
             .flatMap { amount(of: $0) } ?? 0
     }
 
-    // The beginning of the time without renewal in which the purchase ended.
+    // When Apple first signed that renewal is off, if it was still off when the purchase ended.
     private func unsubscribed(_ number: Int) -> Instant? {
         let end = state.purchases[number].expiresDate
-        // Whoever buys before the end renews again, and what is switched later is not about this.
+        // Buying before the end turns renewal on again; later switches concern the new purchase.
         guard state.purchases[number].successor == nil else { return nil }
         var detected: Instant?
         for statement in statements

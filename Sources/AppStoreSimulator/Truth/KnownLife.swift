@@ -1,24 +1,25 @@
 internal import Events
 
-/// A life as somebody knows it who has heard everything that was signed up to an instant.
+/// A life as known to a reader of everything that was signed up to an instant.
 ///
 /// Every truth is computed from here: from what happened and when Apple signed it, never from
-/// payloads. What is known last counts: a refund that was undone has not happened to the access.
+/// payloads. The latest knowledge counts: a reversed refund leaves the access as if it had not
+/// happened.
 struct KnownLife {
-    /// Apple's renewal statement of one instant, with how things stood when it was made.
+    /// Apple's renewal statement at one instant, with the state at that time.
     struct Statement {
         let signedAt: Instant
         let state: LifeState
     }
 
     let identity: LifeIdentity
-    /// What happened, in true order.
+    /// What happened, in order.
     let chapters: [SubscriptionLife.Chapter]
-    /// How things stand after the last chapter.
+    /// The state after the last chapter.
     private(set) var state: LifeState
-    /// By which deliveries all this is known.
+    /// The deliveries from which all this is known.
     private(set) var hearing = Hearing.unasked
-    /// The greatest signing date; nothing is known of the time after it.
+    /// The latest signing date; nothing is known about the time after it.
     let horizon: Instant
     /// The rows of `active_periods`.
     let periods: [SimulatedPeriod]
@@ -27,7 +28,7 @@ struct KnownLife {
     /// For each purchase, when Apple first signed it.
     let firstSigned: [Instant]
 
-    /// The life after these chapters; nil where nothing is known of it.
+    /// The life after these chapters; nil if nothing is known of it.
     init?(identity: LifeIdentity, chapters: [SubscriptionLife.Chapter], horizon: Instant?) {
         guard let horizon, let state = chapters.last?.state, !state.purchases.isEmpty else {
             return nil
@@ -51,7 +52,7 @@ struct KnownLife {
 }
 
 extension KnownLife {
-    /// Forgets what that way of hearing does not tell.
+    /// Removes what those deliveries do not show.
     mutating func hear(by hearing: Hearing) {
         self.hearing = hearing
         guard hearing == .polls else { return }
@@ -69,7 +70,7 @@ extension SubscriptionLife {
         KnownLife(identity: identity, chapters: chapters, horizon: horizon)
     }
 
-    /// The life for somebody who knows all that had happened by an instant.
+    /// The life as known to a reader of everything that had happened by an instant.
     func known(asOf instant: Instant) -> KnownLife? {
         KnownLife(
             identity: identity,
@@ -80,17 +81,17 @@ extension SubscriptionLife {
 }
 
 extension SubscriptionLife.Chapter {
-    /// When Apple signs something about the subscription: with each notification, and where there
-    /// is none for something worth a poll, in the answer to that poll.
+    /// When Apple signs something about the subscription: with each notification or, for a change
+    /// worth a poll that has none, in the answer to that poll.
     var signingInstants: [Instant] {
         if isSilent { return [signedAt] }
         return notices.indices.map { SubscriptionLife.signedAt(self, notice: $0) }
     }
 
-    /// Those of them that say something about the next renewal.
+    /// The signing instants that include the next renewal.
     var statementInstants: [Instant] { isAboutOneTimePurchase ? [] : signingInstants }
 
-    /// Whether only asking Apple brings it to light.
+    /// Whether only polling Apple shows it.
     var isSilent: Bool {
         switch step {
         case .reverseRefund(_, false, _), .setAppAccountToken: true

@@ -1,10 +1,10 @@
 internal import Events
 
-/// What a customer really had, told from what happened and never from payloads.
+/// What a customer really had, computed from what happened and never from payloads.
 extension LifeState {
-    /// The rows of the stream for somebody whose newest payload was signed at the horizon.
+    /// The rows of the stream for a reader whose newest payload was signed at the horizon.
     ///
-    /// Only the last row can be open: everything before it has ended, as the script said how.
+    /// Only the last row can be open: everything before it has ended in the way the script states.
     func periods(horizon: Instant) -> [SimulatedPeriod] {
         var rows = purchases.map { row(of: $0) }
         for grace in graces where grace.from < grace.to {

@@ -1,4 +1,4 @@
-/// The rows of all tables once everything was delivered, `active_periods` apart.
+/// The rows of all tables except `active_periods`, once everything was delivered.
 public struct LifeTables: Sendable {
     /// The rows of `renewal_states`.
     public let states: [SimulatedRenewalState]

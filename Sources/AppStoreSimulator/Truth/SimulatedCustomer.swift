@@ -1,56 +1,57 @@
 public import Events
 
-/// One person with several subscriptions, known to the app by one token.
+/// One customer with several subscriptions, known to the app by one token.
 public struct SimulatedCustomer: Sendable {
     /// What is special about the customer.
     public enum Situation: String, CaseIterable, Hashable, Sendable {
         /// Subscriptions of two groups in parallel (Apple's data: trap 36: lite and standard).
         case twoGroups
-        /// A second subscription of the same group, bought while the first was in billing retry:
-        /// it has an original id of its own (Apple's data: trap 3).
+        /// A second subscription of the same group, bought while the first was in billing retry,
+        /// with its own original id (Apple's data: trap 3).
         case secondStream
-        /// A subscription of their own, and another one as member of a family
-        /// (Apple's data: trap 33).
+        /// A subscription of their own, and another one as a member of a family (Apple's data: trap
+        /// 33).
         case familyMember
-        /// The developer gave another token later (Apple's data: transactions).
+        /// The developer set another token later (Apple's data: transactions).
         case changedToken
-        /// Restored on a second account of the app, which claims the purchase too
-        /// (Apple's data: trap 37).
+        /// Restored on a second account of the app, which also claims the purchase (Apple's data:
+        /// trap 37).
         case claimedTwice
     }
 
-    /// That another account of the app presents a subscription as its own.
+    /// The claim of another account of the app that a subscription belongs to it.
     public struct Claim: Hashable, Sendable {
         /// The token of that account.
         public let appAccountToken: String
         /// The subscription.
         public let originalTransactionId: String
-        /// When it was restored there.
+        /// When it was restored on that account.
         public let claimedAt: Instant
     }
 
-    /// What is special.
+    /// The special situation.
     public let situation: Situation
     /// The developer's own id of the customer, a UUID in lower case, as in every purchase.
     public let appAccountToken: String
-    /// The subscriptions, each a stream of its own.
+    /// The subscriptions, each a separate stream.
     public let lives: [SubscriptionLife]
-    /// What other accounts claim.
+    /// The claims of other accounts.
     public let claims: [Claim]
 
-    /// The groups there are subscriptions of, in ascending order.
+    /// The groups of the subscriptions, in ascending order.
     public var groups: [String] {
         var seen: [String] = []
         for group in lives.compactMap(\.group) where !seen.contains(group) { seen.append(group) }
         return seen.sorted()
     }
 
-    /// The intervals with access to a group by any of the subscriptions, once all is delivered.
+    /// The intervals with access to a group through any of the subscriptions, once all is
+    /// delivered.
     public func active(inGroup group: String) -> [AccessInterval] {
         AccessInterval.union(of: lives.filter { $0.group == group }.flatMap(\.periods))
     }
 
-    /// The same for somebody who knows what had happened by an instant.
+    /// The same for a reader who knows what had happened by an instant.
     public func active(inGroup group: String, asOf instant: Instant) -> [AccessInterval] {
         AccessInterval.union(
             of: lives.filter { $0.group == group }.flatMap { $0.periods(asOf: instant) }
@@ -68,7 +69,7 @@ public struct SimulatedCustomer: Sendable {
         lives.first?.appReceipts(form: form, beside: Array(lives.dropFirst())) ?? []
     }
 
-    /// All that arrives unasked about the subscriptions, by signing date.
+    /// Everything that arrives unasked about the subscriptions, by signing date.
     public func deliveries() -> [Delivery] {
         lives.flatMap { $0.deliveries() }.sorted { $0.signedAt < $1.signedAt }
     }

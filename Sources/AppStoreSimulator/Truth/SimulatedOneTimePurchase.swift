@@ -1,18 +1,18 @@
 public import Events
 
-/// One row of truth: a purchase that does not renew, which is a stream of its own.
+/// One row of truth: a purchase that does not renew, in a separate stream.
 public struct SimulatedOneTimePurchase: Hashable, Sendable {
     /// What kind of product it is; the raw values are Apple's `type`.
     public enum Kind: String, CaseIterable, Hashable, Sendable {
-        /// Used up by the app.
+        /// Consumed by the app.
         case consumable = "Consumable"
         /// Bought once and owned from then on.
         case nonConsumable = "Non-Consumable"
-        /// As long as the app says.
+        /// Valid for as long as the app decides.
         case nonRenewing = "Non-Renewing Subscription"
     }
 
-    /// Apple's id of it, which is that of its only transaction.
+    /// Apple's id of the purchase, which is the id of its only transaction.
     public let originalTransactionId: String
     /// The product.
     public let productId: String
@@ -20,7 +20,7 @@ public struct SimulatedOneTimePurchase: Hashable, Sendable {
     public let kind: Kind
     /// When it was bought.
     public let purchaseDate: Instant
-    /// When it was refunded; nil while it stands.
+    /// When it was refunded; nil if it was not.
     public let revocationDate: Instant?
 
     /// A purchase.
@@ -38,7 +38,7 @@ public struct SimulatedOneTimePurchase: Hashable, Sendable {
         self.revocationDate = revocationDate
     }
 
-    /// When it is owned: from the purchase on, until it is refunded; nil of what the app judges.
+    /// When it is owned: from the purchase until a refund; nil if the app decides.
     public var owned: Range<Instant>? {
         kind == .nonConsumable
             ? purchaseDate..<(revocationDate ?? Instant(milliseconds: .max)) : nil
@@ -59,8 +59,8 @@ extension SubscriptionLife {
         }
     }
 
-    /// The offers to win the customer back, the best one first, as Apple listed them last; nil
-    /// where its last word lists none, as for members of a family.
+    /// The win-back offers that Apple listed last, the best one first; nil if its last statement
+    /// lists none, as for family members.
     public var winBackOfferIds: [String]? {
         identity.isFamilyShared ? nil : known?.statements.last?.state.winBackOfferIds
     }

@@ -1,8 +1,8 @@
 public import Events
 
-/// One row of truth: what `active_periods` must hold for a purchase or a grace period.
+/// One expected row of `active_periods`, for a purchase or a grace period.
 public struct SimulatedPeriod: Hashable, Sendable {
-    /// What the access rests on; the raw values are those of the command line's JSON.
+    /// The basis of the access; the raw values are those of the command line's JSON.
     public enum Kind: String, Hashable, Sendable {
         /// A free introductory period.
         case trial
@@ -18,15 +18,15 @@ public struct SimulatedPeriod: Hashable, Sendable {
 
     /// Why the access ended; the raw values are those of the command line's JSON.
     public enum EndReason: String, Hashable, Sendable {
-        /// The period was over, or another purchase of the same product took its place.
+        /// The period was over, or another purchase of the same product replaced it.
         case expired
-        /// Another product took its place.
+        /// Another product replaced it.
         case upgraded
-        /// The money was given back before the end.
+        /// The purchase was refunded before the end.
         case refunded
         /// Family sharing was withdrawn before the end.
         case revoked
-        /// As far as anybody knows it has not ended.
+        /// It has not ended, as far as is known.
         case open
     }
 
@@ -40,7 +40,7 @@ public struct SimulatedPeriod: Hashable, Sendable {
     public let validFrom: Instant
     /// When access ends; never before it begins, and equal to it in an empty row.
     public let validTo: Instant
-    /// What the access rests on.
+    /// The basis of the access.
     public let kind: Kind
     /// Why it ended.
     public let endReason: EndReason
@@ -66,7 +66,7 @@ public struct SimulatedPeriod: Hashable, Sendable {
 }
 
 extension SimulatedPeriod: Comparable {
-    /// By begin, end, kind and product: the order of every listing.
+    /// By start, end, kind and product: the order of every listing.
     public static func < (left: Self, right: Self) -> Bool {
         if left.validFrom != right.validFrom { return left.validFrom < right.validFrom }
         if left.validTo != right.validTo { return left.validTo < right.validTo }
@@ -84,11 +84,11 @@ extension SimulatedPeriod: CustomStringConvertible {
     }
 }
 
-/// A span of time with access, half open: it begins at `from` and is over at `to`.
+/// A span of time with access, half open: it begins at `from` and ends before `to`.
 public struct AccessInterval: Hashable, Sendable {
     /// The first instant with access.
     public let from: Instant
-    /// The first instant without.
+    /// The first instant without access.
     public let to: Instant
 
     /// A span.
@@ -97,7 +97,8 @@ public struct AccessInterval: Hashable, Sendable {
         self.to = to
     }
 
-    /// The spans covered by any of the rows, in order; touching ones are one, empty ones none.
+    /// The spans covered by any of the rows, in order; touching ones are merged, empty ones
+    /// dropped.
     static func union(of periods: [SimulatedPeriod]) -> [AccessInterval] {
         var result: [AccessInterval] = []
         for period in periods.sorted() where period.validFrom < period.validTo {

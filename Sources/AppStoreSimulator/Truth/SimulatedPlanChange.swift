@@ -1,22 +1,22 @@
 public import Events
 
-/// One row of truth: a change of product, wanted or done, as `plan_changes` must tell it.
+/// One expected row of `plan_changes`: a requested or completed change of product.
 public struct SimulatedPlanChange: Hashable, Sendable {
-    /// What became of it.
+    /// The outcome of the change.
     public enum State: String, CaseIterable, Hashable, Sendable {
-        /// Wanted, and still possible.
+        /// Requested, and still possible.
         case requested
-        /// Done.
+        /// Completed.
         case effective
-        /// Given up by the customer.
+        /// Withdrawn by the customer.
         case withdrawn
-        /// Given up as the subscription ended.
+        /// Dropped because the subscription ended.
         case lapsed
     }
 
-    /// When such a change begins.
+    /// When such a change takes effect.
     public enum Timing: String, CaseIterable, Hashable, Sendable {
-        /// At once; the rest of the old period is given back.
+        /// At once; the rest of the old period is refunded.
         case now
         /// With the next renewal.
         case nextRenewal = "next_renewal"
@@ -24,7 +24,7 @@ public struct SimulatedPlanChange: Hashable, Sendable {
         case resubscribe
     }
 
-    /// What it is by the levels of the catalog (Apple's data: trap 23).
+    /// The class of the change by the levels of the catalog (Apple's data: trap 23).
     public enum Class: String, CaseIterable, Hashable, Sendable {
         /// To a higher level.
         case upgrade
@@ -34,28 +34,28 @@ public struct SimulatedPlanChange: Hashable, Sendable {
         case crossgrade
     }
 
-    /// The product before.
+    /// The previous product.
     public let fromProductId: String
-    /// The product after.
+    /// The new product.
     public let toProductId: String
-    /// When Apple first signed that it was wanted; nil where it was never announced.
+    /// When Apple first signed the request; nil if it was never announced.
     public let requested: Instant?
-    /// When it began; nil where it did not.
+    /// When the change took effect; nil if it did not.
     public let effective: Instant?
-    /// When Apple first signed that it was no longer wanted.
+    /// When Apple first signed that the request was withdrawn.
     public let withdrawn: Instant?
-    /// What became of it.
+    /// The outcome.
     public let state: State
-    /// When such a change begins.
+    /// When such a change takes effect.
     public let timing: Timing
-    /// What it is by level.
+    /// The class by level.
     public let `class`: Class
-    /// Whether both products run equally long.
+    /// Whether both products have the same duration.
     public let isSameDuration: Bool
     /// The offer it comes with; nil for none.
     public let offer: SimulatedOffer.Category?
 
-    /// Whether the rest of the old period is given back.
+    /// Whether the rest of the old period is refunded.
     public let refundsPrevious: Bool
 }
 
@@ -74,7 +74,7 @@ extension SubscriptionLife {
     /// The rows that `plan_changes` must have once everything was delivered.
     public var planChanges: [SimulatedPlanChange] { known?.planChanges ?? [] }
 
-    /// The rows for somebody who knows what had happened by an instant, as in `periods(asOf:)`.
+    /// The rows for a reader who knows what had happened by an instant, as in `periods(asOf:)`.
     public func planChanges(asOf instant: Instant) -> [SimulatedPlanChange] {
         known(asOf: instant)?.planChanges ?? []
     }

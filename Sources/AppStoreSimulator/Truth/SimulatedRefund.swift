@@ -1,8 +1,8 @@
 public import Events
 
-/// One row of truth: a request for money or the giving back of it, as `refunds` must tell it.
+/// One expected row of `refunds`: a request for a refund, or a refund.
 public struct SimulatedRefund: Hashable, Sendable {
-    /// What kind of refund it is, as far as Apple says so.
+    /// The kind of refund, as far as Apple states it.
     public enum Kind: String, CaseIterable, Hashable, Sendable {
         /// The whole price.
         case full
@@ -10,11 +10,11 @@ public struct SimulatedRefund: Hashable, Sendable {
         case prorated
         /// Family sharing withdrawn: no money.
         case familyRevoke = "family_revoke"
-        /// Known only from payloads made before Apple told the kind (2025-12).
+        /// Known only from payloads made before Apple stated the kind (2025-12).
         case untyped
     }
 
-    /// Where the revocation lies, seen from the purchase.
+    /// When the revocation happened, relative to the purchase.
     public enum Timing: String, CaseIterable, Hashable, Sendable {
         /// While the purchase gave access.
         case current
@@ -24,66 +24,66 @@ public struct SimulatedRefund: Hashable, Sendable {
         case afterExpiry = "after_expiry"
     }
 
-    /// What became of the case.
+    /// The outcome of the case.
     public enum State: String, CaseIterable, Hashable, Sendable {
-        /// Asked for.
+        /// Requested.
         case requested
-        /// Asked for and refused.
+        /// Requested and declined.
         case declined
-        /// Given back.
+        /// Refunded.
         case refunded
-        /// Given back and taken again.
+        /// Refunded and reversed.
         case reversed
     }
 
-    /// How a reversal came to light.
+    /// How a reversal became known.
     public enum Reversal: String, CaseIterable, Hashable, Sendable {
-        /// Apple said so.
+        /// Apple announced it.
         case announced
-        /// A later statement knows of no refund (Apple's data: trap 31).
+        /// A later statement contains no refund (Apple's data: trap 31).
         case inferred
     }
 
     /// The product.
     public let productId: String
-    /// The begin of the purchase.
+    /// The start of the purchase.
     public let purchaseDate: Instant
     /// Its natural end; nil for a purchase that has none.
     public let expiresDate: Instant?
-    /// What kind; nil where nothing was given back.
+    /// The kind; nil if nothing was refunded.
     public let kind: Kind?
-    /// The part given back in thousandths of a percent, as Apple says it.
+    /// The refunded part in thousandths of a percent, as Apple states it.
     public let percentage: Int64?
-    /// Apple's reason: 0 other, 1 an issue with the app; nil where nothing was given back.
+    /// Apple's reason: 0 other, 1 an issue with the app; nil if nothing was refunded.
     public let reason: Int64?
-    /// Where the revocation lies; nil where nothing was given back.
+    /// When the revocation happened; nil if nothing was refunded.
     public let timing: Timing?
-    /// When Apple first signed that the customer asked.
+    /// When Apple first signed the customer's request.
     public let requested: Instant?
-    /// When Apple first signed the refusal.
+    /// When Apple first signed that it was declined.
     public let declined: Instant?
     /// Apple's `revocationDate`.
     public let revoked: Instant?
     /// When Apple first signed the refund.
     public let announced: Instant?
-    /// When Apple first signed that it is undone.
+    /// When Apple first signed the reversal.
     public let reversed: Instant?
-    /// How that came to light.
+    /// How the reversal became known.
     public let reversal: Reversal?
-    /// What became of it.
+    /// The outcome.
     public let state: State
-    /// Whether it is the case that says how things stand now: the last refund of its purchase.
+    /// Whether this case determines the current state: the last refund of its purchase.
     public let isNet: Bool
     /// The price paid, in thousandths of the currency's unit; nil for family members.
     public let priceMilliunits: Int64?
-    /// What is given back as things stand, in the same unit; nil where nothing ever was.
+    /// The amount currently refunded, in the same unit; nil if nothing ever was.
     public let refundedMilliunits: Int64?
     /// ISO 4217; nil for family members.
     public let currency: String?
 }
 
 extension SimulatedRefund: CustomStringConvertible {
-    /// One line of everything but the currency.
+    /// One line with everything except the currency.
     public var description: String {
         let instants = [requested, declined, revoked, announced, reversed]
             .map { $0?.description ?? "-" }
@@ -99,10 +99,10 @@ extension SimulatedRefund: CustomStringConvertible {
 extension SubscriptionLife {
     /// The rows that `refunds` must have for the subscription once everything was delivered.
     ///
-    /// One-time purchases are streams of their own; see `oneTimePurchases`.
+    /// One-time purchases are separate streams; see `oneTimePurchases`.
     public var refundCases: [SimulatedRefund] { known?.refundCases ?? [] }
 
-    /// The rows for somebody who knows what had happened by an instant, as in `periods(asOf:)`.
+    /// The rows for a reader who knows what had happened by an instant, as in `periods(asOf:)`.
     public func refundCases(asOf instant: Instant) -> [SimulatedRefund] {
         known(asOf: instant)?.refundCases ?? []
     }

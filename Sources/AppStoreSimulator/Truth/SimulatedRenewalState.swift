@@ -1,12 +1,12 @@
 public import Events
 
-/// One row of truth: how a subscription stood for a time, as `renewal_states` must tell it.
+/// One expected row of `renewal_states`: the state of a subscription for a time.
 public struct SimulatedRenewalState: Hashable, Sendable {
     /// Apple's status (Apple's data: status values).
     public enum Status: String, CaseIterable, Hashable, Sendable {
         /// Paid for, or free by an offer.
         case active
-        /// Billing failed, access goes on.
+        /// Billing failed, but access continues.
         case gracePeriod = "grace_period"
         /// Billing is retried, without access.
         case billingRetry = "billing_retry"
@@ -16,57 +16,56 @@ public struct SimulatedRenewalState: Hashable, Sendable {
         case revoked
     }
 
-    /// How the next charge stands.
+    /// The state of the next charge.
     public enum Charge: String, CaseIterable, Hashable, Sendable {
-        /// It will be tried when the period ends.
+        /// It will be attempted when the period ends.
         case waiting
-        /// It went through before the period ended.
+        /// It succeeded before the period ended.
         case succeeded
-        /// It did not go through.
+        /// It failed.
         case failed
-        /// There will be none.
+        /// There will be no charge.
         case closed
     }
 
     /// Whether the customer agreed to a higher price.
     public enum PriceConsent: String, CaseIterable, Hashable, Sendable {
-        /// Asked, not answered.
+        /// Asked, but not answered.
         case pending
         /// Agreed.
         case accepted
     }
 
-    /// The first instant of it.
+    /// The first instant of the state.
     public let validFrom: Instant
-    /// The first instant after it; nil where it holds until something else is heard.
+    /// The first instant after it; nil if it lasts until something new is learnt.
     public let validTo: Instant?
     /// Apple's status.
     public let status: Status
     /// The next charge.
     public let charge: Charge
-    /// The renewal switch; nil before Apple said anything of it.
+    /// The renewal switch; nil before Apple stated it.
     public let isAutoRenewOn: Bool?
-    /// The product that renews next; nil before Apple said which.
+    /// The product that renews next; nil before Apple stated it.
     public let autoRenewProductId: String?
-    /// The answer to a higher price; nil where none was asked.
+    /// The answer to a higher price; nil if there was no question.
     public let priceConsent: PriceConsent?
-    /// Why it ended, where it has expired or is retried; nil before Apple said why.
+    /// Why it ended, if it has expired or is in retry; nil before Apple stated the cause.
     public let cause: ExpiryCause?
-    /// What the next charge will be, in thousandths of the currency's unit; nil where there will be
-    /// none, or before Apple said how much.
+    /// The price of the next charge, in thousandths of the currency's unit; nil if there will be
+    /// none, or before Apple stated it.
     public let renewalPriceMilliunits: Int64?
     /// The offer that applies to the next charge; nil without one.
     public let renewalOffer: SimulatedOffer?
-    /// How the next period is paid; nil without a commitment, or before Apple said how.
+    /// How the next period is paid; nil without a commitment, or before Apple stated it.
     public let renewalBillingPlan: SimulatedProduct.BillingPlan?
-    /// What becomes of the commitment; nil without one, or before Apple said what.
+    /// What follows the commitment; nil without one, or before Apple stated it.
     public let commitment: SimulatedCommitment?
 }
 
 extension SimulatedRenewalState: CustomStringConvertible {
-    /// One line: from, to, status, charge, switch, product, consent, then the cause, the next
-    /// price, the next offer, the next way to pay and what becomes of the commitment where there
-    /// are any.
+    /// One line: from, to, status, charge, switch, product, consent, then cause, next price, next
+    /// offer, next billing plan and the end of the commitment, each if present.
     public var description: String {
         let renewal = isAutoRenewOn.map { $0 ? "on" : "off" } ?? "unknown"
         return "\(validFrom) … \(validTo.map(\.description) ?? "") \(status.rawValue)"
@@ -81,7 +80,7 @@ extension SimulatedRenewalState: CustomStringConvertible {
 }
 
 extension SimulatedCommitment: CustomStringConvertible {
-    /// When the new one begins, whether it will, its product, its price and how it is paid.
+    /// When the new commitment begins, whether it will, its product, its price and how it is paid.
     public var description: String {
         "commitment \(renewalDate) \(isAutoRenewOn ? "on" : "off") \(productId)"
             + (priceMilliunits.map { " \($0)" } ?? "") + (billingPlan.map { " \($0.word)" } ?? "")
@@ -92,7 +91,7 @@ extension SubscriptionLife {
     /// The rows that `renewal_states` must have once everything was delivered.
     public var states: [SimulatedRenewalState] { known?.states ?? [] }
 
-    /// The rows for somebody who knows what had happened by an instant, as in `periods(asOf:)`.
+    /// The rows for a reader who knows what had happened by an instant, as in `periods(asOf:)`.
     public func states(asOf instant: Instant) -> [SimulatedRenewalState] {
         known(asOf: instant)?.states ?? []
     }

@@ -1,12 +1,12 @@
 public import Events
 
-/// How a subscription stands at an instant, whether or not Apple has said so yet.
+/// The state of a subscription at an instant, whether or not Apple has reported it yet.
 public struct SimulatedStanding: Hashable, Sendable {
     /// The product that was bought last.
     public let productId: String
-    /// When what was bought last ends.
+    /// When the last purchase ends.
     public let expiresDate: Instant
-    /// The `webOrderLineItemId` of what was bought last.
+    /// The `webOrderLineItemId` of the last purchase.
     public let webOrderLineItemId: String
     /// Apple's status.
     public let status: SimulatedRenewalState.Status
@@ -14,12 +14,12 @@ public struct SimulatedStanding: Hashable, Sendable {
     public let isAutoRenewOn: Bool
     /// The product that renews next.
     public let autoRenewProductId: String
-    /// The developer's id of the customer; nil where the app gave none.
+    /// The developer's id of the customer; nil if the app set none.
     public let appAccountToken: String?
 }
 
 extension SubscriptionLife {
-    /// How the subscription stands at an instant; nil before anything was bought.
+    /// The state of the subscription at an instant; nil before anything was bought.
     public func standing(asOf instant: Instant) -> SimulatedStanding? {
         guard let state = state(asOf: instant), let newest = state.newest,
             let status = SimulatedRenewalState.Status(state.status(at: instant))
@@ -37,7 +37,7 @@ extension SubscriptionLife {
 }
 
 extension SimulatedRenewalState.Status {
-    // Apple's number.
+    // From Apple's number.
     fileprivate init?(_ number: Int64?) {
         switch number {
         case 1: self = .active

@@ -1,47 +1,47 @@
 public import Events
 
-/// One row of truth: what a purchase means in its subscription, as `transactions` must tell it.
+/// One expected row of `transactions`: the meaning of a purchase in its subscription.
 public struct SimulatedTransaction: Hashable, Sendable {
-    /// Apple's lowest id of it.
+    /// The lowest of Apple's ids for it.
     public let storeTransactionId: String
     /// The product.
     public let productId: String
-    /// Its begin.
+    /// Its start.
     public let startTime: Instant
     /// Its natural end.
     public let endTime: Instant
-    /// The end of the grace after it; nil where there was none, or nothing of it was left.
+    /// The end of the grace after it; nil if there was none, or none of it was left.
     public let gracePeriodEndTime: Instant?
-    /// The end of the access, grace included, never before the begin.
+    /// The end of the access, including grace; never before the start.
     public let effectiveEndTime: Instant
-    /// Its place in an unbroken chain, from 1.
+    /// Its position in an unbroken chain, from 1.
     public let renewalNumber: Int
     /// Paid purchases up to this one without a lapse; 0 for a free one.
     public let consecutivePaidPeriods: Int
-    /// Whether it follows a free period at a price.
+    /// Whether it is paid and follows a free period.
     public let isTrialConversion: Bool
     /// Whether it follows a lapse.
     public let isResubscribe: Bool
-    /// The length of that lapse in seconds; nil where there is none.
+    /// The length of that lapse in seconds; nil if there is none.
     public let gapSeconds: Int64?
-    /// What kind of change of product it is; nil where it is none.
+    /// The class of the change of product; nil if the product did not change.
     public let planChange: SimulatedPlanChange.Class?
-    /// The product before a change.
+    /// The previous product, if it changed.
     public let previousProductId: String?
-    /// When it was given back; nil where it is not, or no longer.
+    /// When it was refunded; nil if it was not, or if the refund was reversed.
     public let refundedAt: Instant?
-    /// What was paid; nil for family members.
+    /// The amount paid; nil for family members.
     public let purchasePriceMilliunits: Int64?
-    /// What was paid and not given back.
+    /// The amount paid and not refunded.
     public let priceMilliunits: Int64?
-    /// When Apple first signed that renewal is off, if that still held at the natural end.
+    /// When Apple first signed that renewal is off, if it was still off at the natural end.
     public let unsubscribeDetectedAt: Instant?
     /// When Apple first signed that the renewal after it failed.
     public let billingIssuesDetectedAt: Instant?
 }
 
 extension SimulatedTransaction: CustomStringConvertible {
-    /// One line of everything.
+    /// One line with everything.
     public var description: String {
         let instants = [
             gracePeriodEndTime, effectiveEndTime, refundedAt, unsubscribeDetectedAt,
@@ -60,7 +60,7 @@ extension SubscriptionLife {
     /// The rows that `transactions` must have for the subscription once everything was delivered.
     public var transactions: [SimulatedTransaction] { known?.transactions ?? [] }
 
-    /// The rows for somebody who knows what had happened by an instant, as in `periods(asOf:)`.
+    /// The rows for a reader who knows what had happened by an instant, as in `periods(asOf:)`.
     public func transactions(asOf instant: Instant) -> [SimulatedTransaction] {
         known(asOf: instant)?.transactions ?? []
     }
