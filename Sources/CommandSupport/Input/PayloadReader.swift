@@ -17,13 +17,13 @@ package actor PayloadReader {
     }
 
     /// Files that were passed over.
-    package var skipped: Int { walk.passedOver.files }
+    package var skipped: Int { walk.skipped.files }
 
     /// Bytes that were read, as they lie in files: packed ones count as they are packed.
     package nonisolated var bytesRead: Int64 { read.load(ordering: .relaxed) }
 
     /// What was passed over, in words.
-    package var remarks: [String] { walk.passedOver.sentences }
+    package var remarks: [String] { walk.skipped.sentences }
 
     /// The next payloads, as many as are there; nil after the last, and when nobody waits for one
     /// any more.

@@ -39,7 +39,7 @@ extension Ledger {
         source: String,
         arrival: Arrival = .live,
         run: RunID = RunID(),
-        voucher: Voucher = .nobody,
+        voucher: Voucher = .unvouched,
         clock: @escaping @Sendable () -> Instant = { .systemClock() },
         isStopped: () -> Bool = { false },
         progress: (IngestReport.Progress) -> Void = { _ in }

@@ -288,7 +288,7 @@ extension Verification.Trust {
     /// The shared secret is not stored, so nothing but the chain of digests says that it was there.
     fileprivate var voucher: Voucher {
         switch self {
-        case .signed: .nobody
+        case .signed: .unvouched
         case .fetched: .client
         case .sharedSecret, .vouched: .operator
         }
