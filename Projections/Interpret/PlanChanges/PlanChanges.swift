@@ -225,7 +225,7 @@ extension Timeline {
 extension Content {
     // Whether a field names another product than the one known so far, if any is.
     fileprivate func names(_ field: Field, otherThan product: inout String) -> Bool {
-        guard carried.contains(field), !says(field, product), !says(field, "") else {
+        guard carried.contains(field), !carries(field, product), !carries(field, "") else {
             return false
         }
         guard product.isEmpty else { return true }

@@ -59,7 +59,7 @@ private struct RefundNotices {
         let announcements = timeline.announcements
         let isTold = announcements.indices.contains { index in
             let content = announcements[index].assertion.content
-            return RefundNotices.types.contains { content.says(.notificationType, $0) }
+            return RefundNotices.types.contains { content.carries(.notificationType, $0) }
         }
         guard isTold else { return }
         let isRevoked = (timeline.purchases + timeline.oneTimePurchases).contains(

@@ -134,9 +134,9 @@ struct BillingRetries {
         for keyed in timeline.announcements {
             let content = keyed.assertion.content
             guard
-                content.says(.notificationType, "DID_RECOVER")
-                    || content.says(.notificationType, "DID_RENEW")
-                        && content.says(.subtype, "BILLING_RECOVERY")
+                content.carries(.notificationType, "DID_RECOVER")
+                    || content.carries(.notificationType, "DID_RENEW")
+                        && content.carries(.subtype, "BILLING_RECOVERY")
             else { continue }
             let offset = keyed.assertion.offset
             recoveries[keyed.purchaseDate] = min(recoveries[keyed.purchaseDate] ?? offset, offset)

@@ -57,7 +57,7 @@ private struct StateDraft {
         )
     }
 
-    func says(theSameAs other: StateDraft) -> Bool {
+    func agrees(with other: StateDraft) -> Bool {
         status == other.status && charge == other.charge
             && isAutoRenewOn == other.isAutoRenewOn
             && setting.priceConsent == other.setting.priceConsent
@@ -69,7 +69,7 @@ private struct StateDraft {
         guard let terms, let others = other.terms else {
             return terms == nil && other.terms == nil
         }
-        return terms.says(theSameAs: others)
+        return terms.agrees(with: others)
     }
 
     // By bytes, which Swift's own comparison of texts is not.
@@ -196,7 +196,7 @@ private struct StateDrafts {
             terms: terms,
             citations: citations
         )
-        if let last = drafts.last, last.to == from, last.says(theSameAs: draft) {
+        if let last = drafts.last, last.to == from, last.agrees(with: draft) {
             drafts[drafts.count - 1].to = to
             if let terms, let known = last.terms {
                 drafts[drafts.count - 1].terms = known.filled(from: terms)

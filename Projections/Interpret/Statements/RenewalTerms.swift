@@ -94,7 +94,7 @@ extension RenewalTerms {
     /// Whether both say the same; by bytes, which Swift's own comparison of texts is not.
     ///
     /// That Apple began to sign the discount and the period of an offer changes no offer.
-    func says(theSameAs other: RenewalTerms) -> Bool {
+    func agrees(with other: RenewalTerms) -> Bool {
         func isSame(_ one: String?, _ other: String?) -> Bool {
             guard let one, let other else { return one == nil && other == nil }
             return byBytes(one, other) == nil

@@ -25,7 +25,7 @@ struct KeyedAssertion {
     init(_ assertion: consuming Assertion, _ key: Key, after productBefore: String?) {
         purchaseDate = key.purchaseDate
         expiresDate = key.expiresDate
-        if let productBefore, assertion.content.says(.productId, productBefore) {
+        if let productBefore, assertion.content.carries(.productId, productBefore) {
             productId = productBefore
         } else {
             productId = assertion.content.text(.productId) ?? ""

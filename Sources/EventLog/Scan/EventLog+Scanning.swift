@@ -44,7 +44,7 @@ extension EventLog {
         try await scan(
             range,
             upTo: head,
-            keeping: .telling(splitAt: nil),
+            keeping: .neededByFolds(splitAt: nil),
             into: state,
             { try fold(&$0, $1.complete) },
             atEnd: atEnd

@@ -173,7 +173,7 @@ private struct TouchedScan: Sendable {
             .makeIterator()
         try EventLog.join(
             lane: lane,
-            keeping: isRecorded ? .all : .telling(splitAt: from.commit),
+            keeping: isRecorded ? .all : .neededByFolds(splitAt: from.commit),
             streams: { histories.next() },
             confirmations: confirmationsSQL(of: listed),
             in: session

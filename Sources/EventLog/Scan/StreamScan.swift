@@ -83,7 +83,7 @@ enum KeptRepetitions {
     case all
     /// Those that a fold needs (`RepetitionRuns`), so that its memory does not grow with the number
     /// of repetitions. None up to that commit stands in for one after it.
-    case telling(splitAt: Int64?)
+    case neededByFolds(splitAt: Int64?)
 }
 
 /// Joins streams with the rows of their confirmations and hands them on, one at a time.
@@ -140,13 +140,13 @@ struct ConfirmationJoin {
     }
 
     private mutating func keep(_ scanned: ScannedConfirmation, floor: Instant) {
-        if case .telling(let split) = kept {
+        if case .neededByFolds(let split) = kept {
             if runs == nil { runs = current.map { RepetitionRuns($0.history.events) } }
             let place = runs?.placeToReuse(
                 for: scanned.repetition.confirmation,
                 at: current?.confirmations.count ?? 0,
                 floor: floor,
-                side: split.map { scanned.commit > $0 } ?? false
+                isAfterSplit: split.map { scanned.commit > $0 } ?? false
             )
             if let place {
                 current?.confirmations[place] = scanned
