@@ -35,15 +35,15 @@ package struct DatabaseOptions: ParsableArguments {
     /// and prints on stderr that it is used.
     ///
     /// - Parameters:
-    ///   - makes: Whether the private server is made where there is none.
+    ///   - createIfAbsent: Whether the private server is made where there is none.
     ///   - isQuiet: Whether nothing is printed.
     /// - Returns: The settings.
     /// - Throws: `EmbeddedServerError`.
     package func settings(
-        makes: Bool = false,
+        createIfAbsent: Bool = false,
         isQuiet: Bool = false
     ) async throws -> ConnectionSettings {
-        var settings = try await location.settings(makes: makes)
+        var settings = try await location.settings(createIfAbsent: createIfAbsent)
         if databaseUrl != nil { settings.source = "--database-url" }
         if !isQuiet, let home = location.privateHome {
             Terminal.write("database: the private server in \(home)")

@@ -43,7 +43,7 @@ extension Ledger {
     /// - Throws: `EventLogError`; `EmbeddedServerError` where the private server cannot be started.
     public static func migrate(_ database: Database, lanes: LaneCount? = nil) async throws {
         _ = try await Migrator.migrate(
-            try await database.settings(makes: true),
+            try await database.settings(createIfAbsent: true),
             Migrator.Layout(lanes: lanes)
         )
     }
@@ -81,13 +81,13 @@ extension Ledger.Database {
 
     /// How to connect; starts the private server where it is meant and does not run.
     ///
-    /// - Parameter makes: Whether the private server is made where there is none: only for what
-    ///   makes a ledger, never for a question.
+    /// - Parameter createIfAbsent: Whether the private server is made where there is none: only
+    ///   for what makes a ledger, never for a question.
     /// - Returns: The settings.
     /// - Throws: `EmbeddedServerError`.
-    package func settings(makes: Bool = false) async throws -> ConnectionSettings {
+    package func settings(createIfAbsent: Bool = false) async throws -> ConnectionSettings {
         if let privateHome {
-            return try await EmbeddedServer(home: privateHome).start(makes: makes)
+            return try await EmbeddedServer(home: privateHome).start(createIfAbsent: createIfAbsent)
         }
         return configuredSettings ?? ConnectionSettings("", applicationName: Self.applicationName)
     }
