@@ -7,10 +7,10 @@ struct SignedStatuses {
     private static let signingSpread: Int64 = 1000
 
     // By as-of.
-    private let told: [(asOf: Instant, status: SubscriptionStatus)]
+    private let statements: [(asOf: Instant, status: SubscriptionStatus)]
 
     init(_ timeline: Timeline) {
-        told = timeline.announcements.compactMap { keyed in
+        statements = timeline.announcements.compactMap { keyed in
             guard keyed.assertion.fields.contains(.status),
                 let raw = keyed.assertion.content.integer(.status),
                 let status = SubscriptionStatus(rawValue: raw)
@@ -24,7 +24,7 @@ struct SignedStatuses {
     /// Of several signed at once it is the least, so that no order of arrival decides.
     func status(at instant: Instant) -> SubscriptionStatus? {
         let earliest = Instant(milliseconds: instant.milliseconds - SignedStatuses.signingSpread)
-        let later = told.drop { $0.asOf < earliest }
+        let later = statements.drop { $0.asOf < earliest }
         return later.prefix { $0.asOf == later.first?.asOf }.map(\.status)
             .min { $0.rawValue < $1.rawValue }
     }

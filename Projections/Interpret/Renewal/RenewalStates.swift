@@ -89,13 +89,13 @@ private struct EarlyCharge {
 
     /// Ascending, and never overlapping.
     static func all(of purchases: [Purchase]) -> [EarlyCharge] {
-        let told: [EarlyCharge] = purchases.flatMap { purchase -> [EarlyCharge] in
-            guard let said = purchase.assertions.sorted.first, said.asOf < purchase.purchaseDate
+        let early: [EarlyCharge] = purchases.flatMap { purchase -> [EarlyCharge] in
+            guard let first = purchase.assertions.sorted.first, first.asOf < purchase.purchaseDate
             else { return [] }
             let whole = EarlyCharge(
-                from: said.asOf,
+                from: first.asOf,
                 to: purchase.purchaseDate,
-                offset: said.offset
+                offset: first.offset
             )
             guard let refunded = purchase.assertions.decision(on: .revocationDate),
                 case .value(.instant(let date)) = refunded.state, date < whole.to
@@ -110,8 +110,8 @@ private struct EarlyCharge {
             )
             return [charged, givenBack].filter { $0.from < $0.to }
         }
-        guard told.count > 1 else { return told }
-        let ordered = told.sorted { left, right in
+        guard early.count > 1 else { return early }
+        let ordered = early.sorted { left, right in
             if (left.from, left.to) != (right.from, right.to) {
                 return (left.from, left.to) < (right.from, right.to)
             }
@@ -151,7 +151,7 @@ private struct StateDrafts {
     mutating func take(_ span: StatusSpan) {
         var from = span.from
         if span.status == .expired { expired = from }
-        let expiration = expirations.saying(of: span)
+        let expiration = expirations.statedReason(of: span)
         while span.to.map({ from < $0 }) ?? true {
             while setting + 1 < settings.count, settings[setting + 1].from <= from { setting += 1 }
             while charge < early.count, early[charge].to <= from { charge += 1 }
@@ -174,7 +174,7 @@ private struct StateDrafts {
         _ from: Instant,
         _ to: Instant?,
         _ charged: EarlyCharge?,
-        _ expiration: Expirations.Saying?
+        _ expiration: Expirations.StatedReason?
     ) {
         let setting =
             setting >= 0 ? settings[setting] : RenewalSetting(from: Instant(milliseconds: 0))
@@ -191,7 +191,7 @@ private struct StateDrafts {
             status: span.status,
             charge: charge,
             setting: setting,
-            isAutoRenewOn: setting.saidAutoRenewOn(after: expired),
+            isAutoRenewOn: setting.statedAutoRenewOn(after: expired),
             expirationReason: expiration?.reason,
             terms: terms,
             citations: citations

@@ -12,11 +12,11 @@ struct RenewalStatement {
     /// stated.
     let expirationIntent: Int64?
     /// Whether this as-of says it, and does not only repeat what was known.
-    let isExpirationIntentSaid: Bool
+    let statesExpirationIntent: Bool
     /// The setting, as known at this as-of; nil if it was never stated.
     let isAutoRenewOn: Bool?
     /// Whether this as-of says it, and does not only repeat what was known.
-    let isAutoRenewSaid: Bool
+    let statesAutoRenew: Bool
     /// Whether this as-of lists the renewals of an account without this one.
     let leavesAutoRenewOut: Bool
     /// The next product, as known at this as-of; nil if it was never stated.
@@ -24,7 +24,7 @@ struct RenewalStatement {
     /// The answer to a price increase, as known at this as-of.
     let priceConsent: PriceConsent?
     /// Whether this as-of speaks of the price or the offer of the next charge.
-    let areTermsSaid: Bool
+    let statesTerms: Bool
     /// What it says of them; nil where neither applies, or it is silent.
     let terms: RenewalTerms?
     /// The offset of the event that says them.
@@ -57,11 +57,11 @@ struct RenewalStatement {
         } else {
             expirationIntent = nil
         }
-        isExpirationIntentSaid =
+        statesExpirationIntent =
             expirationIntent != nil && sweep.fresh(.expirationIntent) != .unknown
         intentOffset = sweep.decider(of: .expirationIntent)
         isAutoRenewOn = RenewalStatement.flag(sweep.state(of: .autoRenewStatus))
-        isAutoRenewSaid = RenewalStatement.flag(sweep.fresh(.autoRenewStatus)) != nil
+        statesAutoRenew = RenewalStatement.flag(sweep.fresh(.autoRenewStatus)) != nil
         let listed: [Field] = [.autoRenewStatus, .autoRenewProductId, .productId, .renewalDate]
         leavesAutoRenewOut =
             sweep.fresh(.isInBillingRetryPeriod) == .none
@@ -76,9 +76,9 @@ struct RenewalStatement {
         case .value(.integer(1)): priceConsent = .accepted
         default: priceConsent = nil
         }
-        let said = RenewalTerms.said(by: sweep)
-        areTermsSaid = said != nil
-        (terms, termsOffset) = said ?? (nil, nil)
+        let stated = RenewalTerms.stated(by: sweep)
+        statesTerms = stated != nil
+        (terms, termsOffset) = stated ?? (nil, nil)
         retryOffset = sweep.decider(of: .isInBillingRetryPeriod)
         autoRenewOffset = sweep.decider(of: .autoRenewStatus)
         productOffset = sweep.decider(of: .autoRenewProductId)

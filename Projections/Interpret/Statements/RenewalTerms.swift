@@ -52,11 +52,11 @@ extension RenewalTerms {
     ///
     /// Each statement that speaks of price or offer replaces what was said before: signed renewal
     /// info without an offer says that none applies, and without a price that none is known.
-    static func said(by sweep: Sweep) -> (terms: RenewalTerms?, offset: Int64?)? {
+    static func stated(by sweep: Sweep) -> (terms: RenewalTerms?, offset: Int64?)? {
         let fields: [Field] = [
             .renewalPrice, .offerType, .offerIdentifier, .renewalBillingPlanType, .commitmentInfo,
         ]
-        guard let said = fields.first(where: { sweep.fresh($0) != .unknown }) else { return nil }
+        guard let field = fields.first(where: { sweep.fresh($0) != .unknown }) else { return nil }
         func integer(_ field: Field) -> Int64? {
             if case .value(.integer(let number)) = sweep.fresh(field) { number } else { nil }
         }
@@ -87,7 +87,7 @@ extension RenewalTerms {
                 billingPlanType: plan,
                 commitment: commitment
             ),
-            sweep.decider(of: said)
+            sweep.decider(of: field)
         )
     }
 

@@ -7,7 +7,7 @@ public import Events
 /// offsets it cites depend on what came first.
 public struct Timeline: Sendable {
     // Held once, whatever number of views copies the timeline.
-    private let told: ToldHistory
+    private let interpretation: Interpretation
     /// What its views count as access; see `under`.
     public internal(set) var policy = AccessPolicy.current
     /// What views share, under that policy.
@@ -18,45 +18,45 @@ public struct Timeline: Sendable {
     /// Linear in the number of events but for sorting. Confirmations of events that the history
     /// does not hold are passed over.
     public init(_ history: StreamHistory) {
-        told = ToldHistory(history)
+        interpretation = Interpretation(history)
     }
 
     /// The fold of all that is known of a subscription, for projections that also read when it
     /// became known.
     public init(_ recorded: RecordedHistory) {
-        told = ToldHistory(recorded.latest, recorded)
+        interpretation = Interpretation(recorded.latest, recorded)
     }
 
     /// The subscription.
-    public var stream: StreamID { told.stream }
+    public var stream: StreamID { interpretation.stream }
     /// The lane of the log that holds its events; 0 where there are none.
-    public var lane: Int { told.lane }
+    public var lane: Int { interpretation.lane }
     /// Its paid periods, one each however often and in whatever form Apple told of them, by start;
     /// those of one second in the order in which they replace each other (Apple's data: trap 40).
-    public var purchases: [Purchase] { told.purchases }
+    public var purchases: [Purchase] { interpretation.purchases }
     /// Its purchases that never expire (consumables and the like), by date: in no period
     /// (Apple's data: trap 35).
     ///
     /// A restore is no purchase of its own, whatever its date.
-    public var oneTimePurchases: [Purchase] { told.oneTimePurchases }
+    public var oneTimePurchases: [Purchase] { interpretation.oneTimePurchases }
     /// What Apple said about the next renewal, by as-of.
-    public var renewals: Assertions { told.renewals }
+    public var renewals: Assertions { interpretation.renewals }
     /// What Apple announced, each however often it was sent; see `notifications`.
-    var announcements: [KeyedAssertion] { told.announcements }
+    var announcements: [KeyedAssertion] { interpretation.announcements }
     /// Whose it is, as the operator stated it, by the instant that the statement names; see
     /// `StreamClaims`.
-    public var links: Assertions { told.links }
+    public var links: Assertions { interpretation.links }
     /// The greatest as-of of anything Apple asserted, repetitions included; nil where nothing was.
     ///
     /// Nothing is known of the time after it. Links do not count: they are of the operator's clock,
     /// and tell nothing about the subscription.
-    public var horizon: Instant? { told.horizon }
+    public var horizon: Instant? { interpretation.horizon }
     /// When each part of it became known; nil where it was folded without.
-    public var recorded: RecordedHistory? { told.recorded }
+    public var recorded: RecordedHistory? { interpretation.recorded }
 }
 
 /// What a timeline's events say, put together: the same under every policy.
-private final class ToldHistory: Sendable {
+private final class Interpretation: Sendable {
     let stream: StreamID
     let lane: Int
     let purchases: [Purchase]

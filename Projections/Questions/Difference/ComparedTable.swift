@@ -89,10 +89,10 @@ public struct ComparedTable: Sendable {
     public var hasSameColumns: Bool { columnsAdded.isEmpty && columnsRemoved.isEmpty }
 
     /// Whether it tells of money.
-    public var tellsMoney: Bool { money != nil }
+    public var hasMoney: Bool { money != nil }
 
     /// Whether it tells when there was access.
-    public var tellsAccess: Bool { access != nil }
+    public var hasAccess: Bool { access != nil }
 
     /// The time with access of which a row tells; nil where it tells of none.
     public func accessSpan(of row: ProjectionRow) -> AccessSpan? {
@@ -147,8 +147,8 @@ extension [ComparedTable] {
     /// The tables that tell of money, a journal before others: of those whose money differs the
     /// first one counts.
     var moneyTables: [Int] {
-        let telling = indices.filter { self[$0].money != nil }
-        return telling.filter { self[$0].money?.isJournal == true }
-            + telling.filter { self[$0].money?.isJournal == false }
+        let withMoney = indices.filter { self[$0].money != nil }
+        return withMoney.filter { self[$0].money?.isJournal == true }
+            + withMoney.filter { self[$0].money?.isJournal == false }
     }
 }

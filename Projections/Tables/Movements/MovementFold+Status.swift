@@ -75,9 +75,9 @@ extension MovementFold {
         about index: Int
     ) {
         var citations = after.citations
-        let told = expirations.saying(ending: index, from: after.from, to: after.to)
-        citations.cite(told?.offset)
-        let word = churn(from: before, to: after, told?.reason, citing: &citations)
+        let stated = expirations.statedReason(ending: index, from: after.from, to: after.to)
+        citations.cite(stated?.offset)
+        let word = churn(from: before, to: after, stated?.reason, citing: &citations)
         append(
             word,
             at: after.from,
@@ -87,7 +87,7 @@ extension MovementFold {
                 isAfterExtension: word == .churnVoluntary
                     && timeline.purchases[index].extensions.contains { $0.from < $0.to }
             ),
-            expirationReason: told?.reason,
+            expirationReason: stated?.reason,
             citing: citations
         )
     }
@@ -150,7 +150,7 @@ extension MovementFold {
     }
 
     /// Wishes for another product, and their withdrawal.
-    mutating func takeWishes() {
+    mutating func takePlanRequests() {
         for change in PlanChanges(timeline, catalogs).rows {
             var citations = Citations()
             citations.cite(change.positions)

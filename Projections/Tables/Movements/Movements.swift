@@ -17,7 +17,7 @@ public struct Movements: Sendable {
         fold.takeRefunds()
         fold.takeExtensions()
         fold.takeSwitches()
-        fold.takeWishes()
+        fold.takePlanRequests()
         // Stable: of one second and word they stay in the order in which purchases replace each
         // other, which no order of arrival changes.
         rows = fold.rows.ordered { $0.isBefore($1) }

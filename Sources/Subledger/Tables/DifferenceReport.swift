@@ -161,7 +161,7 @@ package struct ExplainedSample {
             ) : nil
         // Where the tables that tell access do not differ, both sides say what the fold says.
         let spans =
-            readable != nil && tables.contains(where: \.tellsAccess)
+            readable != nil && tables.contains(where: \.hasAccess)
             ? ActivePeriods(timeline).rows.compactMap(AccessSpan.init) : nil
         oldSpans = sample.oldSpans ?? spans
         newSpans = readable == nil ? nil : sample.newSpans ?? spans

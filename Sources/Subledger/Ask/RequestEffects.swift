@@ -2,7 +2,7 @@ internal import Events
 internal import Projections
 
 /// The wishes for another product or billing plan that events of a history made and withdrew.
-struct WishEffects {
+struct RequestEffects {
     /// What one event did to a wish.
     struct Effect {
         /// The word of the movement, for JSON.
@@ -15,7 +15,7 @@ struct WishEffects {
 
     init(_ history: StreamHistory) {
         for change in PlanChanges(Timeline(history), .none).rows {
-            let words = WishEffects.words(change)
+            let words = RequestEffects.words(change)
             for (word, instant) in [
                 (Movement.Word.planChangeScheduled, change.requested),
                 (.planChangeCancelled, change.withdrawn),
