@@ -111,7 +111,7 @@ public struct Projector: Sendable {
 extension Projector {
     /// What to say where live tables know less of the catalog than there is; nil where all know
     /// it.
-    static func behind(_ versions: [Int], _ newest: FoldContext) -> String? {
+    static func staleCatalogNotice(_ versions: [Int], _ newest: FoldContext) -> String? {
         let imported = newest.catalogs.newestVersion
         guard let oldest = versions.min(), oldest < imported else { return nil }
         return "the live tables use the catalog up to version \(oldest), but version \(imported) "

@@ -84,28 +84,28 @@ enum ProjectionSchema {
     static let mark = "Tables of one rebuild"
 
     /// How long a drop may wait for a table, and new readers of that table behind it.
-    enum DropPatience: String {
+    enum LockTimeout: String {
         /// Tables that were live a moment ago: those who read them come first.
-        case ofReaders = "200ms"
+        case readers = "200ms"
         /// Tables that a person gives up: longer than autovacuum needs to notice that somebody
         /// waits (`deadlock_timeout`, a second).
-        case ofHousekeeping = "5s"
+        case maintenance = "5s"
     }
 
     /// Drops these tables of a schema and what is said about them, and the schema too where it is
-    /// not to be kept; refused where somebody reads one for longer than the patience lasts.
+    /// not to be kept; refused where somebody reads one for longer than the timeout.
     static func drop(
         _ schema: String,
         with tables: [String],
         isKept: Bool,
-        _ patience: DropPatience
+        _ timeout: LockTimeout
     ) -> String {
         // Not CASCADE, which would take other people's views away.
         """
         BEGIN;
         SET LOCAL ROLE ledger_projector;
         SET LOCAL client_min_messages = warning;
-        SET LOCAL lock_timeout = '\(patience.rawValue)';
+        SET LOCAL lock_timeout = '\(timeout.rawValue)';
         \(tables.map { "DROP TABLE \(table($0, in: schema));" }.joined(separator: "\n"))
         \(isKept ? "" : "DROP SCHEMA IF EXISTS \(quoted(schema));")
         DELETE FROM projection.refused_stream WHERE build_schema = \(literal(schema));

@@ -92,7 +92,7 @@ extension TableDifference {
     ///
     /// Positions are in no difference, because they depend on arrival; of tables made from one log
     /// up to one commit they must be equal too.
-    static func miscited(
+    static func citationMismatches(
         _ pairs: [Pair],
         in session: isolated PostgresSession
     ) throws(PostgresError) -> [String] {

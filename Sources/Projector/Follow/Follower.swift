@@ -15,7 +15,7 @@ struct Follower {
     // The live tables, as was last told of them.
     private var known: [String]?
     // What was told of tables that could not be brought on, by schema.
-    private var told: [String: String] = [:]
+    private var lastNotices: [String: String] = [:]
 
     /// Goes on where it was when the connection was lost.
     init(
@@ -102,7 +102,7 @@ struct Follower {
         let before = following
         do {
             try await advance(parts, to: head, lane)
-            if following.steps > before.steps { told[schema] = nil }
+            if following.steps > before.steps { lastNotices[schema] = nil }
         } catch {
             let problem = ProjectorError(error, doing: "follow")
             guard !Task.isCancelled, !problem.isPassing || Follower.meansLocked(error) else {
@@ -110,7 +110,9 @@ struct Follower {
             }
             (following.lag, following.lanesHeldByOthers) = (before.lag, before.lanesHeldByOthers)
             let message = Follower.message(of: problem, error, schema, parts.first?.state)
-            if told.updateValue(message, forKey: schema) != message { options.notice(message) }
+            if lastNotices.updateValue(message, forKey: schema) != message {
+                options.notice(message)
+            }
         }
     }
 
@@ -234,8 +236,8 @@ struct Follower {
             )
         }
         let newest = try await projector.context()
-        if let behind = Projector.behind(live.map(\.catalogVersion), newest) {
-            options.notice(behind)
+        if let notice = Projector.staleCatalogNotice(live.map(\.catalogVersion), newest) {
+            options.notice(notice)
         }
     }
 

@@ -52,13 +52,13 @@ extension RebuildRun {
         for alteration in comparison.alterations {
             Terminal.write("\(work.name): \(alteration.message)")
         }
-        for name in comparison.misstated {
+        for name in comparison.digestMismatches {
             Terminal.write(
                 "\(work.name): \(name) has the rows of a rebuild, but ledger_projection contains "
                     + "another digest; `subledger rebuild \(name)` corrects it"
             )
         }
-        for name in comparison.miscited {
+        for name in comparison.citationMismatches {
             Terminal.write(
                 "\(work.name): \(name) has the rows of a rebuild, but cites other events for some "
                     + "rows; `subledger rebuild \(name)` corrects it"
