@@ -143,7 +143,7 @@ extension Ledger {
     }
 }
 
-extension KnownCustomer {
+extension SubjectTimelines {
     /// What gives access, by the policy of now.
     var entitlement: Entitlement {
         Entitlement(
@@ -156,7 +156,7 @@ extension KnownCustomer {
 }
 
 extension AccessDocument {
-    fileprivate init(_ known: KnownCustomer, at instant: Instant, to scope: AccessScope) {
+    fileprivate init(_ known: SubjectTimelines, at instant: Instant, to scope: AccessScope) {
         let (entitlement, lanes) = (known.entitlement, known.lanes)
         let active = entitlement.active(at: instant, to: scope)
         let spans = entitlement.intervals(of: scope)
@@ -168,10 +168,10 @@ extension AccessDocument {
         until = possessions.isEmpty ? spans.first { $0.contains(instant) }?.upperBound : nil
         products = (active.map(\.period.productId) + possessions.map(\.productId)).uniqueByBytes
         let asked = Set(active)
-        let told = entitlement.groups(at: instant).filter {
+        let found = entitlement.groups(at: instant).filter {
             $0.active.contains(where: asked.contains)
         }
-        groups = told.map { Group($0, known.grounds, lanes: lanes) }
+        groups = found.map { Group($0, known.grounds, lanes: lanes) }
         intervals = spans.map(IntervalValue.init)
         subscriptions = known.grounds.subscriptions
         ambiguous = known.grounds.ambiguous

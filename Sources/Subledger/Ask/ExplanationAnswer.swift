@@ -4,7 +4,7 @@ package import Projections
 
 /// An explanation, and what is printed with it: the source of its document, text and picture.
 package struct ExplanationAnswer: Sendable {
-    package let customer: AskedCustomer
+    package let customer: SubjectHistories
     package let product: String?
     package let explanation: Explanation
     /// How much of the log was asked for; `now` says how much was used.
@@ -117,7 +117,7 @@ extension Ledger {
     /// - Throws: `EventLogError`; `CatalogError` where the catalog cannot be read back;
     ///   `QuestionError` where no catalog knows the product.
     package func explanation(
-        of asked: AskedCustomer,
+        of asked: SubjectHistories,
         product: String? = nil,
         at instant: Instant,
         knownAt: KnownAt,
@@ -160,7 +160,7 @@ extension Ledger {
     // From when it was known that a subscription is the customer's; none for those of which that
     // was known at the instant, and for one that is asked about alone.
     private func connections(
-        of asked: AskedCustomer,
+        of asked: SubjectHistories,
         to subject: SubjectID,
         after instant: Instant
     ) async throws -> [StreamID: Instant] {

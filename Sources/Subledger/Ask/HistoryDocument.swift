@@ -141,7 +141,7 @@ extension HistoryDocument.Line {
         let found = evidence[event.evidence]
         position = PositionValue(event.position, lanes: lanes)
         recordedAt = event.recordedAt
-        asOf = fact.toldAsOf
+        asOf = fact.statedAsOf
         asOfIsLowerBound = fact.isUndated(in: found)
         kind = fact.kind.rawValue
         summary = fact.summary

@@ -9,7 +9,7 @@ package struct KnowledgeMarks: Sendable {
     let asked: Instant?
 
     /// The marks of a bound of knowledge.
-    init(of customer: AskedCustomer, knownAt: KnownAt, in log: EventLog) async throws {
+    init(of customer: SubjectHistories, knownAt: KnownAt, in log: EventLog) async throws {
         var commits: [CommitMark] = []
         for lane in customer.usedLanes {
             if let mark = try await log.newestCommit(lane: lane, knownAt: knownAt) {
@@ -23,7 +23,7 @@ package struct KnowledgeMarks: Sendable {
     /// The marks at an instant, but none newer than others: what was known then, as far as one may
     /// know.
     init(
-        of customer: AskedCustomer,
+        of customer: SubjectHistories,
         at instant: Instant,
         notAfter bound: KnowledgeMarks,
         in log: EventLog

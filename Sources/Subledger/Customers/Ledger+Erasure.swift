@@ -49,7 +49,7 @@ extension Ledger {
         var tokens: Set<String> = []
         for stream in streams {
             let history = try await log.history(of: stream)
-            guard !StreamClaims(Timeline(history)).isSomebodyElses(than: customer) else { continue }
+            guard !StreamClaims(Timeline(history)).isLinkedToOther(than: customer) else { continue }
             for event in history.events {
                 if let token = event.fact.content.text(.appAccountToken) { tokens.insert(token) }
             }
@@ -65,7 +65,7 @@ extension Ledger {
             targets.append(
                 ErasureTarget(
                     stream: stream,
-                    scope: claims.isSomebodyElses(than: customer) ? .link : .customer,
+                    scope: claims.isLinkedToOther(than: customer) ? .link : .customer,
                     customer: own ?? customer
                 )
             )
@@ -210,7 +210,7 @@ extension CustomerStream {
 
 extension StreamClaims {
     /// Whether a link gives the subscription to another customer now.
-    fileprivate func isSomebodyElses(than customer: String) -> Bool {
+    fileprivate func isLinkedToOther(than customer: String) -> Bool {
         linkedCustomer.map { !customer.isSameName(as: $0) } ?? false
     }
 }

@@ -128,13 +128,13 @@ extension Ledger {
     ) async throws(EventLogError) -> Instant {
         let claims = StreamClaims(Timeline(try await log.history(of: stream)))
         guard let own = claims.startWithoutAccount(for: customer, now: now) else {
-            return try await isElse(stream, than: customer) ? now : .epoch
+            return try await mayBelongToOther(stream, than: customer) ? now : .epoch
         }
         return own
     }
 
     // Whether what Apple says of the account gives it to somebody else, or may.
-    private func isElse(
+    private func mayBelongToOther(
         _ stream: StreamID,
         than customer: String
     ) async throws(EventLogError) -> Bool {

@@ -114,7 +114,7 @@ extension ErasedParts {
 
 extension Fact {
     /// The as-of; nil where the fact was erased, and its row holds 0.
-    package var toldAsOf: Instant? { kind == .erased ? nil : asOf }
+    package var statedAsOf: Instant? { kind == .erased ? nil : asOf }
 
     /// When what it says took effect: the date of a revocation, else the start of the purchase; of
     /// a version of the catalog its first instant; of all else when it was said.

@@ -55,7 +55,7 @@ package struct DifferenceReport {
     }
 
     /// Whether other columns of a table are another version's, and nobody's who altered it.
-    package func tellsColumns(_ table: ComparedTable) -> Bool {
+    package func showsColumns(_ table: ComparedTable) -> Bool {
         isCompared(table)
             && !alterations.contains {
                 $0.projection == table.name && $0.kind == .table
@@ -102,7 +102,7 @@ package struct ExplainedSample {
     /// The instant that is explained: the first at which access differs, else that of the row.
     package let instant: Instant
     /// What both sides are asked about.
-    package let matter: Matter
+    package let subject: Subject
     /// The row of the old side that is explained: the one that counted at the instant, or that of
     /// the matter; nil where the old side has none that changed.
     package let oldRow: StreamDifference.Change?
@@ -140,21 +140,21 @@ package struct ExplainedSample {
         let timeline = Timeline(history.latest).under(policy)
         difference = sample
         customer = StreamClaims(timeline).currentOwner?.name
-        let matter = Matter(sample, in: tables)
-        self.matter = matter
+        let subject = Subject(sample, in: tables)
+        self.subject = subject
         instant =
-            matter.instant(in: tables) ?? sample.firstInstant ?? history.events.last?.fact.asOf
+            subject.instant(in: tables) ?? sample.firstInstant ?? history.events.last?.fact.asOf
             ?? Instant(milliseconds: 0)
         oldRow =
-            matter.row ?? (matter.isAccess ? sample.oldRow(at: instant, in: tables) : nil)
+            subject.row ?? (subject.isAccess ? sample.oldRow(at: instant, in: tables) : nil)
         oldCauses = history.events(oldRow?.old?.positions)
-        newCauses = history.events(matter.row?.new?.positions)
+        newCauses = history.events(subject.row?.new?.positions)
         evidence = try await log.eventSummaries(of: history.latest)
         silence = ExplainedSample.silence(on: readable == nil ? nil : history)
         new =
             silence == nil
             ? try await ledger.explanation(
-                of: AskedCustomer(history, lanes: lanes),
+                of: SubjectHistories(history, lanes: lanes),
                 at: instant,
                 knownAt: knownAt,
                 under: policy

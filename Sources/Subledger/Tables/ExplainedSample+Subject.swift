@@ -3,7 +3,7 @@ package import Projections
 
 extension ExplainedSample {
     /// What the two sides of a sample are asked about: the same thing on both.
-    package enum Matter {
+    package enum Subject {
         /// Whether there is access at the instant.
         case access
         /// A row, where the times with access are the same.
@@ -18,12 +18,12 @@ extension ExplainedSample {
                 self = .access
                 return
             }
-            let told = sample.changes.filter {
+            let shown = sample.changes.filter {
                 ExplainedSample.command[tables[$0.table].name] != nil
             }
             // A wish that never took effect has no instant; another one of its table may.
-            let dated = told.first { Matter.row($0).instant(in: tables) != nil }
-            self = (dated ?? told.first ?? sample.changes.first).map(Matter.row) ?? .order
+            let dated = shown.first { Subject.row($0).instant(in: tables) != nil }
+            self = (dated ?? shown.first ?? sample.changes.first).map(Subject.row) ?? .order
         }
 
         /// Whether it is access.
@@ -53,7 +53,7 @@ extension ExplainedSample {
 
     /// What the old side says of the matter, for people; nil where it says nothing.
     package func oldVerdict(in tables: [ComparedTable]) -> String? {
-        switch matter {
+        switch subject {
         case .access: oldSpans.map(verdict)
         case .row(let change):
             ExplainedSample.verdict(
@@ -68,12 +68,12 @@ extension ExplainedSample {
 
     /// The same of the new side: always a statement of the same kind.
     package func newVerdict(in tables: [ComparedTable]) -> String? {
-        switch matter {
+        switch subject {
         case .access:
             newSpans.map { spans in
                 // Only the new side knows why there is none.
-                let isTold = !spans.contains { $0.time.contains(instant) }
-                let reason = isTold ? new?.explanation.entitled.reason : nil
+                let isDenied = !spans.contains { $0.time.contains(instant) }
+                let reason = isDenied ? new?.explanation.entitled.reason : nil
                 return verdict(spans) + (reason.map { ": \($0.words)" } ?? "")
             }
         case .row(let change):
@@ -118,7 +118,7 @@ extension ExplainedSample {
             "subledger \(name) \(stream.originalTransactionId) --environment "
                 + stream.environment.word + rest
         }
-        switch matter {
+        switch subject {
         case .access: return command("explain", " --at \(instant)")
         case .row(let change):
             let name = tables[change.table].name
