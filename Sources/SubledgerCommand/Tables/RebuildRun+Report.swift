@@ -48,7 +48,7 @@ extension RebuildRun {
     }
 
     /// Says on stderr what a comparison found beside the rows.
-    func tell(_ comparison: Projector.Comparison) {
+    func printFindings(of comparison: Projector.Comparison) {
         for alteration in comparison.alterations {
             Terminal.write("\(work.name): \(alteration.message)")
         }
@@ -88,14 +88,14 @@ extension RebuildRun {
         progress.finish()
         if work.output.json {
             try Terminal.print(json: PromotionDocument(promotion))
-            return end(promotion.tables, told: compared)
+            return end(promotion.tables, reported: compared)
         }
         for table in promotion.tables {
             let rows = counted(table.rows, "row")
             Terminal.print("\(table.name): live, \(rows), digest \(table.digest)")
         }
         Terminal.print("locks were held for \(Int(promotion.lockMilliseconds.rounded(.up))) ms")
-        return end(promotion.tables, told: compared)
+        return end(promotion.tables, reported: compared)
     }
 
     /// The same, printed as one document with the report of what was promoted.
@@ -109,7 +109,7 @@ extension RebuildRun {
             let promotion = try await projector.promote(chosen, options)
             progress.finish()
             try show(report, promotion: promotion)
-            return end(promotion.tables, told: compared)
+            return end(promotion.tables, reported: compared)
         } catch let error as ProjectorError {
             progress.finish()
             try show(report, promotion: nil)
