@@ -111,7 +111,7 @@ public actor PostgresSession {
     ///
     /// The check notices a server that closed the connection, and a transaction left open.
     public var isReusable: Bool {
-        connection?.noticeHangUp()
+        connection?.detectServerClose()
         return !isBroken && connection?.isIdle == true
     }
 

@@ -69,7 +69,7 @@ public struct Ledger: Sendable {
                 voucher: voucher
             )
         } catch {
-            try await log.keep([
+            try await log.record([
                 rejected(
                     payload,
                     error,

@@ -27,10 +27,12 @@ struct MigrationRun: Sendable {
     // because to wait for the lock would be a transaction that an index built concurrently waits
     // for.
     private func takeTurn(_ session: PostgresSession) async throws {
-        var isTold = false
+        var isNotified = false
         while !(try await session.query(MigrationRun.tryLock).single().bool(0)) {
-            if !isTold { notice("another `migrate` of this database is running; waiting for it") }
-            isTold = true
+            if !isNotified {
+                notice("another `migrate` of this database is running; waiting for it")
+            }
+            isNotified = true
             try await Task.sleep(for: MigrationRun.turnPause)
         }
     }

@@ -103,7 +103,7 @@ extension EventLog {
     ///   - reached: The instant; an earlier one than is recorded changes nothing.
     ///   - environment: Where the purchases were made.
     /// - Throws: `databaseUnavailable`.
-    public func keep(
+    public func record(
         _ progress: BackfillProgress,
         reached: Instant,
         in environment: Environment

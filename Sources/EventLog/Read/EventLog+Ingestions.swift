@@ -5,7 +5,7 @@ extension EventLog {
     /// Keeps what an ingest run came to; called once, at its end.
     ///
     /// - Throws: `databaseUnavailable`, `permissionDenied`. The same call again is harmless.
-    public func keep(_ run: IngestionRun) async throws(EventLogError) {
+    public func record(_ run: IngestionRun) async throws(EventLogError) {
         let counts = run.counts
         let reasons = counts.rejectedByReason.sorted { $0.key < $1.key }
         try await writing(

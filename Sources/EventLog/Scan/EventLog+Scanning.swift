@@ -211,7 +211,7 @@ extension EventLog {
             SELECT \(ScannedRow.columns)
             FROM ledger.event
             WHERE \(range.condition) AND lane_offset <= \(head.offset)
-                AND \(ScannedRow.isTold)
+                AND \(ScannedRow.isNotErasedLink)
         ) TO STDOUT (FORMAT BINARY)
         """
     }

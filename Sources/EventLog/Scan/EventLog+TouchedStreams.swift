@@ -263,7 +263,7 @@ private struct TouchedScan: Sendable {
                 SELECT \(ScannedRow.columns) FROM ledger.event
                 WHERE lane = \(lane) AND environment = t.environment
                     AND original_transaction_id = t.id AND lane_offset <= \(to.offset)
-                    AND \(ScannedRow.isTold)
+                    AND \(ScannedRow.isNotErasedLink)
                 OFFSET 0
             ) AS e
             ORDER BY t.number

@@ -218,7 +218,7 @@ enum ScannedRow {
 
     /// A link of which the customer was erased says nothing: without the name it would read as an
     /// unlink.
-    static let isTold = "(kind <> 'link' OR octet_length(salt) = 16)"
+    static let isNotErasedLink = "(kind <> 'link' OR octet_length(salt) = 16)"
 
     /// The event in a row of that stream, or what of it cannot be read.
     ///

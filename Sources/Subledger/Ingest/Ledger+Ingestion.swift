@@ -71,7 +71,7 @@ extension Ledger {
         _ progress: (IngestReport.Progress) -> Void
     ) async throws -> IngestReport {
         let report = try await ingest(next, by: channel, isStopped, progress)
-        try await log.keep(
+        try await log.record(
             IngestionRun(
                 id: run,
                 source: channel.source,
@@ -93,7 +93,7 @@ extension Ledger {
         var run = RunningIngest()
         do {
             try await take(all: next, by: channel, isStopped, progress, in: &run)
-            run.report.bodiesNotKept += try await log.keep(run.refused.take())
+            run.report.bodiesNotKept += try await log.record(run.refused.take())
         } catch {
             progress(run.report.progress)
             throw error
@@ -143,7 +143,7 @@ extension Ledger {
                     for ingested in all {
                         run.finish(ingested)
                         if run.refused.isFull {
-                            run.report.bodiesNotKept += try await log.keep(run.refused.take())
+                            run.report.bodiesNotKept += try await log.record(run.refused.take())
                         }
                         progress(run.report.progress)
                     }
