@@ -199,7 +199,7 @@ extension TransactionRow {
 
 extension Movement {
     fileprivate var truthLine: String {
-        "\(occurred) \(word.rawValue) \(productId) \(previousProductId ?? "-")"
+        "\(occurred) \(kind.rawValue) \(productId) \(previousProductId ?? "-")"
             + " \(purchaseDate) \(amountMilliunits.map { String($0) } ?? "-")"
             + (isResubscribe ? " again" : "")
     }

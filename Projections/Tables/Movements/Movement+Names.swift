@@ -1,4 +1,4 @@
-extension Movement.Word {
+extension Movement.Kind {
     /// Apple's grouping in the App Store Subscription Event report of App Analytics; nil where Apple
     /// has none, or did not say why a subscription ended.
     var appleGrouping: String? {
@@ -45,7 +45,7 @@ extension Movement {
     ///
     /// A recovery has none of its own: the renewal that it is made of is a movement next to it.
     var rcEvent: String? {
-        switch word {
+        switch kind {
         case .offerStart, .paidStart: isInitial ? "INITIAL_PURCHASE" : "RENEWAL"
         case .offerRenewal, .conversion, .renewal: "RENEWAL"
         case .oneTimePurchase: "NON_RENEWING_PURCHASE"

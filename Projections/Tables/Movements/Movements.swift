@@ -3,7 +3,7 @@ internal import Events
 /// The journal of a subscription for the books of a business: what began, went on, was paid,
 /// given back, and ended, each once and when it occurred.
 public struct Movements: Sendable {
-    /// The movements, by instant, then in the order of `Movement.Word`, then by purchase.
+    /// The movements, by instant, then in the order of `Movement.Kind`, then by purchase.
     public let rows: [Movement]
 
     /// The movements of a timeline; changes of plan are judged by these catalogs.

@@ -16,12 +16,12 @@ struct RequestEffects {
     init(_ history: StreamHistory) {
         for change in PlanChanges(Timeline(history), .none).rows {
             let words = RequestEffects.words(change)
-            for (word, instant) in [
-                (Movement.Word.planChangeScheduled, change.requested),
+            for (kind, instant) in [
+                (Movement.Kind.planChangeScheduled, change.requested),
                 (.planChangeCancelled, change.withdrawn),
             ] {
                 guard let instant else { continue }
-                let isScheduled = word == .planChangeScheduled
+                let isScheduled = kind == .planChangeScheduled
                 // Of the events of a row the renewal statement of that instant.
                 let event = history.events.first {
                     $0.fact.kind == .renewal && $0.fact.asOf == instant
@@ -30,7 +30,7 @@ struct RequestEffects {
                 guard let event else { continue }
                 effects[event.position, default: []].append(
                     Effect(
-                        name: word.rawValue,
+                        name: kind.rawValue,
                         words: (isScheduled ? "→ asked for " : "← withdrew ") + words
                     )
                 )
