@@ -43,7 +43,8 @@ actor Appender {
     /// Events up to which any plan of the look-up is fast.
     static let planRowsMin: Int64 = 50
 
-    /// Lost races for the next offset after which a writer asks for the lane's row lock.
+    /// Lost races for the next offset that a batch may have; after one more the writer locks the
+    /// lane's row for its next attempt.
     static let lostRacesMax = 2
 
     /// The most turns given to callers to return while their number keeps growing.
