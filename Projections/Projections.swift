@@ -1,4 +1,4 @@
-/// The projections that are built where none is named, in the order of listings.
+/// The projections that are built by default, in listing order.
 public let allProjections: [any Projection] = [
     ActivePeriodsProjection(),
     RenewalStatesProjection(),
@@ -9,7 +9,7 @@ public let allProjections: [any Projection] = [
     CustomersProjection(),
 ]
 
-/// Those that are built where they are named, because they cost more than they are worth to all.
+/// Projections that are built only when named, because most ledgers do not need what they cost.
 public let projectionsOnRequest: [any Projection] = [
     TransactionsHistoryProjection(),
     MovementsHistoryProjection(),

@@ -1,11 +1,11 @@
-/// A view or function of schema `analytics`: what analysts read, upon the live views of
+/// A view or function of schema `analytics`, for analysts, defined over the live views of
 /// projections.
 package struct AnalyticsRelation: Sendable {
     /// Its name in the schema.
     package let name: String
     /// Whether it is called with arguments, or read.
     package let kind: Kind
-    /// DDL that makes it, or puts it in the place of an older one.
+    /// DDL that creates it, or replaces an earlier one.
     package let sql: String
 
     /// How it is read.
@@ -16,37 +16,38 @@ package struct AnalyticsRelation: Sendable {
         case function
     }
 
-    /// What a row of a view is.
+    /// The meaning of a row of a view.
     package struct Grain: Sendable {
-        /// The columns that tell rows apart.
+        /// The columns that identify a row.
         package let key: [String]
-        /// The instant or day by which rows are put into months; nil where they are of no time.
+        /// The instant or day by which rows are grouped into months; nil if rows have no time.
         package let time: String?
     }
 
-    /// What a row is; nil for a function.
+    /// The meaning of a row; nil for a function.
     package var grain: Grain? {
         guard case .view(let grain) = kind else { return nil }
         return grain
     }
 
-    /// Whether its rows follow from the log alone; those that count runs of ingest do not.
+    /// Whether its rows follow from the log alone; those that count ingest runs do not.
     package var followsFromLog: Bool {
         !AnalyticsRelation.needed(by: "analytics.\(name)").contains {
             $0.sql.contains("ledger.ingestion")
         }
     }
 
-    /// The names of the projections that it reads itself, each once, ascending.
+    /// The names of the projections that it reads directly, without duplicates, ascending.
     package var projections: [String] { AnalyticsRelation.names(after: "projection.", in: sql) }
 
-    /// The names of the others of the schema that it reads itself, each once, ascending.
+    /// The names of the other relations of the schema that it reads directly, without duplicates,
+    /// ascending.
     package var relations: [String] {
         AnalyticsRelation.names(after: "analytics.", in: sql).filter { $0 != name }
     }
 
-    // Names are written with their schema everywhere, for whoever calls a function has a path of
-    // their own. Words in comments and texts are no names.
+    // All names include their schema, because the caller of a function has a search path of their
+    // own. Words in comments and texts are not names.
     private static func names(after schema: String, in sql: String) -> [String] {
         let code = sql.replacing(#/--[^\n]*|'(?:[^']|'')*'/#, with: "")
         var names: Set<String> = []
@@ -59,7 +60,7 @@ package struct AnalyticsRelation: Sendable {
 }
 
 extension AnalyticsRelation {
-    /// All of them; each comes after those that it reads.
+    /// All relations, each after those that it reads.
     package static let all: [AnalyticsRelation] = [
         AnalyticsRelation(
             "metric_definition",
@@ -183,7 +184,7 @@ extension AnalyticsRelation {
         ),
     ]
 
-    /// Those that can be made where these projections have live views.
+    /// Those that can be created if these projections have live views.
     package static func available(with projections: Set<String>) -> [AnalyticsRelation] {
         var names: Set<String> = []
         return all.filter { relation in
@@ -195,7 +196,7 @@ extension AnalyticsRelation {
         }
     }
 
-    /// Those that a query reads, with all that they read themselves; each comes after those.
+    /// The relations that a query reads, directly or indirectly; each comes after those it reads.
     package static func needed(by query: String) -> [AnalyticsRelation] {
         var needed = Set(names(after: "analytics.", in: query))
         for relation in all.reversed() where needed.contains(relation.name) {
@@ -204,7 +205,7 @@ extension AnalyticsRelation {
         return all.filter { needed.contains($0.name) }
     }
 
-    /// The names of the projections that a query over these reads, itself or through them.
+    /// The names of the projections that a query over these reads, directly or indirectly.
     package static func projections(
         of relations: [AnalyticsRelation],
         and query: String
@@ -212,13 +213,13 @@ extension AnalyticsRelation {
         Set(relations.flatMap(\.projections) + names(after: "projection.", in: query))
     }
 
-    /// The same SQL over temporary tables of the session, the projection's with their own prefix.
+    /// The same SQL over temporary tables of the session; those of projections have a prefix.
     package static func temporary(_ sql: String) -> String {
         sql.replacing("analytics.", with: "pg_temp.")
             .replacing("projection.", with: "pg_temp.projection_")
     }
 
-    // What a view of what is known now shares with that of when it became known.
+    // The common part of the view of what is known now and the view of when it became known.
     private static func filled(
         _ sql: [UInt8],
         _ comment: String,
@@ -232,7 +233,7 @@ extension AnalyticsRelation {
         )
     }
 
-    // Of what is known now, the movement that Apple took back.
+    // The movement that Apple reversed, by what is known now.
     private static let reversed = """
         (SELECT max(o.ordinal) FROM projection.movements o
         WHERE o.lane = m.lane AND o.environment = m.environment

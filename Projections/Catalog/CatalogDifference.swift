@@ -1,6 +1,6 @@
 /// How one version of a catalog differs from another, product by product.
 public struct CatalogDifference: Hashable, Sendable {
-    /// A product that both hold, and not alike.
+    /// A product in both versions that differs between them.
     public struct Changed: Hashable, Sendable {
         /// Its identifier.
         public let productId: String
@@ -12,23 +12,24 @@ public struct CatalogDifference: Hashable, Sendable {
     public struct Field: Hashable, Sendable {
         /// The property's name.
         public let name: String
-        /// What the older version says; nil for nothing.
+        /// The value in the older version; nil if it has none.
         public let old: String?
-        /// What the newer version says; nil for nothing.
+        /// The value in the newer version; nil if it has none.
         public let new: String?
     }
 
-    /// Identifiers that only the newer version holds, in UTF-8 bytes.
+    /// Identifiers that only the newer version has, in order of UTF-8 bytes.
     public let added: [String]
-    /// Identifiers that only the older version holds, in UTF-8 bytes.
+    /// Identifiers that only the older version has, in order of UTF-8 bytes.
     public let removed: [String]
-    /// What both hold and describe otherwise, by identifier in UTF-8 bytes.
+    /// Products in both versions that differ, by identifier in order of UTF-8 bytes.
     public let changed: [Changed]
 
-    /// Whether both sell the same, described alike.
+    /// Whether both have the same products with the same properties.
     public var isEmpty: Bool { added.isEmpty && removed.isEmpty && changed.isEmpty }
 
-    /// The way from an older version to a newer one; from nothing where there is no older one.
+    /// The difference from an older version to a newer one; everything is added if there is no
+    /// older one.
     public init(from old: ProductCatalog?, to new: ProductCatalog) {
         let before = old.map(CatalogDifference.products) ?? []
         let after = CatalogDifference.products(of: new)
@@ -63,7 +64,7 @@ public struct CatalogDifference: Hashable, Sendable {
 }
 
 extension CatalogDifference {
-    /// A product as texts, for comparing.
+    /// The properties of a product as texts, for comparison.
     private struct Described {
         let productId: String
         let values: [(name: String, text: String?)]
@@ -120,7 +121,7 @@ extension CatalogDifference {
         }
     }
 
-    // Two spellings of one letter are two texts here, as they are in the file.
+    // Two Unicode spellings of one letter are different texts here, as they are in the file.
     private static func isSame(_ old: String?, _ new: String?) -> Bool {
         guard let old, let new else { return (old == nil) == (new == nil) }
         return byBytes(old, new) == nil
@@ -128,14 +129,14 @@ extension CatalogDifference {
 }
 
 extension CatalogPrice {
-    /// In a few words: `9.99 USA`.
+    /// A short text: `9.99 USA`.
     public var summary: String {
         [text, currency, storefront].compactMap { $0 }.joined(separator: " ")
     }
 }
 
 extension CatalogOffer {
-    /// In a few words: `introductory FREE_TRIAL 1 × P1W`.
+    /// A short text: `introductory FREE_TRIAL 1 × P1W`.
     public var summary: String {
         var words = [kind.rawValue]
         if let identifier { words.append(identifier) }
@@ -146,7 +147,7 @@ extension CatalogOffer {
 }
 
 extension ProductCatalog.BillingPlan {
-    /// In a few words: `MONTHLY 9.99 USA of 119.88 USA`.
+    /// A short text: `MONTHLY 9.99 USA of 119.88 USA`.
     public var summary: String {
         var words = [type]
         if let price { words.append(price.summary) }

@@ -1,8 +1,8 @@
 public import Events
 
-/// Every version of the catalog, so that a change of plan is judged by what was sold then.
+/// Every version of the catalog, so a change of plan is classified by what was on sale at the time.
 public struct CatalogHistory: Hashable, Sendable {
-    /// The versions by the instant from which they hold, then by number.
+    /// The versions by the instant at which they take effect, then by number.
     public let versions: [ProductCatalog]
 
     /// No catalog: every change is only a `planChange`.
@@ -15,7 +15,7 @@ public struct CatalogHistory: Hashable, Sendable {
         }
     }
 
-    /// The number of the version imported last; 0 where there is none.
+    /// The number of the last imported version; 0 if there is none.
     public var newestVersion: Int { versions.map(\.version).max() ?? 0 }
 
     /// The history as it was when that version was the newest.
@@ -23,32 +23,32 @@ public struct CatalogHistory: Hashable, Sendable {
         CatalogHistory(versions.filter { $0.version <= version })
     }
 
-    /// The version that holds at an instant; nil where there is none at all.
+    /// The version in force at an instant; nil if there is none at all.
     ///
-    /// Of two from one instant on it is the one imported later. Before the first version it is the
-    /// first one: nothing better is known of that time.
+    /// If two take effect at the same instant, the one imported later applies. Before the first
+    /// version, the first one applies, because nothing better is known about that time.
     public func version(at instant: Instant) -> ProductCatalog? {
         versions.last { $0.effectiveFrom <= instant } ?? versions.first
     }
 
-    /// The product of that id as it was sold at an instant; nil where that version lacks it.
+    /// The product with that id as sold at an instant; nil if that version lacks it.
     public func product(_ productId: String, at instant: Instant) -> ProductCatalog.Product? {
         version(at: instant)?.product(productId)
     }
 
-    /// What a change from one product to another at an instant is.
+    /// The class of a change from one product to another at an instant.
     public func change(from: String, to: String, at instant: Instant) -> PlanChangeClass {
         version(at: instant)?.change(from: from, to: to) ?? .planChange
     }
 
-    /// Whether two products have periods of one length; nil where one is not known.
+    /// Whether two products have periods of the same length; nil if either is not known.
     public func haveSameDuration(_ one: String, _ other: String, at instant: Instant) -> Bool? {
         version(at: instant)?.haveSameDuration(one, other)
     }
 }
 
 extension ProductCatalog {
-    /// What a change from one product to another is, by the levels of this version.
+    /// The class of a change from one product to another, by the levels of this version.
     public func change(from: String, to: String) -> PlanChangeClass {
         guard let old = subscription(from), let new = subscription(to),
             byBytes(old.subscriptionGroupIdentifier, new.subscriptionGroupIdentifier) == nil
@@ -56,7 +56,7 @@ extension ProductCatalog {
         return PlanChangeClass(from: old, to: new)
     }
 
-    /// Whether two products have periods of one length; nil where one is not known.
+    /// Whether two products have periods of the same length; nil if either is not known.
     public func haveSameDuration(_ one: String, _ other: String) -> Bool? {
         guard let one = subscription(one), let other = subscription(other) else { return nil }
         return one.duration == other.duration

@@ -1,19 +1,19 @@
-/// An offer on a subscription: some periods cheaper, or free.
+/// An offer on a subscription: a number of periods at a lower price, or free.
 public struct CatalogOffer: Hashable, Sendable {
-    /// Who it is for; the raw values are ours, the ranks Apple's `offerType`
-    /// (Apple's data: transactions).
+    /// The eligible customers; the raw values are ours, the ranks Apple's `offerType` (Apple's
+    /// data: transactions).
     public enum Kind: String, CaseIterable, Sendable {
-        /// For those who never had one in the group; `offerType` 1.
+        /// For customers who never had one in the group; `offerType` 1.
         case introductory
-        /// For those whom the developer chooses; `offerType` 2.
+        /// For customers chosen by the developer; `offerType` 2.
         case promotional
         /// For customers with a code; `offerType` 3.
         case code
-        /// For those who left; `offerType` 4.
+        /// For customers who left; `offerType` 4.
         case winBack = "win-back"
     }
 
-    /// How it is paid, in the words of Apple's `offerDiscountType`.
+    /// How it is paid, in the terms of Apple's `offerDiscountType`.
     public enum PaymentMode: Hashable, Sendable {
         /// One free period of the offer's length.
         case freeTrial
@@ -24,7 +24,7 @@ public struct CatalogOffer: Hashable, Sendable {
         /// A word of Apple's that this program does not know.
         case unrecognised(String)
 
-        /// The mode of one of Apple's words.
+        /// The mode for one of Apple's words.
         public init(word: String) {
             switch word {
             case "FREE_TRIAL": self = .freeTrial
@@ -45,7 +45,7 @@ public struct CatalogOffer: Hashable, Sendable {
         }
     }
 
-    /// Who it is for.
+    /// The eligible customers.
     public let kind: Kind
     /// Apple's `offerIdentifier`; nil for introductory offers, which have none.
     public let identifier: String?
@@ -53,12 +53,12 @@ public struct CatalogOffer: Hashable, Sendable {
     public let paymentMode: PaymentMode
     /// The length of one of its periods.
     public let period: SubscriptionPeriod
-    /// How many periods; from 1, and 1 unless it is paid as you go.
+    /// The number of periods, from 1; always 1 unless it is paid as you go.
     public let numberOfPeriods: Int
-    /// What one period costs; nil where it is free or the catalog does not say.
+    /// The price of one period; nil if it is free or the catalog does not state it.
     public let price: CatalogPrice?
 
-    /// An offer of these values.
+    /// An offer with these values.
     public init(
         kind: Kind,
         identifier: String?,

@@ -1,21 +1,21 @@
-/// What a product or an offer costs in one store, as the catalog says it.
+/// The price of a product or an offer in one store, as stated in the catalog.
 public struct CatalogPrice: Hashable, Sendable {
-    /// The store's country, ISO 3166-1 alpha-3; nil where the catalog does not say.
+    /// The store's country, ISO 3166-1 alpha-3; nil if the catalog does not state it.
     public let storefront: String?
-    /// ISO 4217; nil where the catalog does not say, as Xcode's files never do.
+    /// ISO 4217; nil if the catalog does not state it, as in all of Xcode's files.
     public let currency: String?
-    /// The amount as it stands there, such as `9.99`.
+    /// The amount as written in the catalog, such as `9.99`.
     public let text: String
 
-    /// A price of these values.
+    /// A price with these values.
     public init(storefront: String?, currency: String?, text: String) {
         self.storefront = storefront
         self.currency = currency
         self.text = text
     }
 
-    /// The amount in thousandths of the currency's unit, as Apple's `price` has it; nil where the
-    /// text is no plain decimal number of at most three places.
+    /// The amount in thousandths of the currency's unit, as in Apple's `price`; nil unless the text
+    /// is a plain decimal number with at most three places.
     ///
     /// A yen is 1000 too (Apple's data: transactions), so the currency need not be known.
     public var milliunits: Int64? {
@@ -28,7 +28,7 @@ public struct CatalogPrice: Hashable, Sendable {
                 continue
             }
             guard (48...57).contains(byte), digits < CatalogPrice.digitsMax else { return nil }
-            // A fourth place is taken only where it is nothing: 9.9900.
+            // A fourth decimal place is accepted only if it is zero: 9.9900.
             if let known = places, known == 3 {
                 guard byte == 48 else { return nil }
                 continue
@@ -42,6 +42,6 @@ public struct CatalogPrice: Hashable, Sendable {
         return total
     }
 
-    /// Most digits of an amount: with three places more it still is an `Int64`.
+    /// The most digits of an amount: with three more places, it still fits in an `Int64`.
     public static let digitsMax = 15
 }

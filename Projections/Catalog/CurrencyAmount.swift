@@ -1,13 +1,13 @@
-/// An amount of money as people write it: with the decimals that its currency has.
+/// An amount of money as it is written: with the decimals of its currency.
 ///
 /// Apple's amounts are milliunits of every currency (Apple's data: transactions). A part of a price
-/// may not be a whole number of the smallest unit; it is rounded to it here, halves away from zero,
-/// and stays exact wherever it is stored.
+/// may not be a whole number of the smallest unit; it is rounded to that unit here, halves away
+/// from zero, and stays exact wherever it is stored.
 public struct CurrencyAmount: Hashable, Sendable {
     private let milliunits: Int64
     private let currency: String?
 
-    /// An amount in a currency of ISO 4217; nil where no format named one.
+    /// An amount in an ISO 4217 currency; nil if no format named one.
     public init(_ milliunits: Int64, _ currency: String?) {
         self.milliunits = milliunits
         self.currency = currency
@@ -16,7 +16,7 @@ public struct CurrencyAmount: Hashable, Sendable {
     /// The number and the currency: `9.99 USD`, `400 JPY`.
     public var text: String { number + (currency.map { " \($0)" } ?? "") }
 
-    /// The number alone; without a currency with two decimals, and a third where it needs it.
+    /// The number alone; without a currency, it has two decimals, and a third if needed.
     public var number: String {
         let sign = milliunits < 0 ? "-" : ""
         guard let decimals else {
@@ -34,7 +34,7 @@ public struct CurrencyAmount: Hashable, Sendable {
             + String(fraction + scale).dropFirst()
     }
 
-    /// The milliunits of the number that is written.
+    /// The milliunits of the written number.
     public var rounded: Int64 {
         guard let decimals else { return milliunits }
         let step = CurrencyAmount.powersOfTen[CurrencyAmount.milliunitDecimals - decimals]

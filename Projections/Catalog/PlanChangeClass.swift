@@ -1,4 +1,4 @@
-/// What a change of product is, by the levels of the catalog (Apple's data: trap 23).
+/// The class of a change of product, by the levels of the catalog (Apple's data: trap 23).
 public enum PlanChangeClass: String, CaseIterable, Sendable {
     /// To a higher level.
     case upgrade
@@ -6,11 +6,11 @@ public enum PlanChangeClass: String, CaseIterable, Sendable {
     case downgrade
     /// To another product of the same level.
     case crossgrade
-    /// Not known: no catalog, or it does not hold both products in one group.
+    /// Not known: there is no catalog, or it does not have both products in one group.
     case planChange = "plan_change"
 
-    /// What a change between two products of one group is; level 1 is the highest
-    /// (Apple's data: trap 23).
+    /// The class of a change between two products of one group; level 1 is the highest (Apple's
+    /// data: trap 23).
     init(from old: ProductCatalog.Subscription, to new: ProductCatalog.Subscription) {
         if old.level == new.level {
             self = .crossgrade
@@ -19,11 +19,11 @@ public enum PlanChangeClass: String, CaseIterable, Sendable {
         }
     }
 
-    /// Whether Apple carries it out at once, and not with the next renewal.
+    /// Whether Apple carries it out at once rather than at the next renewal.
     ///
-    /// - Parameter sameDuration: Whether the periods have one length, which decides for a
-    ///   crossgrade only (Apple's data: trap 23).
-    /// - Returns: Nil where that is not known.
+    /// - Parameter sameDuration: Whether the periods have the same length, which matters only for a
+    ///   crossgrade (Apple's data: trap 23).
+    /// - Returns: Nil if that is not known.
     public func isImmediate(sameDuration: Bool?) -> Bool? {
         switch self {
         case .upgrade: true

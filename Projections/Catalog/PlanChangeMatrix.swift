@@ -1,10 +1,10 @@
-/// What every change within every group of a catalog is: the operator's check of the levels.
+/// The class of every change within every group of a catalog, for the operator to check the levels.
 public struct PlanChangeMatrix: Hashable, Sendable {
     /// One group.
     public struct Group: Hashable, Sendable {
-        /// Apple's identifier of it.
+        /// Apple's identifier of the group.
         public let subscriptionGroupIdentifier: String
-        /// Its reference name; nil where the catalog does not say.
+        /// Its reference name; nil if the catalog does not state it.
         public let name: String?
         /// Its subscriptions by level, then by product id.
         public let subscriptions: [ProductCatalog.Subscription]
@@ -16,7 +16,7 @@ public struct PlanChangeMatrix: Hashable, Sendable {
             }
         }
 
-        /// What a change between two of its subscriptions is.
+        /// A change between two of its subscriptions.
         public func change(
             from: ProductCatalog.Subscription,
             to: ProductCatalog.Subscription
@@ -35,19 +35,19 @@ public struct PlanChangeMatrix: Hashable, Sendable {
 
     /// A change from one product to another.
     public struct Change: Hashable, Sendable {
-        /// The product that is left.
+        /// The old product.
         public let from: String
-        /// The product that is taken.
+        /// The new product.
         public let to: String
-        /// What it is.
+        /// Its class.
         public let kind: PlanChangeClass
-        /// Whether their periods have one length.
+        /// Whether their periods have the same length.
         public let sameDuration: Bool
-        /// Whether it is carried out at once, and not with the next renewal.
+        /// Whether it is carried out at once rather than at the next renewal.
         public let isImmediate: Bool
     }
 
-    /// The groups by identifier in UTF-8 bytes.
+    /// The groups, by identifier in order of UTF-8 bytes.
     public let groups: [Group]
 
     /// The changes of a catalog.

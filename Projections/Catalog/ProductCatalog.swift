@@ -1,19 +1,19 @@
 public import Events
 
-/// What an app sells, as the operator imported it once: one version, never changed.
+/// The products of an app as the operator imported them: one version, which never changes.
 public struct ProductCatalog: Hashable, Sendable {
     /// The version's number, from 1.
     public let version: Int
-    /// The first instant it holds for.
+    /// The first instant at which it is in force.
     public let effectiveFrom: Instant
-    /// Its subscriptions, by product id in UTF-8 bytes; no id occurs twice.
+    /// Its subscriptions, by product id in order of UTF-8 bytes; no id occurs twice.
     public let subscriptions: [Subscription]
-    /// All else that is sold, by product id in UTF-8 bytes; no id occurs twice.
+    /// All other products, by product id in order of UTF-8 bytes; no id occurs twice.
     public let otherProducts: [OtherProduct]
 
-    /// A version of these products, in whatever order they come.
+    /// A version of these products, given in any order.
     ///
-    /// No product id may occur twice, neither here nor there; of two, either one is found.
+    /// No product id may occur twice, whether in one list or in both; of two, either one is found.
     public init(
         version: Int,
         effectiveFrom: Instant,
@@ -30,12 +30,12 @@ public struct ProductCatalog: Hashable, Sendable {
         }
     }
 
-    /// The subscription of that product id; nil where the catalog does not know it.
+    /// The subscription with that product id; nil if the catalog does not have it.
     public func subscription(_ productId: String) -> Subscription? {
         ProductCatalog.find(productId, in: subscriptions) { $0.productId }
     }
 
-    /// The product of that id; nil where the catalog does not know it.
+    /// The product with that id; nil if the catalog does not have it.
     public func product(_ productId: String) -> Product? {
         if let subscription = subscription(productId) { return .subscription(subscription) }
         return ProductCatalog.find(productId, in: otherProducts) { $0.productId }
@@ -66,27 +66,28 @@ extension ProductCatalog {
         public let productId: String
         /// The group; a customer has at most one running subscription in each.
         public let subscriptionGroupIdentifier: String
-        /// The group's reference name; nil where the catalog does not say.
+        /// The group's reference name; nil if the catalog does not state it.
         public let groupName: String?
-        /// The rank in its group, 1 for the most service; not its price, not its length
-        /// (Apple's data: trap 23).
+        /// The rank in its group, 1 for the most service; not its price, not its length (Apple's
+        /// data: trap 23).
         public let level: Int
         /// The length of a period at the standard price.
         public let duration: SubscriptionPeriod
-        /// The developer's own name of it; nil where the catalog does not say.
+        /// The developer's own name for it; nil if the catalog does not state it.
         public let referenceName: String?
-        /// The name customers see, in the catalog's own language; nil where it does not say.
+        /// The name customers see, in the catalog's own language; nil if the catalog does not state
+        /// it.
         public let displayName: String?
-        /// Whether a family may share it.
+        /// Whether it can be shared with a family.
         public let isFamilyShareable: Bool
-        /// What a period costs, by store; empty where the catalog does not say.
+        /// The prices of a period, by store; empty if the catalog does not state them.
         public let prices: [CatalogPrice]
-        /// The ways to pay for a period; empty where the catalog does not say.
+        /// The ways to pay for a period; empty if the catalog does not state them.
         public let billingPlans: [BillingPlan]
         /// The offers on it, in the catalog's order.
         public let offers: [CatalogOffer]
 
-        /// A product of these values.
+        /// A product with these values.
         public init(
             productId: String,
             subscriptionGroupIdentifier: String,
@@ -116,14 +117,14 @@ extension ProductCatalog {
 
     /// A way to pay for a subscription's period: at once, or month by month under a commitment.
     public struct BillingPlan: Hashable, Sendable {
-        /// Apple's `billingPlanType`: `BILLED_UPFRONT`, `MONTHLY`, or a word yet unknown.
+        /// Apple's `billingPlanType`: `BILLED_UPFRONT`, `MONTHLY`, or a word not known yet.
         public let type: String
-        /// What is charged at a time; nil where the catalog does not say.
+        /// The amount of one charge; nil if the catalog does not state it.
         public let price: CatalogPrice?
-        /// What the whole commitment comes to; nil where the catalog does not say.
+        /// The total of the commitment; nil if the catalog does not state it.
         public let commitmentPrice: CatalogPrice?
 
-        /// A plan of these values.
+        /// A plan with these values.
         public init(type: String, price: CatalogPrice?, commitmentPrice: CatalogPrice?) {
             self.type = type
             self.price = price
@@ -131,23 +132,24 @@ extension ProductCatalog {
         }
     }
 
-    /// A product that is no auto-renewable subscription.
+    /// A product other than an auto-renewable subscription.
     public struct OtherProduct: Hashable, Sendable {
         /// Apple's identifier of the product.
         public let productId: String
         /// Apple's `type`, in the words of a transaction (Apple's data: transactions):
-        /// `Consumable`, `Non-Consumable`, `Non-Renewing Subscription`, or a word yet unknown.
+        /// `Consumable`, `Non-Consumable`, `Non-Renewing Subscription`, or a word not known yet.
         public let type: String
-        /// The developer's own name of it; nil where the catalog does not say.
+        /// The developer's own name for it; nil if the catalog does not state it.
         public let referenceName: String?
-        /// The name customers see, in the catalog's own language; nil where it does not say.
+        /// The name customers see, in the catalog's own language; nil if the catalog does not state
+        /// it.
         public let displayName: String?
-        /// Whether a family may share it.
+        /// Whether it can be shared with a family.
         public let isFamilyShareable: Bool
-        /// What it costs, by store; empty where the catalog does not say.
+        /// Its prices, by store; empty if the catalog does not state them.
         public let prices: [CatalogPrice]
 
-        /// A product of these values.
+        /// A product with these values.
         public init(
             productId: String,
             type: String,
@@ -165,9 +167,9 @@ extension ProductCatalog {
         }
     }
 
-    /// Anything that is sold.
+    /// Any product.
     public enum Product: Hashable, Sendable {
-        /// A subscription that renews itself.
+        /// An auto-renewable subscription.
         case subscription(Subscription)
         /// Anything else.
         case other(OtherProduct)

@@ -1,26 +1,28 @@
 /// The length of a subscription period or of an offer, in Apple's units.
 ///
-/// `P7D` and `P1W` are one length, `P12M` and `P1Y` another; a month is no number of days.
+/// `P7D` and `P1W` are the same length, as are `P12M` and `P1Y`; a month is not a fixed number of
+/// days.
 public struct SubscriptionPeriod: Hashable, Sendable {
-    /// What lengths are counted in.
+    /// The unit of a length.
     public enum Unit: Sendable {
-        /// A day; weeks are kept as seven.
+        /// A day; a week is stored as seven.
         case day
-        /// A month; years are kept as twelve.
+        /// A month; a year is stored as twelve.
         case month
     }
 
-    /// How many units; from 1.
+    /// The number of units, from 1.
     public let count: Int
-    /// Which unit.
+    /// The unit.
     public let unit: Unit
 
-    /// Highest number in front of a unit: a thousand weeks is nothing that Apple sells.
+    /// The highest number in front of a unit: Apple sells nothing as long as a thousand weeks.
     public static let countMax = 1000
 
-    /// The period an ISO 8601 duration names: `P1W`, `P1M`, `P3M`, `P1Y` …; nil for anything else.
+    /// The period that an ISO 8601 duration names: `P1W`, `P1M`, `P3M`, `P1Y` …; nil for anything
+    /// else.
     ///
-    /// Only one unit, and only of days or longer: App Store Connect offers no others.
+    /// Only one unit, and only days or longer: App Store Connect offers no others.
     public init?(_ text: String) {
         let bytes = text.utf8
         guard bytes.first == UInt8(ascii: "P"), let last = bytes.last,
@@ -35,7 +37,7 @@ public struct SubscriptionPeriod: Hashable, Sendable {
         }
     }
 
-    // Not Int's own reading, which takes a sign.
+    // Not Int's own initialiser, which accepts a sign.
     private static func number(_ digits: some Collection<UInt8>) -> Int? {
         guard (1...4).contains(digits.count) else { return nil }
         var number = 0
@@ -48,7 +50,7 @@ public struct SubscriptionPeriod: Hashable, Sendable {
 }
 
 extension SubscriptionPeriod: CustomStringConvertible {
-    /// ISO 8601, in the greatest unit that holds it: `P1W`, `P1M`, `P1Y`.
+    /// ISO 8601, in the largest unit that divides it: `P1W`, `P1M`, `P1Y`.
     public var description: String {
         switch unit {
         case .day: count % 7 == 0 ? "P\(count / 7)W" : "P\(count)D"

@@ -1,7 +1,7 @@
 public import Events
 
-/// A subscription whose next charge is worth asking Apple about: what a poller has to work through
-/// (Apple's data: trap 18).
+/// A subscription about whose next charge Apple should be asked: the work list of a poller (Apple's
+/// data: trap 18).
 public struct DueCharge: Hashable, Sendable {
     /// The subscription.
     public let stream: StreamID
@@ -12,26 +12,27 @@ public struct DueCharge: Hashable, Sendable {
     /// The product that renews next; nil if it was never stated.
     public let autoRenewProductId: String?
 
-    /// Why a subscription is worth asking about; the raw values are the words of `due`.
+    /// Why to ask about a subscription; the raw values are the words of `due`.
     public enum Reason: String, CaseIterable, Sendable {
-        /// The charge waits, and the period ends soon.
+        /// The charge is due, and the period ends soon.
         case endsSoon = "ends_soon"
-        /// The charge failed and is tried again.
+        /// The charge failed and is retried.
         case failed
-        /// The period has ended, and Apple has not spoken since.
+        /// The period has ended, without a statement from Apple since.
         case overdue
     }
 
     /// How long after the end of the access Apple may still charge, in milliseconds.
     ///
-    /// The sixty days of billing retry (Apple's data: trap 18): who comes back later buys anew.
+    /// The sixty days of billing retry (Apple's data: trap 18): a customer who returns later makes
+    /// a new purchase.
     public static let retryMax: Int64 = 60 * 86_400_000
 
-    /// What is due at an instant or within that many milliseconds after it; nil where nothing is.
+    /// What is due at an instant or within that many milliseconds after it; nil if nothing is.
     ///
-    /// Pure: the instant comes from outside. What was refunded is not due, whatever Apple's last
-    /// status was: nothing is charged for it any more. Nor is what ended longer ago than
-    /// `endedWithin`, in milliseconds.
+    /// Pure: the instant is a parameter. A refunded purchase is not due, whatever Apple's last
+    /// status was, because nothing is charged for it any more. Neither is access that ended longer
+    /// ago than `endedWithin`, in milliseconds.
     public init?(
         _ timeline: Timeline,
         at instant: Instant,
@@ -47,12 +48,13 @@ public struct DueCharge: Hashable, Sendable {
         let reason: Reason
         switch (asked.charge, state == nil) {
         case (.failed, false): reason = .failed
-        // Beyond what Apple announced nothing is known, whatever the charge was before.
+        // Beyond Apple's announcements nothing is known, whatever the state of the charge was
+        // before.
         case (.failed, true), (.waiting, true), (.succeeded, true): reason = .overdue
         case (.waiting, false): reason = .endsSoon
         default: return nil
         }
-        // Of rows that overlap the one that began last may end first.
+        // If rows overlap, the one that began last may end first.
         let begun = ActivePeriods(timeline).rows.lazy.filter { $0.validFrom <= instant }
         guard let end = begun.map(\.validTo).max(), reason != .endsSoon || end <= limit,
             instant.milliseconds - end.milliseconds <= endedWithin

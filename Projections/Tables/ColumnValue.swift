@@ -1,6 +1,6 @@
 public import Events
 
-/// A value as PostgreSQL will hold it.
+/// A value as PostgreSQL will store it.
 public enum ColumnValue: Hashable, Sendable {
     /// NULL.
     case null
@@ -12,7 +12,8 @@ public enum ColumnValue: Hashable, Sendable {
     case boolean(Bool)
     /// A `text`.
     case text(String)
-    /// A `timestamptz`: of an instant beyond `timestampMilliseconds` the subscription is refused.
+    /// A `timestamptz`: if an instant is outside `timestampMilliseconds`, the subscription is
+    /// refused.
     case timestamp(Instant)
     /// A `bigint[]` without NULLs.
     case integers([Int64])
@@ -21,7 +22,7 @@ public enum ColumnValue: Hashable, Sendable {
 }
 
 extension ColumnValue {
-    /// The instants that a `timestamptz` holds, in milliseconds since 1970: from 4713 BC, where
+    /// The instants that fit in a `timestamptz`, in milliseconds since 1970: from 4713 BC, where
     /// PostgreSQL begins, to 294247 AD, where 64 bits of microseconds end.
     public static let timestampMilliseconds: ClosedRange<Int64> =
         -210_866_803_200_000...9_223_372_036_854_775

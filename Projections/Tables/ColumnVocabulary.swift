@@ -1,20 +1,20 @@
-/// What the columns of tables and views mean: one comment for each name, wherever it stands.
+/// The meaning of the columns of tables and views: one comment for each name, wherever it occurs.
 ///
-/// `columns.txt` holds it. A table's own DDL says what type a column has; a lint in the tests
-/// holds that a name has one type and one comment over all of them.
+/// `columns.txt` contains them. A table's own DDL defines a column's type; a lint in the tests
+/// checks that a name has one type and one comment everywhere.
 package enum ColumnVocabulary {
-    /// The comment of a column of that name; nil for a name that is not ours.
+    /// The comment of a column with that name; nil for a name that is not ours.
     package static func comment(on column: String) -> String? { comments[column] }
 
-    /// All names, in the order of the alphabet.
+    /// All names, in alphabetical order.
     package static var names: [String] { comments.keys.sorted() }
 
-    /// The statements that comment columns of a table or view, which is named as SQL does.
+    /// The statements that comment columns of a table or view, which is named in SQL syntax.
     ///
     /// - Parameters:
-    ///   - columns: The columns; those of unknown names are left as they are.
+    ///   - columns: The columns; those with unknown names are skipped.
     ///   - relation: The table or view.
-    /// - Returns: SQL, one statement a line; empty where no name is known.
+    /// - Returns: SQL, one statement per line; empty if no name is known.
     package static func commentSQL(on columns: [String], of relation: String) -> String {
         columns.compactMap { column in
             comments[column].map { comment in

@@ -1,6 +1,6 @@
-/// What a fold may know besides events: what the operator has decided.
+/// What a fold may use in addition to events: the decisions of the operator.
 public struct FoldContext: Hashable, Sendable {
-    /// What is sold, and was.
+    /// The catalog, with its past versions.
     public let catalogs: CatalogHistory
     /// What counts as access.
     public let policy: AccessPolicy

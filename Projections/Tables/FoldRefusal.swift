@@ -1,6 +1,6 @@
 public import Events
 
-/// An event that a fold cannot make sense of.
+/// An event that a fold cannot interpret.
 public struct FoldRefusal: Error, Hashable, Sendable {
     /// The event.
     public let position: Position

@@ -1,14 +1,14 @@
 public import Events
 
-/// The digest of a projection's content: equal for two ledgers that hold the same facts.
+/// The digest of a projection's content: equal for two ledgers with the same facts.
 ///
-/// The sum, modulo 2^256, of one SHA-256 a stream: over its environment and id, each after its
-/// 32-bit byte count, and the canonical bytes of its rows. A sum does
-/// not depend on the order of streams, so lanes can be folded in any order and apart, and a stream
-/// that changes is replaced by subtracting its old rows and adding its new ones. It tells whether
-/// two contents differ; it is no proof against forgery, which is the chain's part.
+/// The sum, modulo 2^256, of one SHA-256 per stream: over its environment and id, each after its
+/// 32-bit byte count, and the canonical bytes of its rows. A sum does not depend on the order of
+/// streams, so lanes can be folded in any order and separately, and a stream that changes is
+/// replaced by subtracting its old rows and adding its new ones. It shows whether two contents
+/// differ; it does not protect against forgery, which is the purpose of the chain.
 public struct ProjectionDigest: Sendable {
-    /// How many rows were added, less those removed.
+    /// How many rows were added, minus those removed.
     public private(set) var rowCount = 0
 
     // Least significant first.
@@ -29,7 +29,7 @@ public struct ProjectionDigest: Sendable {
             Limbs.add(other.fourth, to: &fourth, &carry)
         }
 
-        // What is added to make nothing of it.
+        // The number that adds up with it to zero.
         var negated: Limbs {
             var negated = Limbs(first: ~first, second: ~second, third: ~third, fourth: ~fourth)
             negated.add(Limbs(first: 1))
@@ -44,10 +44,10 @@ public struct ProjectionDigest: Sendable {
         }
     }
 
-    /// The digest of no row.
+    /// The digest of no rows.
     public init() {}
 
-    /// A digest that was kept.
+    /// A stored digest.
     public init(_ digest: Digest, rowCount: Int) {
         self.rowCount = rowCount
         limbs = ProjectionDigest.limbs(of: digest)
@@ -60,20 +60,20 @@ public struct ProjectionDigest: Sendable {
         limbs.add(ProjectionDigest.limbs(of: rows, of: stream))
     }
 
-    /// Adds all that was added to another digest.
+    /// Adds the content of another digest.
     public mutating func add(_ other: ProjectionDigest) {
         rowCount += other.rowCount
         limbs.add(other.limbs)
     }
 
-    /// Takes away all rows of a stream that were added before.
+    /// Removes all rows of a stream that were added before.
     public mutating func remove(_ rows: [ProjectionRow], of stream: StreamID) {
         guard !rows.isEmpty else { return }
         rowCount -= rows.count
         limbs.add(ProjectionDigest.limbs(of: rows, of: stream).negated)
     }
 
-    /// The digest of what is in it now.
+    /// The digest of its current content.
     public var digest: Digest {
         var writer = ByteWriter()
         for limb in [limbs.fourth, limbs.third, limbs.second, limbs.first] { writer.integer(limb) }
@@ -83,7 +83,7 @@ public struct ProjectionDigest: Sendable {
         return digest
     }
 
-    // The term begins with the stream, so that equal rows of two streams do not cancel out.
+    // The term begins with the stream, so equal rows of two streams differ in their terms.
     private static func limbs(of rows: [ProjectionRow], of stream: StreamID) -> Limbs {
         var stem = ByteWriter()
         stem.prefixed(stream.environment.word)
@@ -104,7 +104,7 @@ public struct ProjectionDigest: Sendable {
 }
 
 extension UnsafeMutableRawBufferPointer {
-    /// Copies bytes to the front, and goes on behind them.
+    /// Copies bytes to the front, and advances behind them.
     fileprivate mutating func take(_ bytes: [UInt8]) {
         copyBytes(from: bytes)
         self = UnsafeMutableRawBufferPointer(rebasing: self[bytes.count...])

@@ -1,27 +1,28 @@
-/// What the rows of a projection are to somebody who compares two builds of it: which rows of both
-/// are the same thing, and what it is called when that thing has changed.
+/// What the rows of a projection mean in a comparison of two builds: which rows of both stand for
+/// the same thing, and how a change of that thing is named.
 ///
-/// Columns are named; a name that one of the two tables does not have is left out of everything,
-/// so that one declaration serves for tables of several versions.
+/// Columns are given by name; a name that one of the two tables lacks is ignored everywhere, so one
+/// declaration serves for tables of several versions.
 public struct RowComparison: Sendable {
-    /// The word for a row with which its kinds of change begin: `period` makes `period-added`,
+    /// The word for a row with which its kinds of change begin: `period` gives `period-added`,
     /// `period-removed` and `period-changed`.
     public let noun: String
-    /// What two rows must have in common to be one thing, the strictest demand first.
+    /// What two rows must have in common to stand for the same thing, the strictest condition
+    /// first.
     ///
-    /// Rows that are equal are paired before; of the others, each demand pairs what the ones before
-    /// it left. Without any, rows that are not equal are two things.
+    /// Equal rows are paired first; each condition then pairs rows that the previous ones left.
+    /// Without conditions, rows that are not equal are different things.
     public let identities: [[IdentityPart]]
-    /// What a change of some columns is called; the columns of no aspect make `<noun>-changed`.
+    /// The name for a change of some columns; columns without an aspect give `<noun>-changed`.
     public let aspects: [Aspect]
-    /// Where a row says from when to when it gave access; nil where it says nothing of that.
+    /// The columns with the time of access; nil if a row has none.
     public let access: AccessColumns?
-    /// Where a row says what money moved; nil where it says nothing of that.
+    /// The columns with the amount of money; nil if a row has none.
     public let money: MoneyColumns?
-    /// The column with the instant that a row is about: where an explanation begins.
+    /// The column with the instant that a row is about, at which an explanation begins.
     public let instant: String?
 
-    /// A declaration of these parts; without any but a noun, every difference is a row added or
+    /// A declaration with these parts; with only a noun, every difference is a row added or
     /// removed.
     public init(
         _ noun: String = "row",
@@ -43,15 +44,15 @@ public struct RowComparison: Sendable {
     public enum IdentityPart: Hashable, Sendable {
         /// The value of a column.
         case column(String)
-        /// Whether a column holds that text: a grace is never the same thing as a purchase.
+        /// Whether a column contains that text: a grace is never the same thing as a purchase.
         case holds(String, text: String)
     }
 
-    /// A kind of change: some columns of a row that stayed the same thing have other values.
+    /// A kind of change: some columns of matching rows have different values.
     public struct Aspect: Hashable, Sendable {
-        /// Its machine word.
+        /// Its machine-readable word.
         public let kind: String
-        /// The columns, any of them.
+        /// The columns, any of which may differ.
         public let columns: [String]
 
         /// A kind of change of these columns.
@@ -65,9 +66,9 @@ public struct RowComparison: Sendable {
     public struct AccessColumns: Hashable, Sendable {
         /// The first instant with access.
         public let from: String
-        /// The first instant without.
+        /// The first instant without access.
         public let to: String
-        /// What makes it a grace, for pictures; nil where nothing does.
+        /// What marks it as a grace period, for pictures; nil if nothing does.
         public let grace: IdentityPart?
 
         /// These columns, each a `timestamptz` or a `bigint` of milliseconds.
@@ -80,15 +81,16 @@ public struct RowComparison: Sendable {
 
     /// The columns of an amount of money.
     public struct MoneyColumns: Hashable, Sendable {
-        /// Milliunits, negative where given back unless `isGivenBack`; NULL counts as nothing.
+        /// Milliunits, negative if refunded unless `isGivenBack`; NULL counts as zero.
         public let amount: String
-        /// ISO 4217.
+        /// ISO 4217 code.
         public let currency: String
         /// Whether the rows are a journal of all money that moved.
         ///
-        /// Where its money differs it alone counts, for others tell of the same money again.
+        /// If its money differs, only the journal counts, because other tables contain the same
+        /// money again.
         public let isJournal: Bool
-        /// Whether the amounts are what was given back, without a minus: more of them is less
+        /// Whether the amounts are refunds without a minus sign, so a greater amount means less
         /// money.
         public let isGivenBack: Bool
 

@@ -1,8 +1,8 @@
 package import Events
 
-/// Takes a row apart where it lies, without making a text of its bytes.
+/// Decodes a row in place, without creating a text from its bytes.
 ///
-/// For bytes that a `RowWriter` wrote: others are a broken invariant.
+/// For bytes that a `RowWriter` wrote: anything else is a broken invariant.
 package struct RowReader {
     /// How many values the row has.
     package let valueCount: Int
@@ -10,18 +10,18 @@ package struct RowReader {
     private let bytes: UnsafeRawBufferPointer
     private var position = RowWriter.countByteCount
 
-    /// A value; valid as long as the bytes of the row.
+    /// A value; valid only while the bytes of the row are.
     package enum Value {
         case null
         case integer(Int64)
         case int32(Int32)
         case boolean(Bool)
         case timestamp(Instant)
-        /// The 32-bit byte count, and the text.
+        /// The text, preceded by its 32-bit byte count.
         case text(UnsafeRawBufferPointer)
         /// Eight bytes each.
         case integers(UnsafeRawBufferPointer)
-        /// Each as a text is.
+        /// Each encoded like a text.
         case texts(UnsafeRawBufferPointer, count: Int)
     }
 

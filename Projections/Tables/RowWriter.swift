@@ -1,21 +1,20 @@
 internal import Events
 
-/// Writes rows, value by value, in the form that `ProjectionRow` keeps.
+/// Writes rows, value by value, in the format of `ProjectionRow`.
 ///
-/// One writer serves all rows of a timeline, one after the other: its memory is that of the row
-/// that is being written, and of the next one again.
+/// One writer serves all rows of a timeline, one after the other, reusing its memory for each row.
 struct RowWriter: ~Copyable {
-    // Raw memory, because a row has dozens of values of a few bytes, and an array would check more
-    // for each than it takes to write it. Nothing is written beyond it: see `begin`.
+    // Raw memory, because a row has dozens of values of a few bytes, and an array would spend more
+    // on checks than on writing them. `begin` keeps writes within it.
     private var memory: UnsafeMutableRawBufferPointer
     private var byteCount = RowWriter.countByteCount
     private var valueCount: UInt32 = 0
     private var unfitValue: Int?
 
-    /// Bytes of a number of values, of elements or of bytes.
+    /// Bytes of a count of values, elements or bytes.
     static let countByteCount = MemoryLayout<UInt32>.size
 
-    // More than nearly every row takes.
+    // More than nearly every row needs.
     private static let firstCapacity = 1024
 
     init() {
@@ -68,7 +67,7 @@ extension RowWriter {
     /// Writes a `bigint` of milliseconds, or NULL.
     mutating func milliseconds(_ instant: Instant?) { integer(instant?.milliseconds) }
 
-    /// Writes an `integer`, the nearest there is, or NULL.
+    /// Writes an `integer`, clamped to its range, or NULL.
     mutating func int32(_ value: Int?) {
         guard let value else { return null() }
         begin(.int32, byteCount: 8)

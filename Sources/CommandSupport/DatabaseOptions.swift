@@ -5,7 +5,7 @@ import Foundation
 package import Postgres
 package import Subledger
 
-/// Where the database is.
+/// The location of the database.
 package struct DatabaseOptions: ParsableArguments {
     @Option(
         name: .long,
@@ -16,10 +16,10 @@ package struct DatabaseOptions: ParsableArguments {
     )
     package var databaseUrl: String?
 
-    /// Options that the parser fills.
+    /// Creates options for the parser to fill.
     package init() {}
 
-    /// Refuses an empty value: it comes from a variable that was not set, and means no database.
+    /// Refuses an empty value, which comes from an unset variable and names no database.
     package func validate() throws {
         guard databaseUrl?.isEmpty != true else {
             throw ValidationError(
@@ -28,14 +28,14 @@ package struct DatabaseOptions: ParsableArguments {
         }
     }
 
-    /// Where the database is.
+    /// The location of the database.
     package var location: Ledger.Database { databaseUrl.map(Ledger.Database.url) ?? .environment }
 
-    /// The settings to connect with; starts the private server where nothing else is configured,
-    /// and prints on stderr that it is used.
+    /// The settings to connect with; starts the private server if nothing else is configured, and
+    /// reports on stderr that it is used.
     ///
     /// - Parameters:
-    ///   - createIfAbsent: Whether the private server is made where there is none.
+    ///   - createIfAbsent: Whether a missing private server is created.
     ///   - isQuiet: Whether nothing is printed.
     /// - Returns: The settings.
     /// - Throws: `EmbeddedServerError`.
@@ -51,7 +51,7 @@ package struct DatabaseOptions: ParsableArguments {
         return settings
     }
 
-    /// How the log is opened, as the environment configures it.
+    /// The options for opening the log, as the environment configures them.
     package static func logOptions() throws -> EventLog.Options {
         let environment = ProcessInfo.processInfo.environment
         var options = EventLog.Options()

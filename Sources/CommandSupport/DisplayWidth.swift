@@ -1,12 +1,12 @@
 extension String {
-    /// How many columns of a terminal the text takes: two for East Asian wide characters and
-    /// emoji, none for combining marks and what is not shown.
+    /// How many columns of a terminal the text takes: two for East Asian wide characters and emoji,
+    /// none for combining marks and invisible characters.
     package var displayWidth: Int {
         if utf8.allSatisfy({ $0 < 0x80 }) { return utf8.count }
         return reduce(0) { $0 + $1.displayWidth }
     }
 
-    /// The text with spaces behind it, up to a number of columns.
+    /// The text followed by spaces, up to a number of columns.
     package func padded(toWidth width: Int) -> String {
         self + String(repeating: " ", count: max(0, width - displayWidth))
     }

@@ -2,7 +2,7 @@ package import ArgumentParser
 
 /// The exit codes of the command line; a contract (Operating: exit codes).
 package enum Exit {
-    /// The answer of `access` where there is none.
+    /// The exit code of `access` if there is no access.
     package static let no = ExitCode(1)
     package static let mismatch = ExitCode(3)
     package static let notFound = ExitCode(4)
@@ -10,7 +10,7 @@ package enum Exit {
     package static let inputMissing = ExitCode(66)
     package static let unavailable = ExitCode(69)
     package static let internalError = ExitCode(70)
-    /// It may be otherwise in a while.
+    /// The same call may succeed later.
     package static let tryAgain = ExitCode(75)
     package static let permission = ExitCode(77)
     package static let configuration = ExitCode(78)
@@ -22,7 +22,7 @@ package struct Failure: Error {
     package let exitCode: ExitCode
     package let message: String
 
-    /// A failure with that code, and the sentence that is printed for it.
+    /// A failure with that code, and the sentence to print.
     package init(_ exitCode: ExitCode, _ message: String) {
         self.exitCode = exitCode
         self.message = message

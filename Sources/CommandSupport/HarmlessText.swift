@@ -1,6 +1,6 @@
 extension String {
-    /// The text with what would command a terminal or turn its lines around written out, as
-    /// `\u{1B}`: payloads, names of files and arguments may hold anything.
+    /// The text with everything that could control a terminal or reverse its lines escaped, such as
+    /// `\u{1B}`: payloads, file names and arguments may contain anything.
     ///
     /// Line breaks and tabs stay.
     package var harmless: String {
@@ -16,7 +16,7 @@ extension String {
 }
 
 extension Unicode.Scalar {
-    // Control characters, and those that only direct or join what is written.
+    // Control characters, and those that only direct or join the text.
     fileprivate var isHarmful: Bool {
         switch value {
         case 0x09, 0x0A: false

@@ -1,29 +1,30 @@
 import Foundation
 import Synchronization
 
-/// Ctrl-C, once: finish what is under way and stop.
+/// Ctrl-C, once: finish the work in progress and stop.
 ///
 /// Twice: stop at once.
 ///
-/// The log is consistent either way, because a commit is one transaction; the first way also tells
-/// what was done.
+/// The log is consistent either way, because a commit is one transaction; the first way also
+/// reports what was done.
 package enum Interrupt {
     private static let flag = Atomic<Bool>(false)
     private static let isHeeded = Atomic<Bool>(false)
     private static let isOfPager = Atomic<Bool>(false)
 
-    /// Whether somebody asked to stop.
+    /// Whether a stop was requested.
     package static var isRequested: Bool { flag.load(ordering: .relaxed) }
 
-    /// Says that the command asks `isRequested` from now on; without it a signal ends the process.
+    /// Declares that the command checks `isRequested` from now on; without it, a signal ends the
+    /// process.
     package static func heed() { isHeeded.store(true, ordering: .relaxed) }
 
-    /// Leaves Ctrl-C to the pager, which stops a search with it, from now on.
+    /// From now on leaves Ctrl-C to the pager, which uses it to stop a search.
     static func leaveToPager() { isOfPager.store(true, ordering: .relaxed) }
 
     /// Begins to listen for SIGINT and SIGTERM.
     ///
-    /// A broken pipe does not end the process from now on: `StandardStream` and `LineOutput` see
+    /// From now on a broken pipe does not end the process: `StandardStream` and `LineOutput` handle
     /// it.
     package static func install() {
         signal(SIGPIPE, SIG_IGN)

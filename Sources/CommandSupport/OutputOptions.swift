@@ -1,14 +1,14 @@
 package import ArgumentParser
 
-/// Whether tables fit the terminal.
+/// Whether tables are fitted to the terminal.
 package struct TableWidthOption: ParsableArguments {
     @Flag(help: "On a terminal: do not shorten wide tables.")
     package var wide = false
 
-    /// An option that the parser fills.
+    /// Creates an option for the parser to fill.
     package init() {}
 
-    /// Tells `Terminal`, which prints tables of every command.
+    /// Configures `Terminal`, which prints the tables of every command.
     package func validate() { Terminal.leaveTablesWide(wide) }
 }
 
@@ -22,6 +22,6 @@ package struct OutputOptions: ParsableArguments {
 
     @OptionGroup package var table: TableWidthOption
 
-    /// Options that the parser fills.
+    /// Creates options for the parser to fill.
     package init() {}
 }

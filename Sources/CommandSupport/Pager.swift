@@ -3,9 +3,9 @@ internal import Synchronization
 
 /// Shows an answer that is longer than the terminal page by page.
 ///
-/// What is written is held until it fills the terminal, then goes to the program that PAGER names
-/// (default `less`), with what is written to stderr in its place between. An empty PAGER, `cat` or
-/// a terminal that cannot move its cursor leaves answers as they are.
+/// Output is buffered until it fills the terminal, then goes to the program that PAGER names
+/// (default `less`), interleaved with the output to stderr. With an empty PAGER, `cat`, or a
+/// terminal that cannot move its cursor, answers are printed directly.
 package enum Pager {
     private enum State {
         case off
@@ -25,26 +25,26 @@ package enum Pager {
 
     private static let state = Mutex(State.off)
 
-    /// Holds what is written from now on, where stdout is a terminal.
+    /// Buffers output from now on, if stdout is a terminal.
     package static func begin() {
         guard command != nil, rowCount != nil else { return }
         state.withLock { $0 = .holding([], lines: 0) }
         atexit { Pager.end() }
     }
 
-    /// Takes what is about to be written to a stream.
+    /// Takes output that is about to be written to a stream.
     ///
     /// - Parameters:
     ///   - bytes: Whole lines, or pieces of them.
     ///   - descriptor: 1 or 2.
-    /// - Returns: False where the caller has to write it.
+    /// - Returns: False if the caller has to write it.
     static func takes(_ bytes: [UInt8], for descriptor: Int32) -> Bool {
         guard descriptor == 1 || isatty(descriptor) == 1 else { return false }
         return state.withLock { state in
             switch state {
             case .off: return false
             case .paging(let pipe):
-                // Whoever has read enough closes the pager, and needs no more.
+                // A reader who has read enough closes the pager, so an error is ignored.
                 _ = StandardStream.write(bytes, to: fileno(pipe.stream))
                 return true
             case .holding(var pieces, var lines):
@@ -57,7 +57,7 @@ package enum Pager {
         }
     }
 
-    /// Writes what is held, or waits until the pager was left.
+    /// Writes the buffer, or waits until the pager is closed.
     private static func end() {
         state.withLock { state in
             switch state {
@@ -73,9 +73,10 @@ package enum Pager {
         for piece in pieces { _ = StandardStream.write(piece.bytes, to: piece.descriptor) }
     }
 
-    // Without a pager after all, everything goes to where it belongs.
+    // If the pager cannot be started, everything is written to its own stream.
     private static func start(_ pieces: [Piece]) -> State {
-        // As other tools call less: no paging of what fits, and what was read stays on the screen.
+        // The options with which other tools call less: no paging of short output, and output stays
+        // on the screen.
         setenv("LESS", "FRX", 0)
         guard let pager = popen(command ?? "cat", "w") else {
             write(pieces)

@@ -1,13 +1,13 @@
 import Foundation
 
-/// The arguments of this process as other users of the machine see them, in `ps` and /proc.
+/// The arguments of this process as visible to other users of the machine, in `ps` and /proc.
 package enum ProcessArguments {
     private static let option = "--database-url"
 
-    /// Replaces the value of `--database-url` by stars where it holds a password.
+    /// Replaces the value of `--database-url` by stars if it contains a password.
     ///
-    /// Does nothing where the system does not say where the arguments lie. They were visible until
-    /// then: `DATABASE_URL`, `PGPASSWORD` and ~/.pgpass never are.
+    /// Does nothing if the system does not reveal where the arguments are stored. They were visible
+    /// until then: `DATABASE_URL`, `PGPASSWORD` and ~/.pgpass never are.
     package static func hidePasswords() {
         // Swift's own copy is made now, before the memory is overwritten.
         guard CommandLine.arguments.contains(where: { $0.hasPrefix(option) }) else { return }
@@ -25,8 +25,8 @@ package enum ProcessArguments {
         }
     }
 
-    /// The text with the passwords of connection URLs and settings starred out: an error of the
-    /// command line repeats the argument.
+    /// The text with the passwords of connection URLs and settings replaced by stars, because a
+    /// command-line error repeats the argument.
     package static func withoutPasswords(_ text: String) -> String {
         text.replacing(#/:\/\/[^\s\/@']*:[^\s']*@/#, with: "://***@")
             .replacing(#/password=[^\s&']+/#, with: "password=***")
@@ -36,7 +36,7 @@ package enum ProcessArguments {
         text.contains("password") || (text.contains("://") && text.contains("@"))
     }
 
-    // Each argument's bytes where the kernel shows them, without the closing zero.
+    // Each argument's bytes in the memory that the kernel shows, without the terminating zero.
     private static func memory() -> [UnsafeMutableBufferPointer<UInt8>] {
         #if os(Linux)
         guard let area = area() else { return [] }
@@ -59,8 +59,8 @@ package enum ProcessArguments {
     }
 
     #if os(Linux)
-    // Fields 48 and 49 of /proc/self/stat, the first and the last address; the name of the
-    // program is in parentheses and may hold spaces.
+    // Fields 48 and 49 of /proc/self/stat, the first and the last address; the name of the program
+    // is in parentheses and may contain spaces.
     private static func area() -> UnsafeMutableBufferPointer<UInt8>? {
         guard let stat = FileManager.default.contents(atPath: "/proc/self/stat") else {
             return nil

@@ -1,12 +1,13 @@
 import EventLog
 package import Postgres
 
-/// A database made for one command on the configured server; the configured one is not touched.
+/// A database created for one command on the configured server; the configured database is not
+/// touched.
 package struct ScratchDatabase {
     package let server: ConnectionSettings
     package let name: String
 
-    /// Names a database of that server; nothing is made yet.
+    /// Names a database of that server; nothing is created yet.
     package init(server: ConnectionSettings, name: String) {
         self.server = server
         self.name = name
@@ -19,12 +20,12 @@ package struct ScratchDatabase {
         return settings
     }
 
-    /// What marks a database as one that may be dropped without asking.
+    /// Marks a database as one that may be dropped without asking.
     private static let comment = "made by subledger, which drops it without asking"
 
-    /// Makes the database and its schema again.
+    /// Recreates the database and its schema.
     ///
-    /// Throws a `Failure` where there is a database of that name that was not made by this.
+    /// Throws a `Failure` if a database with that name was not created by this type.
     package func make() async throws {
         try await administer { session in
             try await drop(in: session)
@@ -38,7 +39,8 @@ package struct ScratchDatabase {
         _ = try await Migrator.migrate(settings)
     }
 
-    /// Drops it, whoever is still connected; leaves one alone that was not made by this.
+    /// Drops it, even if others are still connected; leaves one alone that was not created by this
+    /// type.
     package func drop() async throws {
         try await administer { try await drop(in: $0) }
     }
@@ -72,8 +74,8 @@ package struct ScratchDatabase {
         await session.close()
     }
 
-    // A database cannot be dropped by a session in it, so one whose name the settings have is
-    // dropped from PostgreSQL's own.
+    // A session cannot drop its own database, so one that the settings name is dropped from
+    // PostgreSQL's own database.
     private func administrator() async throws -> PostgresSession {
         let session = try await PostgresSession.connect(server)
         let current = try await session.query("SELECT current_database()", []).single().text(0)

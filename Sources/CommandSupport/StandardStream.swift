@@ -2,26 +2,26 @@ import ArgumentParser
 import Foundation
 import Synchronization
 
-/// Whole texts to stdout and stderr, whatever lies behind them: a full disk or a reader that went
-/// away never crashes a command.
+/// Writes whole texts to stdout and stderr, whatever is behind them: a full disk or a reader that
+/// is gone never crashes a command.
 package enum StandardStream {
     private static let isReaderGone = Atomic<Bool>(false)
 
-    /// Keeps the numbers of streams that the caller has closed: else the next connection to the
-    /// database would get one, and an answer be written into it.
+    /// Reserves the descriptors of streams that the caller has closed; otherwise the next database
+    /// connection would get one, and an answer would be written into it.
     package static func reserve() {
         for (descriptor, mode) in [(0, O_WRONLY), (1, O_RDONLY), (2, O_RDONLY)] {
             guard fcntl(Int32(descriptor), F_GETFD) < 0 else { continue }
-            // The lowest number that is free; using it fails as it would if it were closed.
+            // open returns the lowest free number; using it fails as if it were closed.
             _ = open("/dev/null", mode)
         }
     }
 
     /// Writes bytes to stdout.
     ///
-    /// Once the reader has closed its end nothing more is written, and the command ends as it would
-    /// have: `verify | head` still says by its exit code what it found. Where stdout cannot be
-    /// written for another reason the process ends with that reason and the code of `feed`.
+    /// Once the reader has closed its end nothing more is written, and the command ends normally:
+    /// `verify | head` still reports its result by the exit code. If stdout cannot be written for
+    /// another reason, the process ends with that reason and the exit code of `feed`.
     package static func writeOutput(_ bytes: [UInt8]) {
         guard !isReaderGone.load(ordering: .relaxed), !Pager.takes(bytes, for: 1),
             let number = write(bytes, to: 1)
@@ -39,14 +39,14 @@ package enum StandardStream {
         exit(Exit.internalError.rawValue)
     }
 
-    /// Writes bytes to stderr; where that cannot be there is nobody left to tell.
+    /// Writes bytes to stderr; failures are ignored, because they cannot be reported.
     package static func writeErrors(_ bytes: [UInt8]) {
         _ = write(bytes, to: 2)
     }
 
     /// Writes all of the bytes, as slowly as the reader takes them.
     ///
-    /// - Returns: The number of the error where they could not be; nil where they were.
+    /// - Returns: The error number if that failed; otherwise nil.
     package static func write(_ bytes: [UInt8], to descriptor: Int32) -> Int32? {
         bytes.withUnsafeBytes { bytes in
             var rest = bytes[...]
@@ -56,7 +56,7 @@ package enum StandardStream {
                 if written >= 0 {
                     rest = rest.dropFirst(written)
                 } else if errno == EAGAIN {
-                    // Somebody else made the pipe one that does not wait.
+                    // Another process made the pipe non-blocking.
                     var place = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
                     poll(&place, 1, -1)
                 } else if errno != EINTR {

@@ -1,30 +1,30 @@
 import Foundation
 internal import Synchronization
 
-/// What goes to the screen: results on stdout, all else on stderr.
+/// Output to the screen: results on stdout, everything else on stderr.
 package enum Terminal {
-    /// Writes a line to stderr, harmless to a terminal.
+    /// Writes a line to stderr, escaped for a terminal.
     package static func write(_ line: String) {
         let bytes = Array((line.harmless + "\n").utf8)
         if !Pager.takes(bytes, for: 2) { StandardStream.writeErrors(bytes) }
     }
 
-    /// Writes a line to stdout, harmless to a terminal.
+    /// Writes a line to stdout, escaped for a terminal.
     package static func print(_ line: String) {
         put(line.harmless + "\n")
     }
 
-    /// Writes text to stdout as it is.
+    /// Writes text to stdout unchanged.
     package static func put(_ text: String) {
         put(bytes: Array(text.utf8))
     }
 
-    /// Writes bytes to stdout as they are.
+    /// Writes bytes to stdout unchanged.
     package static func put(bytes: [UInt8]) {
         StandardStream.writeOutput(bytes)
     }
 
-    /// How many columns a table may have; nil where stdout is no terminal, or was told `--wide`.
+    /// The most columns of a table; nil if stdout is not a terminal, or with `--wide`.
     static var tableWidth: Int? {
         guard !isWide.load(ordering: .relaxed), isatty(1) == 1 else { return nil }
         var size = winsize()
@@ -41,7 +41,7 @@ package enum Terminal {
         put(try text(json: value) + "\n")
     }
 
-    /// A value as JSON, keys sorted, so that scripts can compare outputs.
+    /// A value as JSON with sorted keys, so scripts can compare outputs.
     package static func text(json value: some Encodable) throws -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

@@ -2,7 +2,7 @@
 package struct TextTable {
     private var rows: [[String]]
 
-    /// A table with that line on top, and no other yet.
+    /// A table with only that header line.
     package init(_ header: [String]) {
         rows = [header]
     }
@@ -12,14 +12,14 @@ package struct TextTable {
         rows.append(row.map { $0.harmless.replacing("\n", with: " ") })
     }
 
-    /// The table, indented by one space, without a line break at its end; on a terminal it fits.
+    /// The table, indented by one space, without a final line break; on a terminal it is fitted.
     package var text: String { text(width: Terminal.tableWidth) }
 
-    /// The table in so many columns of a terminal: where it is wider, long cells go on in lines of
-    /// their own below.
+    /// The table in this many columns of a terminal: if it is wider, long cells continue on the
+    /// lines below.
     ///
-    /// - Parameter width: Nil for as wide as it is.
-    /// - Returns: The lines; wider where not even `columnWidthMin` for each column fits.
+    /// - Parameter width: Nil for its natural width.
+    /// - Returns: The lines; wider if not even `columnWidthMin` for each column fits.
     package func text(width: Int?) -> String {
         let widths = widths(fitting: width)
         return rows.flatMap { row in
@@ -34,12 +34,12 @@ package struct TextTable {
         }.joined(separator: "\n")
     }
 
-    /// No column is made narrower than that, or than its name.
+    /// The least width of a column, unless its name is wider.
     private static let columnWidthMin = 10
 
     private static let gap = "  "
 
-    // The widest columns give way first, until what is left fits.
+    // The widest columns shrink first, until the rest fits.
     private func widths(fitting width: Int?) -> [Int] {
         let columns = rows.first?.indices ?? 0..<0
         var widths = columns.map { column in
@@ -60,8 +60,8 @@ package struct TextTable {
 }
 
 extension String {
-    /// The text in lines of at most so many columns: cut behind a space or a mark where there is
-    /// one in the second half of a line, else where it is full.
+    /// The text in lines of at most this many columns: broken after a space or a mark if there is
+    /// one in the second half of a line, otherwise where the line is full.
     fileprivate func wrapped(toWidth width: Int) -> [String] {
         guard displayWidth > width, width > 0 else { return [self] }
         var lines: [String] = []

@@ -6,66 +6,67 @@ internal import Synchronization
 ///
 /// Safe to use from many tasks and many processes at once.
 public final class EventLog: Sendable {
-    /// What can never change about this ledger.
+    /// The unchangeable properties of this ledger.
     public let identity: LedgerIdentity
-    /// Connections for reading, at most.
+    /// The most connections for reading.
     public let readersMax: Int
-    /// Where the database is.
+    /// How to connect to the database.
     public let settings: ConnectionSettings
     let pool: PostgresPool
     let spooledEventsMin: Int64
-    /// What payloads are deflated with.
+    /// The dictionaries that payloads are deflated with.
     let dictionaries: EvidenceDictionaries
-    /// How long what writes may take.
+    /// The time limits of writes.
     let limits: AppendLimits
     /// How a batch becomes a plan.
     let making: PlanMaking
-    /// How much of what is refused is kept.
+    /// The budget for keeping refused payloads.
     let rejectedBodies: Mutex<RejectedBodyBudget>
-    /// Callers that mark refused payloads as taken in.
+    /// Callers that mark refused payloads as accepted.
     let takenMarks = TakenMarks()
     let appenders: [Appender]
 
-    /// How a log is opened.
+    /// Options for opening a log.
     public struct Options: Sendable {
-        /// Connections for reading, at most.
+        /// The most connections for reading.
         public var readersMax = 4
         /// Connections that append.
         ///
-        /// Lanes are dealt out among them; more than one pays off above
-        /// some sixty concurrent callers on several lanes.
+        /// Lanes are distributed among them; more than one pays off above about sixty concurrent
+        /// callers on several lanes.
         public var writers = 1
-        /// Events of a lane from which on reading all of it goes by a temporary file; below it the
-        /// events of the lane are held in memory at once.
+        /// Events from which on a lane is read through a temporary file; below that, its events are
+        /// held in memory at once.
         public var spooledEventsMin: Int64 = 12_500
         /// Stamps commits instead of the server's clock: for tests and demonstrations.
         public var clock: (@Sendable () -> Instant)?
         /// How far our clock, or the newest commit, may be from the server's clock before appends
-        /// are refused with `clockSkew`: clocks that are set by NTP differ by milliseconds.
+        /// are refused with `clockSkew`: clocks synchronised by NTP differ by milliseconds.
         public var clockSkewSecondsMax: Int64 = 300
-        /// Seconds that an append may take, from its call to its answer, connecting and waiting for
-        /// others included; then it fails with `databaseUnavailable`.
+        /// Seconds that an append may take from its call to its answer, including connecting and
+        /// waiting; then it fails with `databaseUnavailable`.
         ///
-        /// Long enough for a server that restarts, or recovers after a crash. What the log writes
-        /// next to the chain has the same limit. From 0.001 to 86 400; others are brought there.
+        /// Long enough for a server that restarts, or recovers after a crash. Other writes of the
+        /// log have the same limit. From 0.001 to 86 400; other values are clamped.
         public var appendSecondsMax = 60.0
-        /// Most appends of one writer that may wait for the database before more are refused with
-        /// `queueFull`; far more than `Ledger.ingest` makes wait.
+        /// The most appends of one writer that may wait for the database before more are refused
+        /// with `queueFull`; far more than `Ledger.ingest` leaves waiting.
         public var waitingAppendsMax = 10_000
-        /// Bytes of refused payloads that are kept in all, a little more where several processes
-        /// write; beyond it a refusal is kept without its bytes.
+        /// The most bytes of refused payloads that are kept in all, slightly more if several
+        /// processes write; beyond it, a refusal is kept without its bytes.
         public var rejectedBytesMax = RejectedPayload.allBodiesByteCountMax
-        /// Gives the salt of each row; a test may repeat what it did.
+        /// Returns the salt of each row; a test can make it repeatable.
         package var salt: @Sendable () -> Salt = { .random() }
 
         /// The defaults.
         public init() {}
     }
 
-    /// Most facts one payload may bring into one lane: a receipt of a heavy user has thousands.
+    /// The most facts that one payload may bring into one lane: a receipt of a heavy user has
+    /// thousands.
     public static let factsPerPayloadMax = 100_000
 
-    /// Opens the ledger of a database; throws `notMigrated` where there is none.
+    /// Opens the ledger of a database; throws `notMigrated` if there is none.
     public static func open(
         _ settings: ConnectionSettings,
         _ options: Options = Options()
@@ -118,21 +119,21 @@ public final class EventLog: Sendable {
         }
     }
 
-    /// Appends what is news among verified facts, with the payloads that prove them.
+    /// Appends the new ones among verified facts, with the payloads that prove them.
     ///
-    /// Returns when everything is durable: for each element one outcome a fact, in their order.
-    /// Facts of several lanes are committed lane by lane; after an error some lanes may be durable,
-    /// and the same call again completes the others.
+    /// Returns when everything is durable: for each element, one outcome per fact, in order. Facts
+    /// of several lanes are committed lane by lane; after an error some lanes may be durable, and
+    /// the same call again completes the others.
     ///
     /// - Parameters:
     ///   - verified: As many as the caller holds; they wait in memory.
-    ///   - known: Payloads that the log is thought to hold, by their digests: they are made ready to
-    ///     be stored only where something of them is news after all.
-    /// - Returns: For each element one outcome a fact.
-    /// - Throws: `databaseUnavailable` where the database was not there within
+    ///   - known: The digests of payloads that the log is believed to contain: they are prepared
+    ///     for storage only if something in them turns out to be new.
+    /// - Returns: For each element, one outcome per fact.
+    /// - Throws: `databaseUnavailable` if the database was not available within
     ///   `Options.appendSecondsMax`; the message says whether the append may have taken effect.
-    ///   While the database stays away, further appends are refused after one short try.
-    ///   `queueFull` where too many appends wait; nothing of this one was written then.
+    ///   While the database is unavailable, further appends are refused after one short attempt.
+    ///   `queueFull` if too many appends are waiting; then nothing of this one was written.
     public func append(
         _ verified: [Verified<[Fact]>],
         known: Set<Digest> = []
@@ -159,14 +160,14 @@ public final class EventLog: Sendable {
         return outcomes.map { $0.compactMap { $0 } }
     }
 
-    /// The same for what one payload proves.
+    /// The same for one payload.
     public func append(
         _ verified: Verified<[Fact]>
     ) async throws(EventLogError) -> [AppendOutcome] {
         try await append([verified])[0]
     }
 
-    /// What new payloads are deflated with; nil where the ledger has no dictionary.
+    /// The dictionary that new payloads are deflated with; nil if the ledger has none.
     package var evidenceDictionary: EvidenceDictionary? { dictionaries.newest }
 
     func append(
@@ -180,7 +181,7 @@ public final class EventLog: Sendable {
         )[0]
     }
 
-    /// What goes to each lane, with the indexes of its facts.
+    /// The submissions to each lane, with the indexes of their facts.
     func submissions(
         of verified: Verified<[Fact]>,
         known: Set<Digest> = []
@@ -218,21 +219,22 @@ public final class EventLog: Sendable {
         }
     }
 
-    /// Ends all appends that wait so long from now, and all that come later.
+    /// Fails all appends still waiting after this duration, and all later ones.
     ///
-    /// For a program that was asked to stop: what the database has not taken by then fails with
-    /// `databaseUnavailable`. Once set, the end can only come sooner.
+    /// For a program that was asked to stop: what the database has not accepted by then fails with
+    /// `databaseUnavailable`. Once set, the end can only be moved earlier.
     public func giveUpAppends(after duration: Duration) { limits.end.end(after: duration) }
 
-    /// Finishes what was handed over and closes all connections.
+    /// Finishes the appends already submitted and closes all connections.
     ///
-    /// Returns at the latest when the time of the last append is over (`Options.appendSecondsMax`).
+    /// Returns at the latest when the deadline of the last append has passed
+    /// (`Options.appendSecondsMax`).
     public func close() async {
         for appender in appenders { await appender.close() }
         await pool.close()
     }
 
-    /// Runs a read on a pooled connection and turns refusals of the database into ours.
+    /// Runs a read on a pooled connection and converts errors of the database into ours.
     func reading<Value: Sendable>(
         _ action: String,
         by deadline: Deadline? = nil,
@@ -248,14 +250,14 @@ public final class EventLog: Sendable {
         }
     }
 
-    /// Reads that answer one question together, on one connection.
+    /// Runs the reads that answer one question on one connection.
     ///
-    /// Otherwise each read waits for a connection of its own, which costs more than the read. A
-    /// body that reads several things at once gets them one after the other.
+    /// Otherwise each read waits for a connection of its own, which costs more than the read.
+    /// Concurrent reads in the body run one after the other.
     ///
     /// - Parameter body: Reads from this log.
     /// - Returns: What the body returns.
-    /// - Throws: `databaseUnavailable` where no connection is to be had; what the body throws.
+    /// - Throws: `databaseUnavailable` if no connection is available; what the body throws.
     package func onOneConnection<Value: Sendable>(
         _ body: @Sendable () async throws -> Value
     ) async throws -> Value {

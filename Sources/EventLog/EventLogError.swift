@@ -1,10 +1,10 @@
 package import Postgres
 
-/// Why the event log did not do what it was asked.
+/// Why an operation of the event log failed.
 public struct EventLogError: Error, Sendable {
     /// What happened, for callers to switch on.
     public let code: Code
-    /// What happened, to which thing, and what to do next; safe to log.
+    /// What happened, to which object, and what to do next; safe to log.
     public let message: String
 
     /// The causes.
@@ -15,47 +15,48 @@ public struct EventLogError: Error, Sendable {
         case schemaTooNew = "schema-too-new"
         /// The database's schema is older than this program.
         case schemaTooOld = "schema-too-old"
-        /// A migration that was applied is not the one this program knows.
+        /// An applied migration differs from the one in this program.
         case migrationEdited = "migration-edited"
-        /// The database stores text in another encoding than UTF-8.
+        /// The database uses an encoding other than UTF-8.
         case notUTF8 = "not-utf8"
-        /// `migrate` was asked for other lanes than the ledger has.
+        /// `migrate` was asked for a number of lanes that differs from the ledger's.
         case laneCountFixed = "lane-count-fixed"
-        /// The role may not do this.
+        /// The role lacks the privilege.
         case permissionDenied = "permission-denied"
         /// The server lacks one of the ledger's own roles: its database was restored on a new
         /// server.
         case roleMissing = "role-missing"
-        /// `migrate` did not get a lock on a table in time, because others use it.
+        /// `migrate` could not lock a table in time, because others use it.
         case tableInUse = "table-in-use"
-        /// The settings that name the database cannot be understood.
+        /// The settings that name the database are invalid.
         case invalidSettings = "invalid-settings"
         /// The database could not be reached, or went away and did not come back in time.
         case databaseUnavailable = "database-unavailable"
-        /// The database refused for a reason that is not foreseen here.
+        /// The database refused for a reason not handled here.
         case database = "database"
-        /// Rows of the log do not have the form that this program wrote.
+        /// Rows of the log are not in the format of this program.
         case malformedLog = "malformed-log"
-        /// The clocks of this machine, of the server and of the newest commit are too far apart.
+        /// The clocks of this machine, the server and the newest commit are too far apart.
         case clockSkew = "clock-skew"
         /// Another import took the number of a version of the catalog.
         case catalogTaken = "catalog-taken"
-        /// More facts came in one payload than a commit can take.
+        /// One payload has more facts than a commit can contain.
         case tooManyFacts = "too-many-facts"
-        /// A look-up leads to more subscriptions than one answer takes.
+        /// A look-up leads to more subscriptions than one answer may contain.
         case tooManyStreams = "too-many-streams"
-        /// A cursor of the feed was made from another log: this one was forked, or restored and
-        /// written on.
+        /// A cursor of the feed comes from another log: this one was forked, or restored and then
+        /// written to.
         case cursorNotOfLog = "cursor-not-of-log"
         /// A cursor of the feed is ahead of the log: an older copy was restored.
         case cursorBeyondLog = "cursor-beyond-log"
-        /// Reading the whole log takes a temporary file, which could not be made or filled.
+        /// Reading the whole log needs a temporary file, which could not be created or written.
         case temporaryFile = "temporary-file"
-        /// An erasure would take payloads that prove other subscriptions, too.
+        /// An erasure would remove payloads that also prove other subscriptions.
         case sharedPayloads = "shared-payloads"
-        /// Too many appends wait for the database; this one was not taken, try it again later.
+        /// Too many appends are waiting for the database; this one was not accepted, try it again
+        /// later.
         case queueFull = "queue-full"
-        /// A pooler in front of the database does not keep what a session is set to.
+        /// A pooler in front of the database does not preserve session settings.
         case sharedConnection = "shared-connection"
         /// The log was closed.
         case closed = "closed"
@@ -81,7 +82,7 @@ extension EventLogError: CustomStringConvertible {
 }
 
 extension EventLogError {
-    /// The one place where refusals of the database become ours.
+    /// Converts an error of the database; the only place that does so.
     package init(_ error: PostgresError, doing action: String) {
         if error.code == .sharedConnection {
             self.init(.sharedConnection, "\(action): \(error)")

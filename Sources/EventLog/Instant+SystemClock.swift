@@ -9,7 +9,7 @@ internal import Darwin
 extension Instant {
     /// The time on this machine's clock: the only place in the ledger that reads it.
     ///
-    /// Called at the outermost edge and handed down; no fold and no query calls it.
+    /// Called at the outermost layer and passed on; folds and queries never call it.
     public static func systemClock() -> Instant {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)

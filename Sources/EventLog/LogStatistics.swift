@@ -1,6 +1,6 @@
 internal import Postgres
 
-/// What one open log has done, and how it is used at present: for an operator's metrics.
+/// What one open log has done, and its current load: for an operator's metrics.
 public struct LogStatistics: Hashable, Sendable {
     /// Commits that it made.
     public let commits: Int64

@@ -1,6 +1,7 @@
 internal import Postgres
 
-/// Lets a body throw anything where the database asks for one type: its own error comes out again.
+/// Lets a body throw any error where the database requires one type: the body's own error is
+/// rethrown.
 struct Thrown: PostgresErrorConvertible {
     let error: any Error
 
@@ -10,14 +11,14 @@ struct Thrown: PostgresErrorConvertible {
 }
 
 extension PostgresSession {
-    /// Runs a body on the session's own thread: several round trips for one change of threads.
+    /// Runs a body on the session's own thread: several round trips with one change of threads.
     func together<R: Sendable>(
         _ body: @Sendable (isolated PostgresSession) throws -> R
     ) throws -> R {
         try body(self)
     }
 
-    /// Runs statements as one transaction; whatever the body throws rolls it back.
+    /// Runs statements as one transaction; any error from the body rolls it back.
     func atomically<R: Sendable>(
         _ mode: TransactionMode = .readCommitted,
         _ body: @Sendable (isolated PostgresSession) throws -> R
@@ -37,8 +38,8 @@ extension PostgresSession {
 }
 
 extension PostgresSession {
-    /// Looks up by keys, in one round trip and with plans that do not depend on the keys: to plan
-    /// takes several times as long as to look up.
+    /// Looks up by keys, in one round trip and with plans that do not depend on the keys: planning
+    /// takes several times as long as looking up.
     func lookUp(_ statements: [PostgresStatement]) throws -> [PostgresRows] {
         let setting = PostgresStatement(
             "SELECT set_config('plan_cache_mode', 'force_generic_plan', true)"
@@ -48,7 +49,7 @@ extension PostgresSession {
 }
 
 extension PostgresPool {
-    /// Lends a session to a body that may throw anything.
+    /// Provides a session to a body that may throw any error.
     func borrowing<R: Sendable>(
         by deadline: Deadline? = nil,
         _ body: @Sendable (PostgresSession) async throws -> R

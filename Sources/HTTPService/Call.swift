@@ -7,20 +7,20 @@ internal import Logging
 internal import NIOCore
 internal import Subledger
 
-/// One request that was let in.
+/// One accepted request.
 struct Call: Sendable {
     /// The request.
     let request: Request
-    /// The parts of the path that the route names.
+    /// The path parameters of the route.
     let parameters: Parameters
-    /// The name of the token; nil where the route needs none.
+    /// The name of the token; nil if the route needs none.
     let caller: String?
-    /// The id under which the log has it.
+    /// The id of the request in the log.
     let id: String
-    /// Where to write about it.
+    /// The logger for this request.
     let logger: Logger
 
-    /// A part of the path.
+    /// A path parameter.
     func parameter(_ name: String) throws -> String {
         guard let value = parameters.get(name)?.removingPercentEncoding, !value.isEmpty,
             !value.utf8.contains(0)
@@ -30,9 +30,9 @@ struct Call: Sendable {
         return value
     }
 
-    /// A parameter of the query; nil where it is absent.
+    /// A query parameter; nil if it is absent.
     ///
-    /// - Throws: `Problem` 400 where it is empty, or there twice: which value was meant is unknown.
+    /// - Throws: `Problem` 400 if it is empty or repeated, because the intended value is not known.
     func query(_ name: QueryParameter) throws -> String? {
         let values = try queries(name)
         guard values.count <= 1 else {
@@ -43,7 +43,8 @@ struct Call: Sendable {
 
     /// All values of a parameter that may be repeated.
     ///
-    /// - Throws: `Problem` 400 for one that is empty, or has a NUL, which no text of PostgreSQL has.
+    /// - Throws: `Problem` 400 for one that is empty, or contains a NUL, which PostgreSQL does not
+    ///   allow in text.
     func queries(_ name: QueryParameter) throws -> [String] {
         try request.uri.queryParameters[values: Substring(name.rawValue)].map { value in
             guard !value.isEmpty, !value.utf8.contains(0) else {
@@ -57,9 +58,9 @@ struct Call: Sendable {
         }
     }
 
-    /// A parameter of the query that is read in one way.
+    /// A query parameter, parsed.
     ///
-    /// - Throws: `Problem` 400 where it is there and cannot be read.
+    /// - Throws: `Problem` 400 if it is present but cannot be parsed.
     func query<Value>(
         _ name: QueryParameter,
         expecting form: String,
@@ -77,8 +78,8 @@ struct Call: Sendable {
         }
     }
 
-    /// Refuses parameters that the route does not have: an answer without what a misspelt one was
-    /// to bound would be taken for the bounded one.
+    /// Refuses parameters that the route does not have: with a misspelt bound, the answer would be
+    /// taken for the bounded one.
     func check(_ known: [QueryParameter]) throws {
         for name in request.uri.queryParameters.map({ String($0.key) }) {
             guard !known.contains(where: { $0.rawValue == name }) else { continue }
@@ -92,11 +93,11 @@ struct Call: Sendable {
         }
     }
 
-    /// The clocks of the question, read as the command line reads them.
+    /// The two times of the question, parsed as on the command line.
     ///
     /// - Parameter now: When the question arrived.
-    /// - Returns: Both clocks.
-    /// - Throws: `Problem` 400 for what is not a time, a position or a zone.
+    /// - Returns: Both times.
+    /// - Throws: `Problem` 400 for an invalid time, position or zone.
     func clocks(now: Instant) throws -> Clocks {
         let zone =
             try query(.tz, expecting: "UTC, Europe/Berlin or +05:30", QuestionZone.init) ?? .utc
@@ -109,9 +110,9 @@ struct Call: Sendable {
         )
     }
 
-    /// Where the purchases were made; nil where it is not named.
+    /// Where the purchases were made; nil if not given.
     ///
-    /// Any word is taken: Apple may introduce another environment.
+    /// Any word is accepted, because Apple may introduce another environment.
     func environment() throws -> Events.Environment? {
         try query(.environment).map { word in
             let known: [Events.Environment] = [.production, .sandbox, .xcode, .localTesting]
@@ -120,29 +121,29 @@ struct Call: Sendable {
         }
     }
 
-    /// Whom the question is about.
+    /// The subject of the question.
     func subject(_ name: String, alone: Bool) throws -> SubjectID {
         SubjectID(try parameter(name), in: try environment(), alone: alone)
     }
 }
 
-/// The two clocks of a question.
+/// The two times of a question.
 struct Clocks: Sendable {
     /// When it arrived.
     let now: Instant
-    /// The instant asked about; nil where none was named.
+    /// The instant asked about; nil if none was given.
     let at: Instant?
     /// How much of the log is used.
     let knownAt: KnownAt
 
-    /// The instant asked about; the present where none was named.
+    /// The instant asked about; now if none was given.
     var instant: Instant { at ?? now }
 }
 
 extension Call {
-    /// The body, when all of it is there.
+    /// The body, once it is complete.
     ///
-    /// - Throws: `Problem` 413 for a body above the limit, 408 for one that comes too slowly.
+    /// - Throws: `Problem` 413 for a body above the limit, 408 for one that arrives too slowly.
     func body(upTo byteCountMax: Int, within seconds: Double) async throws -> [UInt8] {
         if let length = request.headers[.contentLength].flatMap(Int.init), length > byteCountMax {
             throw Call.tooLarge(byteCountMax)

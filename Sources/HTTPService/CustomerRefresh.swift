@@ -2,27 +2,27 @@ public import Events
 
 /// Asks Apple about the subscriptions of a customer, for the route that refreshes them.
 ///
-/// Given by whoever serves with a key; the routes themselves know no client of Apple's.
+/// Provided by a program that has a key; the routes themselves do not know a client of Apple's API.
 public struct CustomerRefresh: Sendable {
     let ask: @Sendable ([StreamID]) async throws -> (outcome: Outcome, round: AskedRound)
 
-    /// Whether Apple answered.
+    /// The outcome of asking Apple.
     public enum Outcome: Sendable {
-        /// It did; so many events are new, and then it was.
+        /// Apple answered at this time; the answer added this many events.
         case answered(appended: Int, at: Instant)
-        /// It was asked a short while ago, or another process asks it now; nil where it never
+        /// Apple was asked a short while ago, or another process is asking now; nil if it never
         /// answered yet.
         case recent(answeredAt: Instant?)
-        /// Its rate limit is reached; nil where it named no time to come again.
+        /// Apple's rate limit is reached; nil if it gave no time for a retry.
         case rateLimited(retryAt: Instant?)
-        /// It did not answer, or refused to; in words for the operator.
+        /// Apple did not answer, or refused; the reason is for the operator.
         case failed(String)
     }
 
-    /// A refresh.
+    /// Creates a refresh.
     ///
-    /// - Parameter ask: Asks about all of them, and returns what came of it and what to count; it
-    ///   bounds by itself how often it asks.
+    /// - Parameter ask: Asks about all of them, and returns the outcome and the counts for the
+    ///   metrics; it limits by itself how often it asks.
     public init(
         _ ask:
             @escaping @Sendable ([StreamID]) async throws -> (

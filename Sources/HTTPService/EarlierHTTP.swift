@@ -1,15 +1,15 @@
 internal import NIOCore
 internal import NIOHTTP1
 
-/// What clients of HTTP/1.0 and those that ask before they send a body expect, and Hummingbird leaves
-/// out.
+/// Support for HTTP/1.0 clients, and for clients that ask before they send a body, which
+/// Hummingbird omits.
 ///
-/// An answer to HTTP/1.0 ends the connection. `Expect: 100-continue` is answered at once, because
-/// whoever waits for it sends nothing until then.
+/// A response to HTTP/1.0 closes the connection. `Expect: 100-continue` is answered at once,
+/// because the client sends nothing until then.
 final class EarlierHTTP: ChannelInboundHandler, RemovableChannelHandler, Sendable {
     typealias InboundIn = Never
 
-    /// Puts what does the work to where versions are still known.
+    /// Inserts the working handler where the HTTP version is still known.
     func handlerAdded(context: ChannelHandlerContext) {
         let pipeline = context.pipeline.syncOperations
         do {

@@ -1,12 +1,12 @@
 internal import Foundation
 public import Logging
 
-/// Writes log lines as JSON objects on stderr, one a line: `ts`, `level`, `label`, `message`, then
-/// the metadata.
+/// Writes log lines as JSON objects on stderr, one per line: `ts`, `level`, `label`, `message`,
+/// then the metadata.
 public struct JSONLogHandler: LogHandler {
     /// The lowest level that is written.
     public var logLevel: Logger.Level
-    /// What every line carries.
+    /// Metadata included in every line.
     public var metadata: Logger.Metadata = [:]
     private let label: String
     private let write: @Sendable (String) -> Void
@@ -14,9 +14,9 @@ public struct JSONLogHandler: LogHandler {
     /// A handler for a label.
     ///
     /// - Parameters:
-    ///   - label: What the lines name as their origin.
-    ///   - level: The least level that is written.
-    ///   - write: Takes a line without its end.
+    ///   - label: The origin named in the lines.
+    ///   - level: The lowest level that is written.
+    ///   - write: Receives a line without its newline.
     public init(
         label: String,
         level: Logger.Level,
@@ -27,7 +27,7 @@ public struct JSONLogHandler: LogHandler {
         logLevel = level
     }
 
-    /// One value that every line carries.
+    /// One value that every line includes.
     public subscript(metadataKey key: String) -> Logger.Metadata.Value? {
         get { metadata[key] }
         set { metadata[key] = newValue }

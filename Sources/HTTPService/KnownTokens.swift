@@ -4,9 +4,9 @@ internal import Logging
 
 /// The tokens of a ledger, read once for many requests.
 ///
-/// All are read together, so that neither many requests nor texts that are guessed make the database
-/// work: it is asked once in `secondsMax`, and for names that are not known at most
-/// ten times a second, because a token may have been made a moment ago.
+/// All are read together, so neither many requests nor guessed texts put load on the database: it
+/// is queried once in `secondsMax`, and for unknown names at most ten times a second, because a
+/// token may have been created a moment ago.
 actor KnownTokens {
     private let log: EventLog
     private let secondsMax: Double
@@ -15,7 +15,7 @@ actor KnownTokens {
     private let logger = Logger(label: "subledger.tokens")
 
     private var grants: [String: TokenGrant] = [:]
-    // When the grants were asked for; nil before they ever were.
+    // When the grants were requested; nil before the first time.
     private var readAt: Instant?
     private var reading: Task<Void, any Error>?
     private var readCount = 0
@@ -25,18 +25,18 @@ actor KnownTokens {
     private var used: Set<String> = []
     private var isRecording = false
 
-    /// Between readings for names that are not known.
+    /// The pause between readings for unknown names.
     private static let rest = Duration.milliseconds(100)
-    /// How long what was read holds while the database cannot be asked.
+    /// How long the last reading stays valid while the database is unavailable, in seconds.
     private static let outageSecondsMax = 3600.0
 
     /// The tokens of a log.
     ///
     /// - Parameters:
-    ///   - log: Where they are kept.
-    ///   - secondsMax: How long what was read holds.
+    ///   - log: The log that stores them.
+    ///   - secondsMax: How long a reading stays valid.
     ///   - clock: Our clock.
-    ///   - metrics: Where readings are counted.
+    ///   - metrics: Counts the readings.
     init(
         of log: EventLog,
         secondsMax: Double,
@@ -49,16 +49,17 @@ actor KnownTokens {
         self.metrics = metrics
     }
 
-    /// What the bearer of a token may do; nothing for one that is not known, or was revoked.
+    /// What the bearer of a token may do; empty for one that is unknown or was revoked.
     ///
-    /// - Throws: `EventLogError` where the tokens cannot be read.
+    /// - Throws: `EventLogError` if the tokens cannot be read.
     func roles(of token: AccessToken) async throws -> Set<TokenRole> {
         let count = readCount
         if !isFresh {
             do {
                 try await read(after: count)
             } catch let error as EventLogError {
-                // Metrics are wanted most while the database is away. All else needs it anyway.
+                // Metrics are most important while the database is unavailable; everything else
+                // needs it anyway.
                 guard error.isRetryable, age < KnownTokens.outageSecondsMax,
                     grants[token.name] != nil
                 else { throw error }
@@ -75,14 +76,14 @@ actor KnownTokens {
 
     private var isFresh: Bool { age < secondsMax }
 
-    // Seconds since the grants were read. A clock that was set back makes no reading last longer.
+    // Seconds since the grants were read. A clock that was set back must not extend a reading.
     private var age: Double {
         guard let readAt else { return .infinity }
         let age = Double(clock().milliseconds - readAt.milliseconds) / 1000
         return age >= 0 ? age : .infinity
     }
 
-    /// Reads the tokens, unless another caller began that since the count: they share one reading.
+    /// Reads the tokens, unless another caller began to since the count: callers share one reading.
     private func read(after count: Int) async throws {
         if readCount == count { try await reading?.value }
         if readCount == count {
@@ -117,7 +118,7 @@ actor KnownTokens {
         Task { await record() }
     }
 
-    // What is used while the last record is being written makes the next one.
+    // Tokens used while the last record is being written go into the next one.
     private func record() async {
         while !used.isEmpty {
             let names = used
@@ -125,7 +126,7 @@ actor KnownTokens {
             do {
                 try await log.recordUse(ofTokens: names)
             } catch {
-                // An answer does not depend on it; the next use is recorded again.
+                // No answer depends on it; the next use is recorded again.
                 for name in names { usedAt[name] = nil }
                 logger.warning(
                     "the use of tokens was not recorded",

@@ -8,10 +8,10 @@ internal import NIOCore
 public import Subledger
 internal import Synchronization
 
-/// The routes of a ledger: what Apple and the app send, and what one may ask.
+/// The routes of a ledger: uploads from Apple and the app, and questions.
 ///
-/// Mount them in an app of your own, next to its other routes; what no route answers stays the
-/// app's. A test builds and runs these lines:
+/// Mount them in an app of your own, next to its other routes; the app keeps answering all other
+/// requests. A test builds and runs these lines:
 ///
 /// ```swift
 /// import HTTPService
@@ -27,18 +27,18 @@ internal import Synchronization
 public struct LedgerRoutes: Sendable {
     /// The ledger.
     public let ledger: Ledger
-    /// What one request may take.
+    /// The limits of one request.
     public let limits: ServiceLimits
-    /// For whom purchases of the sandbox count in production.
+    /// The customers for whom sandbox purchases count in production.
     public let sandbox: SandboxPolicy
-    /// How Apple is asked about a customer; nil where it is not.
+    /// Asks Apple about a customer; nil if Apple is not asked.
     let refresh: CustomerRefresh?
-    /// What is counted and measured.
+    /// The metrics.
     let metrics: ServiceMetrics
-    /// Our clock: when payloads arrived, and what a question without `at` is about.
+    /// Our clock: for the arrival of payloads, and for questions without `at`.
     let clock: @Sendable () -> Instant
 
-    /// What late payloads cost.
+    /// Measures the effect of late payloads.
     let lateness: LatenessMeter
     private let tokens: KnownTokens
     let state = ServiceState()
@@ -46,10 +46,10 @@ public struct LedgerRoutes: Sendable {
     /// The routes of a ledger.
     ///
     /// - Parameters:
-    ///   - ledger: The ledger; its policy says which payloads are believed.
-    ///   - limits: What one request may take.
-    ///   - sandbox: For whom purchases of the sandbox count in production.
-    ///   - refresh: How Apple is asked about a customer; nil for a service that does not ask.
+    ///   - ledger: The ledger; its policy decides which payloads are trusted.
+    ///   - limits: The limits of one request.
+    ///   - sandbox: The customers for whom sandbox purchases count in production.
+    ///   - refresh: Asks Apple about a customer; nil for a service that does not ask.
     ///   - clock: Our clock.
     public init(
         _ ledger: Ledger,
@@ -73,10 +73,10 @@ public struct LedgerRoutes: Sendable {
         )
     }
 
-    /// Counts questions to Apple that were asked next to the routes.
+    /// Counts questions to Apple that were asked outside of the routes.
     public func count(_ round: AskedRound) { metrics.count(round) }
 
-    /// Says that no more requests should come: `/readyz` answers 503 from now on.
+    /// Announces that no more requests should come: `/readyz` answers 503 from now on.
     public func drain() { state.isDraining.store(true, ordering: .relaxed) }
 
     /// Whether `drain` was called.
@@ -95,7 +95,7 @@ public struct LedgerRoutes: Sendable {
 }
 
 extension LedgerRoutes: CustomStringConvertible {
-    /// A word for logs: what the routes hold is secret in part.
+    /// A word for logs, because some content of the routes is secret.
     public var description: String { "routes of a ledger" }
 }
 
@@ -107,15 +107,15 @@ final class ServiceState: Sendable {
 }
 
 extension LedgerRoutes {
-    /// Registers what answers one route.
+    /// Registers the answer of one route.
     ///
     /// - Parameters:
     ///   - method: The method.
     ///   - path: The path, with `:name` for its parameters.
-    ///   - router: Where it is registered.
-    ///   - role: Whose token it needs; nil for nobody's.
-    ///   - other: Whose token is as good.
-    ///   - answer: Makes the response; what it throws becomes a problem.
+    ///   - router: The router to register it with.
+    ///   - role: The role that its token needs; nil for no token.
+    ///   - other: Another role that is sufficient.
+    ///   - answer: Makes the response; an error it throws becomes a problem.
     func on(
         _ method: HTTPRequest.Method,
         _ path: String,
@@ -137,17 +137,17 @@ extension LedgerRoutes {
         }
     }
 
-    /// Answers a request, counts it, and writes its line.
+    /// Answers a request, counts it, and writes its log line.
     ///
     /// - Parameters:
     ///   - request: The request.
-    ///   - context: Its id, its logger and the parts of its path.
-    ///   - method: The method as metrics have it.
-    ///   - path: The route as metrics have it.
-    ///   - roles: Whose token it needs, any of them; none for nobody's.
-    ///   - answer: Makes the response; what it throws becomes a problem.
+    ///   - context: Its id, its logger and its path parameters.
+    ///   - method: The method, as named in metrics.
+    ///   - path: The route, as named in metrics.
+    ///   - roles: Roles any of which its token needs; empty for no token.
+    ///   - answer: Makes the response; an error it throws becomes a problem.
     /// - Returns: The response.
-    /// - Throws: Only where a problem cannot be encoded.
+    /// - Throws: Only if a problem cannot be encoded.
     func respond(
         to request: Request,
         _ context: some RequestContext,
@@ -157,7 +157,7 @@ extension LedgerRoutes {
         _ answer: @Sendable (Call) async throws -> Response
     ) async throws -> Response {
         let start = ContinuousClock.now
-        // A logger that drops metadata has no id of the request.
+        // A logger that drops metadata has no request id.
         let id = context.logger[metadataKey: "hb.request.id"].map { "\($0)" } ?? UUID().uuidString
         var (caller, failure): (String?, String?)
         var response: Response
@@ -193,7 +193,7 @@ extension LedgerRoutes {
         return response
     }
 
-    // The path as it is registered: ids of customers stand in the audit's lines only.
+    // The path as registered: only audit lines contain ids of customers.
     private static func line(
         _ method: String,
         _ path: String,
@@ -211,7 +211,7 @@ extension LedgerRoutes {
         return metadata
     }
 
-    /// The name of the token that a request brings, where it may do what one of the roles may.
+    /// The name of the request's token, if it has one of the roles.
     private func caller(of request: Request, for wanted: [TokenRole]) async throws -> String? {
         guard !wanted.isEmpty else { return nil }
         let scheme = "Bearer "
@@ -252,7 +252,7 @@ extension LedgerRoutes {
         return token.name
     }
 
-    /// Takes the body of a request, where not too many others are being taken.
+    /// Takes the body of a request, unless too many others are being taken.
     func withBody(
         of call: Call,
         upTo byteCountMax: Int,
@@ -284,7 +284,7 @@ extension LedgerRoutes {
         return try await body(bytes)
     }
 
-    /// Writes who asked what about whom.
+    /// Writes an audit line: who asked what about whom.
     func audit(_ call: Call, _ question: String, about subject: String) {
         call.logger.notice(
             "audit",
@@ -297,6 +297,6 @@ extension LedgerRoutes {
 }
 
 extension HTTPField.Name {
-    /// The id under which the log has the request.
+    /// The id of the request in the log.
     fileprivate static var requestId: HTTPField.Name { HTTPField.Name("X-Request-Id") ?? .server }
 }

@@ -11,22 +11,22 @@ internal import Subledger
 internal import Synchronization
 internal import UnixSignals
 
-/// The server that the command runs the routes in, until it is asked to stop.
+/// The server in which the command runs the routes, until it is asked to stop.
 ///
-/// Then, in this order: `/readyz` answers 503 for some seconds while all else is answered as
-/// before, so that a load balancer notices; no new connection is accepted, and what is under way is
-/// finished; followers finish their step.
+/// It then stops in this order: `/readyz` answers 503 for some seconds while everything else is
+/// answered as before, so a load balancer notices; no new connection is accepted, and requests in
+/// progress are finished; followers finish their step.
 public struct LedgerServer: Service {
     private let routes: LedgerRoutes
     private let options: Options
     private let logger: Logger
     private let onListening: @Sendable (String) -> Void
 
-    /// Where it listens, and what it does besides.
+    /// The address it listens at, and its other work.
     public struct Options: Sendable {
         /// The address to listen at.
         public var host = "127.0.0.1"
-        /// The port; 0 for any that is free.
+        /// The port; 0 for any free one.
         public var port = 8080
         /// Seconds between `/readyz` turning 503 and the end of listening.
         public var drainSeconds = 0.0
@@ -34,27 +34,27 @@ public struct LedgerServer: Service {
         public var tls: TLSFiles?
         /// Whether the tables of projections are kept up to date.
         public var follows = false
-        /// What else runs until the program is asked to stop, such as questions to Apple.
+        /// Other services that run until the program is asked to stop, such as asking Apple.
         public var others: [any Service] = []
 
         /// The defaults.
         public init() {}
     }
 
-    /// Seconds for which requests under way may go on after the end of listening.
+    /// Seconds for which requests in progress may continue after the server stops listening.
     private static let finishSecondsMax = 30.0
-    /// Bytes of all header fields of a request; a token has some hundred.
+    /// The most bytes in all header fields of a request; a token has about a hundred.
     private static let headerByteCountMax = 16 << 10
-    /// Header fields of a request.
+    /// The most header fields of a request.
     private static let headerCountMax = 64
 
     /// A server for these routes.
     ///
     /// - Parameters:
-    ///   - routes: What is answered.
-    ///   - options: Where it listens.
-    ///   - logger: Where requests are logged.
-    ///   - onListening: Takes the URL once connections are accepted.
+    ///   - routes: The routes.
+    ///   - options: The options.
+    ///   - logger: Logs requests.
+    ///   - onListening: Receives the URL once connections are accepted.
     public init(
         _ routes: LedgerRoutes,
         options: Options = Options(),
@@ -69,7 +69,7 @@ public struct LedgerServer: Service {
 
     /// Serves until the task is cancelled or the program is asked to stop.
     ///
-    /// - Throws: `ListeningError` where the address cannot be listened at.
+    /// - Throws: `ListeningError` if it cannot listen at the address.
     public func run() async throws {
         let application = Application(
             router: LedgerServer.router(of: routes),
@@ -87,7 +87,7 @@ public struct LedgerServer: Service {
             },
             logger: logger
         )
-        // Stopped from the last to the first, each when the one before has ended.
+        // Stopped from the last to the first, each after the previous one has ended.
         var services: [any Service] =
             options.others + [application, Draining(routes, options.drainSeconds)]
         if options.follows {
@@ -112,10 +112,10 @@ public struct LedgerServer: Service {
         }
     }
 
-    /// A router with the routes alone: whatever else is asked for is a problem document too.
+    /// A router with only these routes: every other request gets a problem document too.
     ///
-    /// - Parameter routes: What is answered.
-    /// - Returns: What an application of Hummingbird is made with.
+    /// - Parameter routes: The routes.
+    /// - Returns: The router for a Hummingbird application.
     public static func router(of routes: LedgerRoutes) -> Router<BasicRequestContext> {
         let router = Router(options: .autoGenerateHeadEndpoints)
         router.add(middleware: UnansweredRequests(routes: routes))
@@ -126,10 +126,10 @@ public struct LedgerServer: Service {
     /// HTTP/1.1 with the limits.
     ///
     /// - Parameters:
-    ///   - limits: What a connection may take.
+    ///   - limits: The limits of a connection.
     ///   - tls: The certificate; nil for no TLS.
-    /// - Returns: What an application of Hummingbird is made with.
-    /// - Throws: What BoringSSL finds wrong with the certificate.
+    /// - Returns: The HTTP server for a Hummingbird application.
+    /// - Throws: BoringSSL's error about the certificate.
     public static func http(
         limits: ServiceLimits,
         tls: TLSFiles? = nil
@@ -151,7 +151,7 @@ public struct LedgerServer: Service {
 }
 
 extension SocketAddress {
-    /// The address after the scheme of a URL.
+    /// The part of a URL after the scheme.
     fileprivate var place: String {
         switch self {
         case .v6: "://[\(ipAddress ?? "")]:\(port ?? 0)"
@@ -160,7 +160,8 @@ extension SocketAddress {
     }
 }
 
-/// Turns `/readyz` to 503 when the program is asked to stop, and waits until that was noticed.
+/// Switches `/readyz` to 503 when the program is asked to stop, and waits until load balancers have
+/// noticed.
 private struct Draining: Service {
     private let routes: LedgerRoutes
     private let seconds: Double
@@ -177,13 +178,13 @@ private struct Draining: Service {
     }
 }
 
-/// The address of a service that cannot be listened at.
+/// The address at which a service cannot listen.
 public struct ListeningError: Error, CustomStringConvertible {
     let host: String
     let port: Int
     let number: Int32
 
-    /// What is the matter, and what to do.
+    /// What is wrong, and what to do.
     public var description: String {
         let place = "\(host), port \(port)"
         return switch number {
@@ -195,12 +196,12 @@ public struct ListeningError: Error, CustomStringConvertible {
     }
 }
 
-/// Brings every commit into the tables until the program is asked to stop.
+/// Applies every commit to the tables until the program is asked to stop.
 private struct Following: Service {
     private let ledger: Ledger
     private let logger: Logger
 
-    /// Before the tables are followed again after a failure.
+    /// The pause before following again after a failure.
     private static let retryInterval = Duration.seconds(5)
 
     init(ledger: Ledger, _ logger: Logger) {
@@ -218,7 +219,7 @@ private struct Following: Service {
         options.notice = { [logger] in logger.warning("\($0)") }
         let follow = options
         await withGracefulShutdownHandler {
-            // The service goes on without tables: no answer is read from them.
+            // The service continues without tables, because no answer is read from them.
             while !isStopped.isSet, !Task.isCancelled {
                 do throws(ProjectorError) {
                     try await self.follow(follow)

@@ -7,23 +7,23 @@ internal import Hummingbird
 internal import NIOCore
 internal import Subledger
 
-/// Why a request was not answered, as RFC 9457 has it.
+/// Why a request was not answered, as defined by RFC 9457.
 struct Problem: Error, Encodable {
     /// The status of the response.
     let status: HTTPResponse.Status
-    /// The machine word, the same that the command line prints.
+    /// The machine-readable code, the same that the command line prints.
     let code: String
     /// What happened, and what to do.
     let detail: String
-    /// The `originalTransactionId`s of the subscriptions to choose from; nil where nothing is to
-    /// be chosen.
+    /// The `originalTransactionId`s of the subscriptions to choose from; nil if there is nothing to
+    /// choose.
     var subscriptions: [String]?
-    /// Seconds after which the same request may succeed; nil where it will not.
+    /// Seconds after which the same request may succeed; nil if it will not.
     var retryAfterSeconds: Int?
-    /// The methods that the path takes, where it does not take the one of the request.
+    /// The allowed methods, if the path does not accept the request's method.
     var allowedMethods: [String] = []
 
-    /// What the URN of a problem's type starts with; nothing is served there.
+    /// The prefix of the URN of a problem's type; it does not resolve to a page.
     private static let typePrefix = "urn:subledger:problem:"
     private static let mediaType = "application/problem+json"
 
@@ -64,10 +64,10 @@ struct Problem: Error, Encodable {
 }
 
 extension Problem {
-    /// Seconds after which to try again when the database is away: it may be starting.
+    /// Seconds after which to retry when the database is unavailable: it may be starting.
     private static let retrySeconds = 5
 
-    /// The problem that an error is.
+    /// The problem for an error.
     init(_ error: any Error) {
         switch error {
         case let problem as Problem: self = problem
@@ -91,7 +91,7 @@ extension Problem {
         }
     }
 
-    /// A failure of the service: the response names its code, and only the log has the reason.
+    /// A failure of the service: the response contains its code, and only the log has the reason.
     private init(failure code: String) {
         self.init(
             .internalServerError,
@@ -137,7 +137,7 @@ extension Problem {
         }
     }
 
-    // What the library says, and which parameter helps.
+    // The library's message, with the parameter that helps.
     private static func words(_ error: QuestionError) -> String {
         switch error.code {
         case .unknownId, .unknownPosition, .unknownReport, .tablesNotReady: error.message
@@ -160,7 +160,7 @@ extension Problem {
 }
 
 extension Response {
-    /// A document as JSON, with its keys in order.
+    /// A document as JSON with sorted keys.
     static func json(
         _ document: some Encodable,
         status: HTTPResponse.Status = .ok

@@ -1,4 +1,4 @@
-/// How a proxy stands before the service.
+/// A configuration of a reverse proxy in front of the service.
 public enum ProxyExample: String, CaseIterable, Sendable {
     /// nginx, 1.18 or later.
     case nginx
@@ -8,9 +8,9 @@ public enum ProxyExample: String, CaseIterable, Sendable {
     /// A configuration to copy, with the limits of the service.
     ///
     /// - Parameters:
-    ///   - port: Where the service listens on this machine.
-    ///   - limits: What one request may take.
-    /// - Returns: The text of a file of the proxy's.
+    ///   - port: The port of the service on this machine.
+    ///   - limits: The limits of one request.
+    /// - Returns: The text of the proxy's configuration file.
     public func text(port: Int, limits: ServiceLimits = ServiceLimits()) -> String {
         switch self {
         case .nginx: ProxyExample.nginx(port, limits)

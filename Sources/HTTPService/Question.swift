@@ -1,17 +1,17 @@
 internal import Subledger
 
-/// A question that is asked by GET: the routes and their description are made from it.
+/// A question asked by GET, from which the routes and their description are made.
 enum Question: String, CaseIterable, Sendable {
     case access, eligibility, explain, periods, history, changes, refunds, state
 
-    /// About whom questions are asked.
+    /// The subjects of questions.
     enum Subjects: String, CaseIterable, Sendable {
         /// All subscriptions and purchases of a customer.
         case customers
-        /// One subscription alone.
+        /// A single subscription.
         case subscriptions
 
-        /// The name of the id in the path.
+        /// The name of the path parameter with the id.
         var idName: String {
             switch self {
             case .customers: "id"
@@ -20,7 +20,7 @@ enum Question: String, CaseIterable, Sendable {
         }
     }
 
-    /// The parameters of the query.
+    /// The query parameters.
     var parameters: [QueryParameter] {
         let common: [QueryParameter] = [.at, .knownAt, .tz, .environment, .minPosition]
         return switch self {
@@ -31,7 +31,7 @@ enum Question: String, CaseIterable, Sendable {
         }
     }
 
-    /// What it asks.
+    /// A summary of the question.
     var summary: String {
         switch self {
         case .access: "Whether there is access, and to what."
@@ -45,7 +45,7 @@ enum Question: String, CaseIterable, Sendable {
         }
     }
 
-    /// The document that answers it, the same that the command prints with `--json`.
+    /// The document with the answer, the same that the command prints with `--json`.
     var document: any Decodable.Type {
         switch self {
         case .access: AccessDocument.self
@@ -60,11 +60,11 @@ enum Question: String, CaseIterable, Sendable {
     }
 }
 
-/// A parameter of a query.
+/// A query parameter.
 enum QueryParameter: String, CaseIterable, Sendable {
     case at, knownAt, tz, environment, minPosition, product, group, trust, wait
 
-    /// What it means.
+    /// Its meaning.
     var text: String {
         switch self {
         case .at: "The instant asked about: \(AskedTime.forms)."

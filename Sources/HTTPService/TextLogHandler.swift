@@ -1,25 +1,25 @@
 internal import Foundation
 public import Logging
 
-/// Writes log lines for people: time, level, message, then the metadata.
+/// Writes log lines as text: time, level, message, then the metadata.
 public struct TextLogHandler: LogHandler {
     /// The lowest level that is written.
     public var logLevel: Logger.Level
-    /// What every line carries.
+    /// Metadata included in every line.
     public var metadata: Logger.Metadata = [:]
     private let write: @Sendable (String) -> Void
 
     /// A handler.
     ///
     /// - Parameters:
-    ///   - level: The least level that is written.
-    ///   - write: Takes a line without its end.
+    ///   - level: The lowest level that is written.
+    ///   - write: Receives a line without its newline.
     public init(level: Logger.Level, write: @escaping @Sendable (String) -> Void) {
         self.write = write
         logLevel = level
     }
 
-    /// One value that every line carries.
+    /// One value that every line includes.
     public subscript(metadataKey key: String) -> Logger.Metadata.Value? {
         get { metadata[key] }
         set { metadata[key] = newValue }
@@ -34,7 +34,7 @@ public struct TextLogHandler: LogHandler {
         write("\(Date.now.formatted(.iso8601)) \(event.level.rawValue) \(text)")
     }
 
-    // What could be taken for another member is put into quotes.
+    // A value that could be taken for another member is quoted.
     private static func quoted(_ value: String) -> String {
         guard value.unicodeScalars.contains(where: { " =\"\\".unicodeScalars.contains($0) }) else {
             return inOneLine(value)
@@ -43,8 +43,8 @@ public struct TextLogHandler: LogHandler {
         return "\"\(inOneLine(escaped))\""
     }
 
-    // A line of the log is one line, whatever somebody puts into an id: of scalars, because a line
-    // break of two is another character than one of one.
+    // A log line must stay one line, whatever an id contains. Checked by scalars, because a line
+    // break of two scalars is a different character than one of a single scalar.
     private static func inOneLine(_ text: String) -> String {
         text.unicodeScalars.reduce(into: "") { line, scalar in
             switch scalar.value {

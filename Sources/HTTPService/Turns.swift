@@ -1,9 +1,9 @@
-/// Lets callers do something about one thing one after the other, in the order in which they came.
+/// Runs callers' work on the same thing one after the other, in order of arrival.
 actor Turns<Thing: Hashable & Sendable> {
-    // Who waits for each thing that somebody is busy with.
+    // The callers waiting for each thing that is in use.
     private var waiting: [Thing: [CheckedContinuation<Void, Never>]] = [:]
 
-    /// Runs the body when nobody else is busy with the thing.
+    /// Runs the body when no other caller is using the thing.
     nonisolated func inTurn<Value: Sendable>(
         _ thing: Thing,
         _ body: () async throws -> Value

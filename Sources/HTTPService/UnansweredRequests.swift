@@ -1,11 +1,11 @@
 internal import HTTPTypes
 internal import Hummingbird
 
-/// Answers what no route answers: 404, or 405 where another method would be answered.
+/// Answers requests without a route: 404, or 405 if another method is allowed.
 struct UnansweredRequests<Context: RequestContext>: RouterMiddleware {
     let routes: LedgerRoutes
 
-    /// The route of these requests in metrics and logs: paths of attackers are not kept.
+    /// The route of these requests in metrics and logs: paths from attackers are not recorded.
     private static var route: String { "none" }
 
     func handle(
@@ -45,9 +45,9 @@ extension Problem {
     }
 }
 
-/// A path that some method is answered at.
+/// A path that accepts some method.
 private struct ServedPath {
-    /// Its parts; nil for one that takes any text.
+    /// Its parts; nil for one that accepts any text.
     let parts: [Substring?]
     let methods: [String]
 
@@ -61,7 +61,7 @@ private struct ServedPath {
             )
         }
 
-    /// The methods that are answered at a path; none where it is of no route.
+    /// The methods that a path accepts; empty if it belongs to no route.
     static func methods(of path: String) -> [String] {
         let parts = path.split(separator: "/")
         return all.first { served in

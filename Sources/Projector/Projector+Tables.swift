@@ -4,37 +4,37 @@ internal import Postgres
 internal import Projections
 
 extension Projector {
-    /// A table of a projection, as far as all lanes go: the rows of `ledger_projection` for it.
+    /// A table of a projection over all lanes, combined from its rows in `ledger_projection`.
     public struct Table: Sendable {
         /// The projection's name.
         public let name: String
-        /// Where the table is.
+        /// The schema with the table.
         public let schema: String
-        /// What it is there for.
+        /// The purpose of the table.
         public let state: State
-        /// The version of the fold that made it.
+        /// The version of the fold that built it.
         public let version: Int
-        /// Whether this program's fold makes the same, so that it may follow it.
+        /// Whether this program's fold produces the same rows, so it can keep the table up to date.
         public let isCurrent: Bool
-        /// Whether this program has a projection of that name at all.
+        /// Whether this program has a projection with that name.
         public let isKnown: Bool
-        /// Newest version of the catalog that the fold knew; 0 for none.
+        /// Newest version of the catalog used by the fold; 0 for none.
         public let catalogVersion: Int
-        /// The policy of a what-if; nil for the one that holds.
+        /// The policy of a what-if; nil for the policy in force.
         public let policy: String?
-        /// Newest event of each lane that is in it; lanes without events are left out.
+        /// Newest event of each lane that it includes; lanes without events are left out.
         public let positions: [Int: Int64]
-        /// Events of the log that are not in it yet.
+        /// Events of the log that it does not include yet.
         public let lag: Int64
         /// Number of rows.
         public let rows: Int
-        /// Digest of the content; equal for two ledgers that hold the same facts.
+        /// Digest of the content; equal for two ledgers with the same facts.
         public let digest: Digest
         /// Streams that the fold refused.
         public let refused: Int
     }
 
-    /// Every table there is, the live ones first, in the order of the projections.
+    /// All tables, the live ones first, in the order of the projections.
     ///
     /// - Throws: `databaseUnavailable`.
     public func tables() async throws(ProjectorError) -> [Table] {
@@ -60,7 +60,7 @@ extension Projector {
         }
     }
 
-    // Whether there is the page that lists them, in its present form.
+    // Whether the table that lists them exists, in its current form.
     private func hasTables(in session: PostgresSession) async throws -> Bool {
         let known = try await session.query(
             """
@@ -124,7 +124,8 @@ extension Projector {
         )
     }
 
-    /// Up to where every live table holds the log; lanes without events are left out.
+    /// The position up to which every live table includes the log; lanes without events are left
+    /// out.
     ///
     /// - Throws: `databaseUnavailable`.
     public func livePositions() async throws(ProjectorError) -> [Int: Int64] {
@@ -136,7 +137,8 @@ extension Projector {
         return least
     }
 
-    // Live, and of a projection that there is in this program: nobody brings another one on.
+    // Live, and of a projection of this program: a table of another one is never brought up to
+    // date.
     private func isLiveHere(_ table: Table) -> Bool {
         table.state == .live && table.isKnown
     }
@@ -150,13 +152,13 @@ extension Projector {
         )
     }
 
-    /// Waits until every live table holds these events.
+    /// Waits until every live table includes these events.
     ///
     /// - Parameters:
     ///   - positions: An offset for each lane that matters.
     ///   - pollInterval: How long to wait between looks.
-    ///   - isGivenUp: Asked between looks whether to stop waiting.
-    /// - Returns: Whether they are there.
+    ///   - isGivenUp: Called between looks; true stops waiting.
+    /// - Returns: Whether they are included.
     /// - Throws: `nothingLive`, `logForked`, `databaseUnavailable`.
     public func wait(
         for positions: [Int: Int64],
@@ -190,7 +192,7 @@ extension Projector {
         }
     }
 
-    // That the tables are far enough proves nothing where another log is beneath them.
+    // The positions of the tables prove nothing if they were built from another log.
     private func checkLog(of live: [Table], in session: PostgresSession) async throws {
         let parts = try await session.query(
             ProjectionPart.live(),

@@ -3,18 +3,18 @@ public import Events
 public import Postgres
 public import Projections
 
-/// Makes the tables of projections from the log, and keeps them up to date.
+/// Builds the tables of projections from the log, and keeps them up to date.
 ///
-/// The tables of one rebuild live in a schema of their own, `projection_<n>`; what people read are
-/// views in schema `projection`, which are pointed at new tables in one short transaction when
-/// these are whole. Readers never see half a projection. `projection.ledger_projection` says what
-/// every table holds.
+/// The tables of one rebuild are in a schema of their own, `projection_<n>`; readers use views in
+/// schema `projection`, which are switched to new tables in one short transaction when these are
+/// complete. Readers never see half a projection. `projection.ledger_projection` records the
+/// content of every table.
 public struct Projector: Sendable {
     let log: EventLog
     let settings: ConnectionSettings
     let projections: [any Projection]
-    /// What folds may know now, asked for anew wherever something begins or goes on: a catalog
-    /// may have been imported.
+    /// What folds may use now, requested again whenever something begins or continues, because a
+    /// catalog may have been imported.
     let context: @Sendable () async throws -> FoldContext
 
     /// A projector for a log, writing to the same database.
@@ -22,9 +22,9 @@ public struct Projector: Sendable {
     /// - Parameters:
     ///   - log: What is folded.
     ///   - settings: The log's database.
-    ///   - projections: The folds there are.
-    ///   - context: What folds may know besides the log: what the operator has decided, above all
-    ///     what is sold. Asked for whenever it may have changed.
+    ///   - projections: The available folds.
+    ///   - context: What folds may use in addition to the log: the operator's decisions, above all
+    ///     the catalog. Called whenever it may have changed.
     public init(
         log: EventLog,
         settings: ConnectionSettings,
@@ -37,13 +37,13 @@ public struct Projector: Sendable {
         self.context = context
     }
 
-    /// What a rebuild made of one projection.
+    /// The result of a rebuild for one projection.
     public struct Rebuilt: Sendable {
         /// The projection's name: that of its view.
         public let name: String
         /// The version of the fold.
         public let version: Int
-        /// Where the table is.
+        /// The schema with the table.
         public let schema: String
         /// Number of rows.
         public let rows: Int
@@ -51,16 +51,16 @@ public struct Projector: Sendable {
         public let streams: Int
         /// Number of events that were folded.
         public let events: Int
-        /// Number of streams that the fold refused; `projection.refused_stream` names them.
+        /// Number of streams that the fold refused; `projection.refused_stream` lists them.
         public let refused: Int
-        /// Digest of the content; equal for two ledgers that hold the same facts.
+        /// Digest of the content; equal for two ledgers with the same facts.
         public let digest: Digest
-        /// The newest event of each lane that is in the table.
+        /// The newest event of each lane that the table includes.
         public let positions: [Int: Int64]
     }
 
-    /// Names and versions of the folds, in the order of the names: who has the same brings the same
-    /// tables on.
+    /// Names and versions of the folds, in the order of the names: processes with the same value
+    /// keep the same tables up to date.
     package var foldNames: String {
         projections.map { "\($0.name) \($0.version)" }.sorted().joined(separator: ", ")
     }
@@ -70,7 +70,8 @@ public struct Projector: Sendable {
         Dictionary(uniqueKeysWithValues: projections.map { ($0.name, $0.version) })
     }
 
-    /// Those that are built where none is named: what is on request only once it has a live table.
+    /// The projections that are built by default: those on request only once they have a live
+    /// table.
     func usualProjections(in session: PostgresSession) async throws -> [any Projection] {
         let live = try await session.query(
             "SELECT DISTINCT name FROM projection.ledger_projection WHERE state = 'live'"
@@ -78,7 +79,7 @@ public struct Projector: Sendable {
         return projections.filter { !$0.isOnRequest || live.contains($0.name) }
     }
 
-    /// The projections of these names; all where none is named.
+    /// The projections with these names; all if none is named.
     public func projections(
         named names: [String]
     ) throws(ProjectorError) -> [any Projection] {
@@ -101,7 +102,7 @@ public struct Projector: Sendable {
         )
     }
 
-    /// What folds may know by a policy; by the one that holds where there is none.
+    /// What folds may use under a policy, or without one under the policy in force.
     func context(of whatIf: WhatIf?) async throws -> FoldContext {
         if let whatIf { return whatIf.context }
         return try await context()
@@ -109,8 +110,7 @@ public struct Projector: Sendable {
 }
 
 extension Projector {
-    /// What to say where live tables know less of the catalog than there is; nil where all know
-    /// it.
+    /// The notice that live tables use an older catalog than the newest; nil if all use the newest.
     static func staleCatalogNotice(_ versions: [Int], _ newest: FoldContext) -> String? {
         let imported = newest.catalogs.newestVersion
         guard let oldest = versions.min(), oldest < imported else { return nil }
@@ -120,7 +120,7 @@ extension Projector {
 }
 
 extension FoldContext {
-    /// The same, as it was when that version of the catalog was the newest.
+    /// The same context when that version of the catalog was the newest.
     func knowing(catalog version: Int) -> FoldContext {
         FoldContext(catalogs: catalogs.imported(through: version), policy: policy)
     }

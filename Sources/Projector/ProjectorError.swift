@@ -1,32 +1,32 @@
 public import EventLog
 internal import Postgres
 
-/// Why the projector did not do what it was asked.
+/// Why an operation of the projector failed.
 public struct ProjectorError: Error, Sendable {
     /// What happened, for callers to switch on.
     public let code: Code
-    /// What happened, to which thing, and what to do next; safe to log.
+    /// What happened, to which object, and what to do next; safe to log.
     public let message: String
 
     /// The causes.
     public enum Code: Sendable, Hashable {
-        /// No projection has the name that was given.
+        /// No projection has the given name.
         case unknownProjection
         /// The log could not be read.
         case log(EventLogError.Code)
-        /// The database could not be reached, or went away.
+        /// The database could not be reached, or the connection was lost.
         case databaseUnavailable
-        /// Somebody reads the live tables and does not end.
+        /// A session keeps reading the live tables.
         case viewsInUse
-        /// No table waits to be promoted.
+        /// No table is ready to be promoted.
         case nothingReady
         /// There is no live table yet.
         case nothingLive
-        /// The schema for tables cannot be made, or is not one of ours.
+        /// The schema for tables cannot be created, or is not one of ours.
         case schemaTaken
-        /// The log is not the one that the tables were made from.
+        /// The log is not the one that the tables were built from.
         case logForked
-        /// The role may not do that.
+        /// The role lacks the privilege.
         case permissionDenied
         /// The database refused.
         case database
@@ -62,7 +62,7 @@ public struct ProjectorError: Error, Sendable {
 }
 
 extension ProjectorError {
-    /// Whether the same may succeed in a while, because a server comes back.
+    /// Whether a repetition may succeed later, because a server comes back.
     var isPassing: Bool {
         switch code {
         case .databaseUnavailable, .log(.databaseUnavailable): true

@@ -1,4 +1,4 @@
-/// Where a table is.
+/// The schema and name of a table.
 struct TablePlace: Hashable {
     let schema: String
     let name: String

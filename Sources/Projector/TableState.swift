@@ -1,25 +1,26 @@
 internal import Postgres
 
 extension Projector.Table {
-    /// What a table is there for, in the order in which tables are listed.
+    /// The purpose of a table, in the order in which tables are listed.
     public enum State: String, Sendable, CaseIterable {
-        /// Behind the view.
+        /// Shown by the view.
         case live
-        /// Whole, and waiting to be promoted.
+        /// Complete, and ready to be promoted.
         case ready
-        /// Kept beside the live one, under a name of its own.
+        /// Kept next to the live one, in a schema of its own.
         case beside
-        /// The same, up to a given place of the log, where it stays.
+        /// The same, up to a given position of the log, where it stays.
         case fixed
-        /// Being filled; or, where no rebuild runs, left by one that was killed.
+        /// Being filled; or, if no rebuild is running, left by one that was killed.
         case filling
     }
 }
 
-/// What may become of a table, and the SQL of it. A table begins as `filling`; from every state it
-/// may be dropped.
+/// The possible changes of a table's state, and their SQL.
+///
+/// A table begins as `filling`; it may be dropped in every state.
 extension Projector.Table.State {
-    /// The states that a table of this one may change to.
+    /// The states to which a table in this state may change.
     var next: [Self] {
         switch self {
         case .filling: [.live, .ready, .beside, .fixed]
@@ -28,20 +29,20 @@ extension Projector.Table.State {
         }
     }
 
-    /// The states whose tables `follow` brings on.
+    /// The states whose tables `follow` keeps up to date.
     static let followed: [Self] = [.live, .ready, .beside]
 
     /// The states whose tables stay until `discard` drops their schema.
     static let kept: [Self] = [.beside, .fixed]
 
-    /// Where the tables of this state come in a list.
+    /// The place of tables in this state in a list.
     var rank: Int { Self.allCases.firstIndex(of: self) ?? Self.allCases.count }
 
-    /// The SQL condition that a row of `ledger_projection` is of this state.
+    /// The SQL condition that a row of `ledger_projection` has this state.
     var condition: String { [self].condition }
 
-    /// Changes tables to this state, as far as theirs allows it, within a transaction of the role
-    /// that owns them.
+    /// Changes tables to this state, as far as their current state allows, within a transaction of
+    /// the role that owns them.
     func set(
         _ tables: ShadowTables,
         in session: isolated PostgresSession
@@ -56,8 +57,8 @@ extension Projector.Table.State {
         )
     }
 
-    /// Forgets tables of this state and the streams they refuse, within a transaction of the role
-    /// that owns them; the tables themselves are left to `LeftOvers`.
+    /// Deletes the records about tables in this state and the streams they refuse, within a
+    /// transaction of the role that owns them; the tables themselves are left to `LeftOvers`.
     func unregister(
         _ names: [String],
         in session: isolated PostgresSession
@@ -77,7 +78,7 @@ extension Projector.Table.State {
 }
 
 extension [Projector.Table.State] {
-    /// The SQL condition that a row of `ledger_projection` is of one of these states.
+    /// The SQL condition that a row of `ledger_projection` has one of these states.
     var condition: String {
         "state IN (\(map { ProjectionSchema.literal($0.rawValue) }.joined(separator: ", ")))"
     }

@@ -28,7 +28,7 @@ struct ActionBody: Decodable {
     }
 }
 
-/// What may be done to a subscription, by the last part of its path.
+/// An action on a subscription, named by the last part of its path.
 enum ControlAction: String, CaseIterable {
     case refund, extend, expire, change, subscribe
     case reverseRefund = "reverse-refund"
@@ -40,10 +40,10 @@ enum ControlAction: String, CaseIterable {
     case recoverBilling = "recover-billing"
     case setToken = "set-app-account-token"
 
-    /// Longest grace period, in days: what App Store Connect offers.
+    /// The longest grace period, in days: what App Store Connect offers.
     private static let graceDaysMax: Int64 = 28
 
-    /// What is decided.
+    /// The decision of an action.
     func decision(_ body: ActionBody) throws(ControlError) -> DirectedLife.Decision {
         switch self {
         case .refund:
@@ -130,7 +130,7 @@ struct ControlError: Error, Encodable {
         ControlError(error: "not-found", message: message, status: 404)
     }
 
-    /// What the App Store would not let happen.
+    /// The error for an action that the App Store would not allow.
     static func impossible(_ message: String) -> ControlError {
         ControlError(error: "not-possible", message: message, status: 409)
     }

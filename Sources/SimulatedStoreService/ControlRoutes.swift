@@ -5,14 +5,15 @@ internal import HTTPTypes
 internal import Hummingbird
 internal import NIOCore
 
-/// What no App Store has, below `/control`: customers by command, and the truth.
+/// Routes that no App Store has, below `/control`: customers controlled by commands, and the truth.
 extension StoreRoutes {
-    // Lives of commands are numbered from here on, those of the sandbox from the second number.
+    // Lives controlled by commands are numbered from here on, those of the sandbox from the second
+    // number.
     private static let firstLife: [Events.Environment: Int64] = [
         .production: 400_000_000, .sandbox: 450_000_000,
     ]
 
-    /// When the calendar of a subscription begins whose months take minutes: it then has 75 years.
+    /// The start of the calendar of a subscription whose months take minutes: it then has 75 years.
     private static let calendarStart = Instant(milliseconds: 1_704_067_200_000)
 
     func addControl(to router: Router<BasicRequestContext>) {
@@ -127,7 +128,7 @@ extension StoreRoutes {
         for store in stores {
             guard let number = store.life(of: id, at: now) else { continue }
             let isDirected: Bool
-            // What was decided may happen a moment later.
+            // The result of a decision may happen a moment later.
             var happenedAt: Instant?
             do throws(ScriptError) {
                 isDirected = try store.direct(number, at: now) { life, at throws(ScriptError) in
@@ -192,7 +193,7 @@ struct ProductDocument: Encodable {
     let subscriptionGroupIdentifier: String
     /// The rank in its group, 1 for the most service.
     let level: Int
-    /// The length of a period, as in ISO 8601.
+    /// The length of a period, in ISO 8601.
     let period: String
 
     init(_ product: SimulatedProduct) {

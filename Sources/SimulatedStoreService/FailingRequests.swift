@@ -1,7 +1,7 @@
 internal import AppStoreSimulator
 internal import Synchronization
 
-/// Which requests fail on purpose: a share of them, drawn from the seed in their order.
+/// Selects the requests that fail on purpose: a share of them, drawn from the seed in order.
 final class FailingRequests: Sendable {
     private let share: Double
     private let generator: Mutex<SeededGenerator>

@@ -1,16 +1,17 @@
 internal import AppStoreSimulator
 internal import Events
 
-/// What really happened to a subscription up to an instant: its periods as `periods --json` has
-/// them, and how it stands.
+/// What really happened to a subscription up to an instant: its periods in the format of `periods
+/// --json`, and its current state.
 struct LifeTruth: Encodable {
     let originalTransactionId: String
     let environment: Environment
     let appTransactionId: String
     let appAccountToken: String?
-    /// The product that was bought last.
+    /// The last product that was bought.
     let productId: String
-    /// As in the table `renewal_states`: active, grace_period, billing_retry, expired, revoked.
+    /// One of the values in the table `renewal_states`: active, grace_period, billing_retry,
+    /// expired, revoked.
     let status: String
     /// Whether it is set to renew.
     let autoRenew: Bool

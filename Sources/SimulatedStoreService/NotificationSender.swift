@@ -7,30 +7,30 @@ internal import NIOCore
 internal import NIOHTTP1
 internal import ServiceLifecycle
 
-/// Sends notifications when they are signed, and again where they do not arrive, as Apple does.
+/// Sends notifications when they are signed, and again if they do not arrive, as Apple does.
 ///
-/// Some are lost on purpose, some sent twice, some late: what happens to each follows from the
-/// seed. Ends with the program; what was not sent then is never sent.
+/// Some are lost on purpose, some sent twice, some late: the seed determines what happens to each.
+/// Ends with the program; notifications not sent by then are never sent.
 struct NotificationSender: Service {
     let store: ServedStore
     let options: SimulatedStoreOptions
     let url: String
     let logger: Logger
 
-    /// Hours after the attempt before (Apple's data: delivery).
+    /// Hours after the previous attempt (Apple's data: delivery).
     ///
     /// The sandbox tries once.
     static let retryHours: [Int64] = [1, 12, 24, 48, 72]
-    /// What arrives late arrives up to so many hours late, and so after later ones.
+    /// The longest delay of a late notification, in hours, which makes it arrive after later ones.
     private static let delayHoursMax: Int64 = 2
-    /// Attempts under way at once; what waits for its time takes no place.
+    /// The most concurrent attempts; those that are not due yet do not count.
     private static let underWayMax = 8
-    /// Seconds until an attempt counts as failed.
+    /// Seconds after which an attempt counts as failed.
     private static let attemptSeconds: Int64 = 10
-    /// Longest wait for news, in milliseconds.
+    /// The longest wait for news, in milliseconds.
     private static let waitMax: Int64 = 60_000
 
-    /// What is done to a notification on purpose.
+    /// The deliberate faults of a notification.
     struct Fate: Sendable {
         let isLost: Bool
         let isRepeated: Bool
@@ -69,7 +69,7 @@ struct NotificationSender: Service {
 
     private func sendAll(by client: HTTPClient) async {
         let outbox = Outbox(underWayMax: Self.underWayMax)
-        // Waits take real time, also where the store's clock stands.
+        // Waits take real time, even if the store's clock stands still.
         let (opening, start) = (options.clock(), ContinuousClock.now)
         var last: ServedStore.Sending?
         await withDiscardingTaskGroup { group in
@@ -111,7 +111,7 @@ struct NotificationSender: Service {
         )
     }
 
-    // The attempt after it; nil where there is none.
+    // The next attempt; nil if there is none.
     private func send(_ attempt: PlannedAttempt, by client: HTTPClient) async -> PlannedAttempt? {
         let fate = Fate(attempt.sending, options: options)
         let body = attempt.isRepetition || !fate.isLost ? store.body(of: attempt.sending) : []
@@ -125,7 +125,7 @@ struct NotificationSender: Service {
             of: attempt.sending
         )
         if result == .success { return fate.isRepeated ? attempt.repetition : nil }
-        // It never arrives: attempts that are lost like this one are not worth the wait.
+        // It never arrives, so waiting for further attempts, which would be lost too, is pointless.
         guard !fate.isLost else { return nil }
         let waits = store.environment == .sandbox ? [] : Self.retryHours
         guard attempt.number < waits.count else {
@@ -161,7 +161,7 @@ struct NotificationSender: Service {
 }
 
 extension ServedStore {
-    /// The notifications that were signed after one of them, up to an instant.
+    /// The notifications signed after one of them, up to an instant.
     fileprivate func signed(after last: Sending?, upTo now: Instant) -> ArraySlice<Sending> {
         let all = notifications
         let start = last.map { all.firstIndex(after: $0) } ?? 0

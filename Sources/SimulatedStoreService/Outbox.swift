@@ -24,7 +24,7 @@ struct PlannedAttempt: Sendable {
         return again
     }
 
-    /// The next attempt, so much later.
+    /// The next attempt, this much later.
     func next(after milliseconds: Int64) -> PlannedAttempt {
         PlannedAttempt(
             sending: sending,
@@ -34,7 +34,7 @@ struct PlannedAttempt: Sendable {
     }
 }
 
-/// Attempts that wait for their time, and how many are under way.
+/// Attempts that wait until they are due, and the number in progress.
 final class Outbox: Sendable {
     private let state = Mutex<(planned: [PlannedAttempt], underWay: Int)>(([], 0))
     private let underWayMax: Int
@@ -44,7 +44,7 @@ final class Outbox: Sendable {
     /// Plans an attempt.
     func add(_ attempt: PlannedAttempt) { state.withLock { $0.planned.insert(inOrder: attempt) } }
 
-    /// Takes the next attempt that is due; nil if none is, or too many are under way.
+    /// Takes the next attempt that is due; nil if none is, or too many are in progress.
     func takeDue(at now: Instant) -> PlannedAttempt? {
         state.withLock { state in
             guard state.underWay < underWayMax, let next = state.planned.last, next.due <= now
@@ -54,7 +54,7 @@ final class Outbox: Sendable {
         }
     }
 
-    /// An attempt has ended, and another one follows it or not.
+    /// Records that an attempt has ended, and plans the next one if there is one.
     func end(with next: PlannedAttempt?) {
         state.withLock { state in
             state.underWay -= 1
@@ -62,14 +62,14 @@ final class Outbox: Sendable {
         }
     }
 
-    /// When the next attempt is due that has a place; nil if there is none.
+    /// When the next attempt that fits within the limit is due; nil if there is none.
     var due: Instant? {
         state.withLock { $0.underWay < underWayMax ? $0.planned.last?.due : nil }
     }
 }
 
 extension [PlannedAttempt] {
-    // The next one comes last; of those that are due together the earliest signed.
+    // The next one is last in the array; if several are due together, the earliest signed is next.
     fileprivate mutating func insert(inOrder attempt: PlannedAttempt) {
         var (low, high) = (0, count)
         while low < high {
@@ -83,7 +83,7 @@ extension [PlannedAttempt] {
 }
 
 extension [ServedStore.Sending] {
-    /// The index of the first one after another, in an array that is sorted.
+    /// The index of the first one after another, in a sorted array.
     func firstIndex(after sending: ServedStore.Sending) -> Int {
         var (low, high) = (0, count)
         while low < high {

@@ -3,7 +3,7 @@ internal import Synchronization
 
 /// Counts requests as Apple does, for each endpoint and environment.
 final class RateLimit: Sendable {
-    /// The endpoints, and how many requests a second production allows.
+    /// The endpoints, with the number of requests a second that production allows.
     enum Endpoint: String, CaseIterable, Sendable {
         case history, statuses, refunds, transaction, appTransaction, order, notifications
         case `extension`, massExtension, test, verifyReceipt
@@ -18,7 +18,7 @@ final class RateLimit: Sendable {
         }
     }
 
-    /// How often an endpoint was asked, and refused.
+    /// How many requests an endpoint got, and refused.
     struct Count: Codable, Hashable, Sendable {
         var requests = 0
         var refused = 0
@@ -40,12 +40,12 @@ final class RateLimit: Sendable {
     /// The sandbox allows a tenth.
     private static let sandboxShare = 0.1
 
-    /// Limits of so much of Apple's.
+    /// Limits at this share of Apple's.
     init(share: Double) { self.share = share }
 
     /// Counts a request.
     ///
-    /// - Returns: nil where it is allowed; otherwise when the next one is.
+    /// - Returns: Nil if it is allowed; otherwise when the next one is.
     func refusal(
         _ endpoint: Endpoint,
         _ environment: Environment,
@@ -71,6 +71,6 @@ final class RateLimit: Sendable {
         }
     }
 
-    /// What was asked so far, by environment and endpoint.
+    /// The requests so far, by environment and endpoint.
     var counts: [String: Count] { state.withLock { $0.counts } }
 }

@@ -1,12 +1,12 @@
 internal import Events
 internal import Synchronization
 
-/// One try to send a notification, in Apple's words.
+/// One attempt to send a notification, in Apple's words.
 struct SendAttempt: Codable, Hashable, Sendable {
     let attemptDate: Instant
     let sendAttemptResult: Result
 
-    /// What became of it.
+    /// Its outcome.
     enum Result: String, Codable, Sendable {
         case success = "SUCCESS"
         case timedOut = "TIMED_OUT"
@@ -16,11 +16,11 @@ struct SendAttempt: Codable, Hashable, Sendable {
     }
 }
 
-/// How many notifications were signed so far, and what became of them.
+/// How many notifications were signed so far, and their outcomes.
 struct SentDocument: Encodable {
     private(set) var signed = 0
     private(set) var arrived = 0
-    /// Tried, and not arrived yet; those that are lost on purpose never will.
+    /// Attempted, but not arrived yet; those that are lost on purpose never will.
     private(set) var lost = 0
 
     init(_ stores: [ServedStore], at now: Instant) {
@@ -39,7 +39,7 @@ struct SentDocument: Encodable {
     }
 }
 
-/// Which notifications were sent when, and whether they arrived.
+/// When notifications were sent, and whether they arrived.
 final class SendJournal: Sendable {
     private let attempts = Mutex<[ServedStore.Sending: [SendAttempt]]>([:])
 
@@ -56,13 +56,13 @@ final class SendJournal: Sendable {
     }
 }
 
-/// Wakes the one task that waits for news.
+/// Wakes the only task that waits for news.
 final class Bell: Sendable {
     private let state = Mutex<(isRung: Bool, waiting: CheckedContinuation<Void, Never>?)>(
         (false, nil)
     )
 
-    /// Wakes the task that waits, or the next one that would.
+    /// Wakes the waiting task, or the next one that waits.
     func ring() {
         let waiting = state.withLock { state in
             defer { state.waiting = nil }
@@ -72,14 +72,14 @@ final class Bell: Sendable {
         waiting?.resume()
     }
 
-    /// Waits for the next ring, at most until an instant; returns at once when cancelled.
+    /// Waits for the next ring, at most this many milliseconds; returns at once when cancelled.
     func wait(milliseconds: Int64) async {
         let timer = Task {
             do {
                 try await Task.sleep(for: .milliseconds(milliseconds))
                 ring()
             } catch {
-                // Somebody else has rung.
+                // The wait ended before the timer.
             }
         }
         await withTaskCancellationHandler {

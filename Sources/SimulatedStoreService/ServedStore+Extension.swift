@@ -18,10 +18,10 @@ struct ExtensionDocument: Encodable {
 }
 
 extension ServedStore {
-    /// Moves the end of the period of a subscription that commands direct.
+    /// Moves the end of the period of a subscription controlled by commands.
     ///
-    /// The story of the others is drawn from the seed, so that they are refused like one whose
-    /// state does not allow it.
+    /// The story of the others is drawn from the seed, so they are refused like a subscription
+    /// whose state does not allow it.
     func extendRenewalDate(
         of id: String,
         _ question: ExtensionQuestion,

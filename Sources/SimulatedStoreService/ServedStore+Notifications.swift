@@ -81,8 +81,8 @@ extension ServedStore {
         )
     }
 
-    // A token names the last notification of its page, and is of one question: with another one
-    // it is refused.
+    // A token contains the last notification of its page and belongs to one question: with another
+    // question it is refused.
     private func tokenText(_ last: Sending, _ question: NotificationQuestion) -> String {
         [
             last.signedAt.milliseconds, Int64(last.life), Int64(last.number),

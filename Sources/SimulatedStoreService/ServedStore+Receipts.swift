@@ -14,11 +14,12 @@ struct ReceiptBody: Decodable {
 }
 
 extension ServedStore {
-    /// The number of the life that a receipt shows; nil where it is none of this environment's.
+    /// The number of the life in a receipt; nil if it is not one of this environment.
     ///
-    /// Only ids are looked for: whoever wants to know whether a receipt is genuine asks a verifier.
+    /// Only looks for ids: checking whether a receipt is genuine is the verifier's task.
     func life(ofReceipt receipt: Data, at now: Instant) -> Int? {
-        // A byte of the encoding beside an id may be a digit by chance: every stretch is tried.
+        // A byte of the encoding next to an id may happen to be a digit, so every run of digits is
+        // tried at every place.
         var digits: [UInt8] = []
         for byte in receipt {
             guard 0x30...0x39 ~= byte else {
@@ -33,10 +34,10 @@ extension ServedStore {
         return nil
     }
 
-    /// Digits of every transaction id here.
+    /// The number of digits of every transaction id here.
     private static let idLength = 15
 
-    /// What verifyReceipt answers about a life.
+    /// The response of verifyReceipt about a life.
     func verifyReceiptResponse(_ number: Int, at now: Instant) -> [UInt8] {
         let life = life(number)
         return life.verifyReceiptResponse(asOf: life.store.pace.calendar(now))

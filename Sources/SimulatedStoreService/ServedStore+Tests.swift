@@ -16,7 +16,7 @@ struct TestStatusDocument: Encodable {
 }
 
 extension ServedStore {
-    /// Signs a test notification, sends it once and keeps what became of it.
+    /// Signs a test notification, sends it once and stores the outcome.
     func requestTestNotification(
         to url: String?,
         at now: Instant
@@ -37,7 +37,7 @@ extension ServedStore {
         return TestRequestDocument(testNotificationToken: token)
     }
 
-    /// What became of a test notification.
+    /// The outcome of a test notification.
     func testNotificationStatus(_ token: String) throws(StoreError) -> TestStatusDocument {
         guard token.contains("_") else { throw .invalidTestToken }
         guard let test = tests.withLock({ $0[token] }) else { throw .testNotFound }

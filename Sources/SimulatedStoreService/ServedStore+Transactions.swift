@@ -24,13 +24,13 @@ struct AppTransactionDocument: Encodable {
 
 /// Look Up Order ID.
 struct OrderDocument: Encodable {
-    /// 0 for an order of a customer, 1 for none.
+    /// 0 for an existing order, 1 for an unknown one.
     let status: Int
     let signedTransactions: [String]
 }
 
 extension ServedStore {
-    /// Get Transaction History: by last modification, from a revision on.
+    /// Get Transaction History: by last modification, starting after a revision.
     func history(
         of id: String,
         revision: String?,
@@ -99,7 +99,7 @@ extension ServedStore {
         )
     }
 
-    /// Look Up Order ID: an order here is `M` and the id of the subscription.
+    /// Look Up Order ID: an order here is `M` followed by the id of the subscription.
     func order(_ id: String, at now: Instant) -> OrderDocument {
         guard id.first == "M", let number = life(of: String(id.dropFirst()), at: now) else {
             return OrderDocument(status: 1, signedTransactions: [])
@@ -128,8 +128,8 @@ extension ServedStore {
         return life(number)
     }
 
-    // A revision names the last transaction that was handed out by when it was changed: what is
-    // changed later comes again.
+    // A revision contains the modification date of the last transaction returned, so later
+    // modifications are returned again.
     private func page(
         of listed: [ListedTransaction],
         _ life: SubscriptionLife,

@@ -8,13 +8,13 @@ final class ServedStore: Sendable {
     /// The app, and the keys that sign for it.
     let store: SimulatedStore
     let journal = SendJournal()
-    /// Rings when there are other notifications to send than there were.
+    /// Rings when the set of notifications to send has changed.
     let bell = Bell()
-    /// Test notifications that were asked for, by their tokens.
+    /// Requested test notifications, by their tokens.
     let tests = Mutex<[String: TestNotification]>([:])
     fileprivate let content: Mutex<Content>
 
-    /// Everything that a command may change.
+    /// Everything that commands may change.
     fileprivate struct Content {
         var lives: [SubscriptionLife] = []
         var directed: [Int: DirectedLife] = [:]
@@ -23,8 +23,7 @@ final class ServedStore: Sendable {
         var byAppTransaction: [String: Int] = [:]
     }
 
-    /// A notification of a life, and when it is signed in real time: the order in which Apple's
-    /// history has them.
+    /// A notification of a life, and when it is signed in real time: ordered as in Apple's history.
     struct Sending: Hashable, Comparable, Sendable {
         let signedAt: Instant
         let life: Int
@@ -35,7 +34,7 @@ final class ServedStore: Sendable {
         }
     }
 
-    /// A test notification and what became of it.
+    /// A test notification and its outcome.
     struct TestNotification: Sendable {
         let signedPayload: String
         var attempts: [SendAttempt] = []
@@ -56,10 +55,10 @@ final class ServedStore: Sendable {
     /// The lives, each at its own pace.
     var lives: [SubscriptionLife] { content.withLock { $0.lives } }
 
-    /// What Apple sends unasked, by signing date.
+    /// The notifications that Apple sends, by signing date.
     var notifications: [Sending] { content.withLock { $0.notifications } }
 
-    /// The number of the life that an id belongs to; nil where it is unknown, or nothing was bought
+    /// The number of the life that an id belongs to; nil if it is unknown, or nothing was bought
     /// yet.
     func life(of id: String, allowsAppTransaction: Bool = true, at now: Instant) -> Int? {
         content.withLock { content in
@@ -86,12 +85,12 @@ final class ServedStore: Sendable {
 }
 
 extension ServedStore {
-    /// Most lives that commands may add: all are held in memory.
+    /// The most lives that commands may add, because all are held in memory.
     static let directedMax = 100_000
 
-    /// Adds a life that commands direct, made from its number among those.
+    /// Adds a life controlled by commands, created from its number among those.
     ///
-    /// - Returns: Its number among all lives; nil where there are too many.
+    /// - Returns: Its number among all lives; nil if there are too many.
     func add(
         _ make: (Int) throws(ScriptError) -> DirectedLife
     ) throws(ScriptError) -> Int? {
@@ -110,14 +109,15 @@ extension ServedStore {
         return try result.get()
     }
 
-    /// Lets something happen in a life.
+    /// Makes something happen in a life.
     ///
     /// - Parameters:
     ///   - number: The number of the life.
     ///   - now: When, in real time.
     ///   - change: What happens, given the life and the instant of its calendar.
-    /// - Returns: False where no command directs the life: its story is drawn from the seed.
-    /// - Throws: `ScriptError` where the App Store would not let it happen; then nothing changes.
+    /// - Returns: False if the life is not controlled by commands, because its story is drawn from
+    ///   the seed.
+    /// - Throws: `ScriptError` if the App Store would not allow it; then nothing changes.
     func direct(
         _ number: Int,
         at now: Instant,

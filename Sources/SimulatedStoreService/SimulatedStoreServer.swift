@@ -11,8 +11,8 @@ internal import UnixSignals
 
 /// A simulated App Store over HTTP: the App Store Server API, verifyReceipt and notifications.
 ///
-/// Production is at `/`, the sandbox at `/sandbox`. It needs no network but this machine's, and
-/// proves nothing about purchases: everything follows from the seed, the keys included.
+/// Production is at `/`, the sandbox at `/sandbox`. It needs no network except this machine's, and
+/// proves nothing about purchases: everything follows from the seed, including the keys.
 public struct SimulatedStoreServer: Service {
     /// The lives of production, each at its pace.
     public let lives: [SubscriptionLife]
@@ -35,9 +35,9 @@ public struct SimulatedStoreServer: Service {
     /// A store.
     ///
     /// - Parameters:
-    ///   - options: What it sells.
-    ///   - logger: Where failures are logged.
-    ///   - onListening: Takes the URL once connections are accepted.
+    ///   - options: Its contents and behaviour.
+    ///   - logger: Logs failures.
+    ///   - onListening: Receives the URL once connections are accepted.
     public init(
         _ options: SimulatedStoreOptions,
         logger: Logger,
@@ -60,15 +60,15 @@ public struct SimulatedStoreServer: Service {
         key = Self.key(seed: options.seed)
     }
 
-    /// The app that everything is bought in.
+    /// The app in which everything is bought.
     public static var bundleId: String { AppStoreSimulator(seed: 0).store.bundleId }
 
-    /// The private key for tokens, as a `.p8` file has it.
+    /// The private key for tokens, in the format of a `.p8` file.
     public var keyPEM: String { key.pemRepresentation }
 
     /// Serves until the task is cancelled or the program is asked to stop.
     ///
-    /// - Throws: `SimulatedStoreError` where the address cannot be listened at.
+    /// - Throws: `SimulatedStoreError` if it cannot listen at the address.
     public func run() async throws {
         let routes = StoreRoutes(
             stores: stores,
@@ -100,7 +100,7 @@ public struct SimulatedStoreServer: Service {
         }
         let configuration = ServiceGroupConfiguration(
             services: services.map {
-                // Whoever has sent everything goes on answering.
+                // A sender that has sent everything must not stop the server.
                 ServiceGroupConfiguration.ServiceConfiguration(
                     service: $0,
                     successTerminationBehavior: .ignore
@@ -147,7 +147,7 @@ public struct SimulatedStoreServer: Service {
             do {
                 return try P256.Signing.PrivateKey(rawRepresentation: generator.bytes(32))
             } catch {
-                // One draw in 2^32 is not a key.
+                // One draw in 2^32 is not a valid key.
                 continue
             }
         }
@@ -156,6 +156,6 @@ public struct SimulatedStoreServer: Service {
 
 /// Why a store cannot be served.
 public struct SimulatedStoreError: Error, CustomStringConvertible {
-    /// What is the matter, and where.
+    /// What is wrong, and where.
     public let description: String
 }

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// An error as the App Store Server API answers it.
+/// An error in the format of the App Store Server API.
 struct StoreError: Error, Encodable, Hashable {
     let errorCode: Int64
     let errorMessage: String

@@ -6,7 +6,7 @@ internal import HTTPTypes
 internal import Hummingbird
 internal import NIOCore
 
-/// The endpoints of Apple's; those of our own are below `/control`.
+/// Apple's endpoints; our own are below `/control`.
 struct StoreRoutes: Sendable {
     let stores: [ServedStore]
     let options: SimulatedStoreOptions
@@ -14,7 +14,7 @@ struct StoreRoutes: Sendable {
     let limit: RateLimit
     private let failures: FailingRequests
 
-    /// Largest body that is read: a receipt of some years in base64.
+    /// The largest body that is read, in bytes: a receipt of some years in base64.
     static let bodyByteCountMax = 4 << 20
 
     init(stores: [ServedStore], options: SimulatedStoreOptions, check: TokenCheck) {
@@ -129,7 +129,7 @@ struct StoreRoutes: Sendable {
 }
 
 extension StoreRoutes {
-    /// An answer of the API, or why there is none: first the token, then the rate, then the
+    /// A response of the API, or an error: checks first the token, then the rate, then the
     /// question.
     private func respond(
         to request: Request,

@@ -9,9 +9,9 @@ struct TokenCheck: Sendable {
     let issuerId: String
     let bundleId: String
 
-    /// Longest validity of a token, in seconds.
+    /// The longest validity of a token, in seconds.
     private static let secondsMax = 3600.0
-    /// How far the clocks of both sides may be apart, in seconds.
+    /// How far apart the clocks of both sides may be, in seconds.
     private static let skewSecondsMax = 60.0
 
     /// Whether a token is accepted at an instant.

@@ -1,4 +1,4 @@
-// `import Subledger` alone is enough for an app: what its declarations speak of comes with it.
+// `import Subledger` is enough for an app: the modules that its declarations use are re-exported.
 @_exported public import AppStore
 @_exported public import Catalog
 @_exported public import EventLog

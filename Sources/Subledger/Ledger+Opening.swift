@@ -5,27 +5,29 @@ package import Postgres
 internal import Foundation
 
 extension Ledger {
-    /// Where a ledger's database is.
+    /// The location of a ledger's database.
     public enum Database: Hashable, Sendable {
         /// A libpq connection string or URI.
         case url(String)
-        /// What the environment names: `DATABASE_URL`, else libpq's `PG*` variables, else the
-        /// private server in `$SUBLEDGER_HOME`, or in the folder `.subledger`.
+        /// What the environment names: `DATABASE_URL`, otherwise libpq's `PG*` variables, otherwise
+        /// the private server in `$SUBLEDGER_HOME`, or in the folder `.subledger`.
         case environment
-        /// A private server with its data in this folder, on a unix socket; started where it does
-        /// not run. It needs PostgreSQL's server programs on this machine.
+        /// A private server with its data in this folder, on a unix socket; started if it is not
+        /// running.
+        ///
+        /// It needs PostgreSQL's server programs on this machine.
         case embedded(home: String)
     }
 
-    /// Opens a ledger whose schema `migrate` has made.
+    /// Opens a ledger whose schema `migrate` has created.
     ///
     /// - Parameters:
-    ///   - database: Where it is.
+    ///   - database: The location of the database.
     ///   - policy: What is trusted and accepted.
     ///   - options: How the log is read and written.
-    /// - Returns: The answer.
-    /// - Throws: `EventLogError`; `EmbeddedServerError` where the private server cannot be started,
-    ///   or was never made.
+    /// - Returns: The ledger.
+    /// - Throws: `EventLogError`; `EmbeddedServerError` if the private server cannot be started, or
+    ///   was never created.
     public static func open(
         _ database: Database,
         policy: VerificationPolicy = VerificationPolicy(),
@@ -34,13 +36,13 @@ extension Ledger {
         try await open(try await database.settings(), policy: policy, options: options)
     }
 
-    /// Makes the schema of a ledger, or brings it up to date; does nothing where it is.
+    /// Creates the schema of a ledger, or brings it up to date; does nothing if it is up to date.
     ///
     /// - Parameters:
-    ///   - database: Where it is; a database of that name has to be there.
-    ///   - lanes: How many lanes a new ledger gets, which can never be changed; nil for one, which is
-    ///     right for one server.
-    /// - Throws: `EventLogError`; `EmbeddedServerError` where the private server cannot be started.
+    ///   - database: The location of the database, which has to exist.
+    ///   - lanes: How many lanes a new ledger gets, which can never be changed; nil for one, which
+    ///     is right for one server.
+    /// - Throws: `EventLogError`; `EmbeddedServerError` if the private server cannot be started.
     public static func migrate(_ database: Database, lanes: LaneCount? = nil) async throws {
         _ = try await Migrator.migrate(
             try await database.settings(createIfAbsent: true),
@@ -48,17 +50,17 @@ extension Ledger {
         )
     }
 
-    /// Finishes what is under way, and closes all connections.
+    /// Finishes the work in progress, and closes all connections.
     public func close() async { await log.close() }
 }
 
 extension Ledger.Database {
-    /// libpq's own variables; any of them set means that libpq decides where the server is.
+    /// libpq's own variables; if any of them is set, libpq decides where the server is.
     private static let libpqVariables = [
         "PGHOST", "PGHOSTADDR", "PGPORT", "PGDATABASE", "PGUSER", "PGSERVICE", "PGSERVICEFILE",
     ]
 
-    /// The name under which connections are listed by the server.
+    /// The name under which the server lists connections.
     private static let applicationName = "subledger"
 
     /// The private server of the environment.
@@ -67,7 +69,7 @@ extension Ledger.Database {
         return EmbeddedServer(home: URL(fileURLWithPath: home).path)
     }
 
-    /// The home of the private server where that is meant; nil where another database is.
+    /// The home of the private server; nil if another database is meant.
     package var privateHome: String? {
         switch self {
         case .url: return nil
@@ -79,10 +81,10 @@ extension Ledger.Database {
         }
     }
 
-    /// How to connect; starts the private server where it is meant and does not run.
+    /// How to connect; starts the private server if it is meant and not running.
     ///
-    /// - Parameter createIfAbsent: Whether the private server is made where there is none: only
-    ///   for what makes a ledger, never for a question.
+    /// - Parameter createIfAbsent: Whether a missing private server is created: only for
+    ///   commands that create a ledger, never for a question.
     /// - Returns: The settings.
     /// - Throws: `EmbeddedServerError`.
     package func settings(createIfAbsent: Bool = false) async throws -> ConnectionSettings {
@@ -92,8 +94,8 @@ extension Ledger.Database {
         return configuredSettings ?? ConnectionSettings("", applicationName: Self.applicationName)
     }
 
-    /// How to connect to a database that is not the private one, which starts nothing; nil for the
-    /// private one.
+    /// How to connect to a database other than the private one, without starting anything; nil for
+    /// the private one.
     package var configuredSettings: ConnectionSettings? {
         guard case .url(let url) = self else {
             return privateHome == nil ? Self.configured : nil
@@ -103,7 +105,7 @@ extension Ledger.Database {
         return settings
     }
 
-    // What the environment names; nil where it names nothing.
+    // The database that the environment names; nil if it names none.
     private static var configured: ConnectionSettings? {
         let environment = ProcessInfo.processInfo.environment
         if let url = environment["DATABASE_URL"], !url.isEmpty {

@@ -6,9 +6,9 @@ public import Projections
 
 /// A ledger of App Store subscriptions: payloads in, answers out.
 ///
-/// The one type an app that embeds Subledger needs. Safe to use from many tasks.
+/// The only type that an app which embeds Subledger needs. Safe to use from many tasks.
 public struct Ledger: Sendable {
-    /// The log behind it.
+    /// Its log.
     public let log: EventLog
     /// What is trusted and accepted.
     public let verifier: AppStoreVerifier
@@ -33,23 +33,24 @@ public struct Ledger: Sendable {
         )
     }
 
-    /// Verifies a payload and appends what is news in it; returns when that is durable.
+    /// Verifies a payload and appends the new facts in it; returns when they are durable.
     ///
-    /// A payload that is refused is kept among the rejections before the refusal is thrown; one that
-    /// was refused before and is taken now is marked there. One
-    /// payload is no run: it leaves no row in the statistics of `ingestQuality`.
+    /// A refused payload is kept among the rejections before the refusal is thrown; one that was
+    /// refused before and is accepted now is marked there. A single payload is not a run, so it
+    /// leaves no row in the statistics of `ingestQuality`.
     ///
     /// - Parameters:
     ///   - payload: The exact bytes that arrived.
     ///   - source: The channel they came by; kept with the evidence.
-    ///   - arrival: Whether it arrived live or by an import; kept with the evidence.
-    ///   - location: Where it was found, kept with a rejection; empty for nowhere to go back to.
+    ///   - arrival: Whether it arrived live or through an import; kept with the evidence.
+    ///   - location: Where it was found, kept with a rejection; empty if there is no place to
+    ///     return to.
     ///   - receivedAt: When they arrived, on our clock.
-    ///   - voucher: Who stands behind what is not signed.
-    /// - Returns: What became of each fact, and what was left out.
-    /// - Throws: `Rejection` where nothing of the payload can be taken, now or later;
-    ///   `EventLogError` where the log could not take it, or could not keep the rejection; then what was appended stays, and taking
-    ///   in the payload again completes it.
+    ///   - voucher: Who vouches for what is not signed.
+    /// - Returns: The outcome of each fact, and what was left out.
+    /// - Throws: `Rejection` if nothing in the payload can be accepted, now or later;
+    ///   `EventLogError` if the log could not append it, or could not keep the rejection; then what
+    ///   was appended stays, and ingesting the payload again completes it.
     public func ingest(
         _ payload: [UInt8],
         source: String,
@@ -93,9 +94,9 @@ public struct Ledger: Sendable {
         return ingestion
     }
 
-    /// What of a refused payload is kept: its secrets never are.
+    /// What to keep of a refused payload: its secrets never are.
     ///
-    /// `original` is what arrived, where the payload is what was kept of it.
+    /// `original` identifies what arrived, if `payload` is what was kept of it.
     func rejected(
         _ payload: [UInt8],
         of original: RejectedPayload.Original? = nil,
@@ -119,8 +120,8 @@ public struct Ledger: Sendable {
         )
     }
 
-    /// Appends what is news in payloads, in one commit where they are of one lane; `known` names
-    /// units that the log holds.
+    /// Appends the new facts in payloads, in one commit if they belong to one lane; `known` names
+    /// units that the log already contains.
     func appendTogether(
         _ verified: [VerifiedPayload],
         known: Set<Digest> = []
@@ -136,31 +137,31 @@ public struct Ledger: Sendable {
         }
     }
 
-    /// What became of one payload.
+    /// The outcome of one payload.
     public struct Ingestion: Sendable {
-        /// What it says, in the order in which it was appended.
+        /// Its facts, in the order in which they were appended.
         public let facts: [Fact]
-        /// What became of each fact.
+        /// The outcome of each fact.
         public let outcomes: [AppendOutcome]
-        /// What was left out, or taken with a reservation.
+        /// What was left out, or accepted with a reservation.
         public let notices: [VerifiedPayload.Notice]
 
-        /// How long it took; nil for one of many payloads that were taken together.
+        /// How long it took; nil for one of many payloads that were ingested together.
         public internal(set) var timing: Timing?
 
         /// How long a payload took, step by step.
         public struct Timing: Sendable {
-            /// To verify it.
+            /// The time to verify it.
             public let verification: Duration
-            /// To append what is news in it: the wait for the commit before, and its own.
+            /// The time to append its new facts: the wait for the previous commit, and its own.
             public let append: Duration
         }
 
-        /// Whether it neither brought nor confirmed anything, so that nothing of it was kept.
+        /// Whether it neither brought nor confirmed anything, so none of it was kept.
         public var isUnchanged: Bool { !outcomes.contains { $0.isNew || $0.isConfirmation } }
     }
 
-    /// When a subscription gave access, as far as was known: folded from the log, no table between.
+    /// When a subscription gave access, as far as was known: folded directly from the log.
     public func periods(
         of stream: StreamID,
         knownAt: KnownAt = .latest

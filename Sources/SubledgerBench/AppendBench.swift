@@ -3,7 +3,7 @@ import Events
 import Postgres
 import Synchronization
 
-/// One round: every cell once, the ledger and plain PostgreSQL one after the other.
+/// One round: every cell once, alternating between the ledger and plain PostgreSQL.
 struct AppendBench {
     let settings: ConnectionSettings
     let material: BenchMaterial
@@ -46,7 +46,7 @@ struct AppendBench {
         let log = try await EventLog.open(settings)
         let facts = material.batches.count * BenchMaterial.batchFacts
         let rate = try await AppendBench.rate(of: facts) {
-            // As an import does: the next batch is made ready while the last is written.
+            // As in an import: the next batch is prepared while the last is written.
             let work = WorkList(count: material.batches.count)
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for _ in 0..<2 {
@@ -63,7 +63,8 @@ struct AppendBench {
         return rate
     }
 
-    /// The same rows, one transaction a batch: an event row and an evidence row a fact.
+    /// The same rows, one transaction for each batch: one event row and one evidence row for each
+    /// fact.
     private func copyPlain() async throws -> Double {
         let log = try await EventLog.open(settings)
         let dictionary = log.evidenceDictionary
@@ -109,7 +110,7 @@ struct AppendBench {
     }
 }
 
-/// Hands out the numbers of a list to whoever asks, each once.
+/// Hands out the numbers of a list, each once.
 final class WorkList: Sendable {
     private let count: Int
     private let taken = Atomic<Int>(0)

@@ -6,7 +6,7 @@ import EventLog
 import Events
 import Postgres
 
-/// `bench`: the ledger against what the machine does at best without it.
+/// `bench`: compares the ledger with the best that the machine can do without it.
 package struct BenchCommand: AsyncParsableCommand {
     package static let configuration = CommandConfiguration(
         commandName: "bench",
@@ -17,7 +17,7 @@ package struct BenchCommand: AsyncParsableCommand {
         ]
     )
 
-    /// The command without a word after it.
+    /// The command without a subcommand.
     package init() {}
 
     struct Append: AsyncParsableCommand {
@@ -73,9 +73,9 @@ package struct BenchCommand: AsyncParsableCommand {
     }
 }
 
-/// Verified payloads to append: made once, used in every round on a fresh ledger.
+/// Verified payloads to append: created once, used in every round on a new ledger.
 struct BenchMaterial {
-    /// Numbers of concurrent callers that are measured.
+    /// The numbers of concurrent callers that are measured.
     static let callers = [1, 8, 32, 128]
 
     /// Facts in a batch.
@@ -83,10 +83,11 @@ struct BenchMaterial {
 
     /// Payloads of one signed transaction each, by number of callers.
     private(set) var singles: [Int: [Verified<[Fact]>]] = [:]
-    /// What Server API responses of a thousand signed transactions each prove.
+    /// The facts from Server API responses of a thousand signed transactions each.
     private(set) var batches: [[Verified<[Fact]>]] = []
 
-    /// Appends of a measurement: enough for a steady state, few enough to be made in seconds.
+    /// The number of appends in a measurement: enough for a steady state, few enough to create in
+    /// seconds.
     static func appends(by callers: Int, base: Int) -> Int { base * min(callers, 12) }
 
     init(appends: Int, batches count: Int) throws {
@@ -116,7 +117,7 @@ struct BenchMaterial {
         }
     }
 
-    /// A transaction as Apple signs it; every one of another customer.
+    /// A transaction as Apple signs it, each for another customer.
     private static func transaction(_ number: Int) -> [UInt8] {
         let id = 2_000_000_900_000_000 + number
         let purchase = 1_760_000_000_000 + number * 1000
@@ -136,7 +137,7 @@ struct BenchMaterial {
     }
 }
 
-/// What was measured: rates by cell, one a round.
+/// The measurements: rates by cell, one for each round.
 struct BenchResults {
     private var ledger: [String: [Double]] = [:]
     private var plain: [String: [Double]] = [:]
@@ -148,7 +149,7 @@ struct BenchResults {
         plain[cell, default: []].append(theirs)
     }
 
-    /// `singleRatioAt32` and the like, with the rates behind them.
+    /// `singleRatioAt32` and similar keys, with the underlying rates.
     var summary: [String: Double] {
         var summary: [String: Double] = [:]
         for cell in order {
@@ -177,7 +178,7 @@ struct BenchResults {
     }
 }
 
-/// The middle of some measurements, the upper one of two; zero of none.
+/// The median of some measurements, the upper one of two; zero for none.
 func median(_ values: [Double]) -> Double {
     let sorted = values.sorted()
     return sorted.isEmpty ? 0 : sorted[sorted.count / 2]

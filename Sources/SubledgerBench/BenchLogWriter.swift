@@ -2,7 +2,7 @@ import EventLog
 import Events
 import Postgres
 
-/// Writes made-up events of `RebuildBenchLog` into a ledger, commit by commit.
+/// Writes synthetic events of `RebuildBenchLog` into a ledger, commit by commit.
 struct BenchLogWriter {
     /// Events written so far.
     private(set) var written = 0
@@ -28,7 +28,7 @@ struct BenchLogWriter {
     /// Events that wait for a commit.
     var pending: Int { facts.count }
 
-    /// Adds what a renewal for that many weeks brings.
+    /// Adds the events of a renewal for that many weeks.
     mutating func add(_ stream: Int, renewal: Int, at milliseconds: Int64, weeks: Int) {
         let statement = BenchStatement(
             stream: stream,
@@ -39,7 +39,7 @@ struct BenchLogWriter {
         facts += [statement.transaction, statement.snapshot, statement.notification]
     }
 
-    /// Writes what waits.
+    /// Writes the waiting events.
     mutating func commit(_ session: PostgresSession) async throws {
         guard !facts.isEmpty else { return }
         commits += 1
@@ -119,7 +119,7 @@ struct BenchLogWriter {
     }
 }
 
-/// The three statements about one renewal, with the fields Apple's have.
+/// The three statements about one renewal, with the fields of Apple's.
 private struct BenchStatement {
     private let number: Int
     private let renewal: Int
@@ -127,8 +127,8 @@ private struct BenchStatement {
     private let end: Instant
     private let stream: StreamID
 
-    // One of fifty switches the plan, one of a hundred is refunded; one of forty cannot be charged
-    // at its end, has a grace of three days, and is charged after four.
+    // One in fifty changes the plan, one in a hundred is refunded; one in forty has a failed charge
+    // at its end, a grace of three days, and a successful charge after four.
     private var isRefunded: Bool { (number &* 31 &+ renewal) % 100 == 7 }
     private var isInGrace: Bool { BenchStatement.isInGrace(number, renewal) }
 
@@ -141,7 +141,7 @@ private struct BenchStatement {
     init(stream: Int, renewal: Int, at milliseconds: Int64, weeks: Int) {
         number = stream
         self.renewal = renewal
-        // Spread over the week, in whole seconds.
+        // Distributed over the week, in whole seconds.
         let second = Int64(stream % 604_800) * 1000
         let isLate = renewal > 0 && BenchStatement.isInGrace(stream, renewal - 1)
         let due = milliseconds + second

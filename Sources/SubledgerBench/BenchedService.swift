@@ -3,7 +3,7 @@ import EventLog
 import Foundation
 import Postgres
 
-/// `subledger serve` as a process of its own, under measurement.
+/// `subledger serve` as a separate process, to be measured.
 struct BenchedService {
     private let process: Process
     private let port: Int
@@ -91,7 +91,7 @@ struct BenchedService {
         return result
     }
 
-    /// Sends the same requests until so many were sent.
+    /// Sends the same requests repeatedly, up to a total number.
     func soak(_ requests: [LoadRequest], _ count: Int, _ connections: Int) async throws {
         var left = count
         while left > 0 {
@@ -105,17 +105,17 @@ struct BenchedService {
         .get("/v1/customers/\(id)/access", token: token)
     }
 
-    /// How many commits the ledger holds, and how many events.
+    /// The numbers of commits and events in the ledger.
     func groupCommit() async throws -> (commits: Int64, events: Int64) {
         try await log.heads().values.reduce((0, 0)) { ($0.0 + $1.commit, $0.1 + $1.offset) }
     }
 
-    /// Its resident memory; zero where the kernel does not show it.
+    /// Its resident memory; zero if the kernel does not report it.
     var memoryMiB: Int {
         PeakMemory.residentMebibytes(of: process.processIdentifier)
     }
 
-    /// Ends it, and removes what it left.
+    /// Stops it, and removes its files.
     func stop() async {
         process.interrupt()
         process.waitUntilExit()
@@ -127,6 +127,6 @@ struct BenchedService {
         }
     }
 
-    /// Ends it at once, after an error.
+    /// Kills it, after an error.
     func kill() { process.terminate() }
 }

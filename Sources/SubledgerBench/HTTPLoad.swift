@@ -4,7 +4,7 @@ import NIOHTTP1
 import NIOPosix
 import Synchronization
 
-/// A request that is sent as it is.
+/// A request in its wire format.
 struct LoadRequest: Sendable {
     let head: HTTPRequestHead
     let body: ByteBuffer?
@@ -38,10 +38,10 @@ struct LoadResult: Encodable, Sendable {
     let errors: Int
 }
 
-/// Requests that some connections send, each its next one when it has its answer.
+/// Requests over several connections, each of which sends its next one after the previous answer.
 final class HTTPLoad: Sendable {
     private let requests: [LoadRequest]
-    /// Between two requests of all connections; nil for none.
+    /// The interval between two requests over all connections; nil for none.
     private let interval: TimeAmount?
     private let start = NIODeadline.now()
     private let state = Mutex(State())
@@ -56,12 +56,12 @@ final class HTTPLoad: Sendable {
     /// Sends all requests to a port of this machine.
     ///
     /// - Parameters:
-    ///   - requests: What is sent, in this order.
-    ///   - port: Where the service listens.
-    ///   - connections: How many connections send.
+    ///   - requests: The requests, in this order.
+    ///   - port: The port of the service.
+    ///   - connections: The number of connections.
     ///   - rate: Requests a second; nil for as many as are answered.
-    /// - Returns: How they were answered; a time counts from when a request was due.
-    /// - Throws: Where a connection cannot be made.
+    /// - Returns: The results; times count from when a request was due.
+    /// - Throws: The error if a connection cannot be made.
     static func run(
         _ requests: [LoadRequest],
         to port: Int,
@@ -69,7 +69,7 @@ final class HTTPLoad: Sendable {
         rate: Double? = nil
     ) async throws -> LoadResult {
         let load = HTTPLoad(requests, rate: rate)
-        // One thread: what it takes is taken from the service.
+        // One thread, because its processor time is taken from the service.
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         let bootstrap = ClientBootstrap(group: group).channelInitializer { channel in
             channel.eventLoop.makeCompletedFuture {
@@ -92,7 +92,7 @@ final class HTTPLoad: Sendable {
         interval = rate.map { .nanoseconds(Int64(1e9 / max($0, 1))) }
     }
 
-    /// The next request and when it is due; nil where all were sent.
+    /// The next request and when it is due; nil if all were sent.
     fileprivate func next() -> (LoadRequest, due: NIODeadline)? {
         let index = state.withLock { state in
             defer { state.next += 1 }
@@ -131,7 +131,7 @@ final class HTTPLoad: Sendable {
     }
 }
 
-/// One connection: a request, its answer, and again.
+/// One connection: sends a request, waits for the answer, and repeats.
 private final class LoadConnection: ChannelInboundHandler {
     typealias InboundIn = HTTPClientResponsePart
     typealias OutboundOut = HTTPClientRequestPart

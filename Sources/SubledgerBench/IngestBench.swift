@@ -36,7 +36,7 @@ extension BenchCommand {
         @OptionGroup var database: DatabaseOptions
         @OptionGroup var output: OutputOptions
 
-        /// Most payloads of a kind: they are made and kept on disk first.
+        /// The most data of a kind, in megabytes: it is created and stored on disk first.
         private static let megabytesMax = 10_000
 
         func validate() throws {
@@ -67,7 +67,7 @@ extension BenchCommand {
             let kinds = IngestBenchKind.allCases.filter { kind.isEmpty || kind.contains($0) }
             var results = IngestBenchResults()
             for kind in kinds {
-                // One kind's payloads at a time, so that the memory is that of its ingest.
+                // One kind's payloads at a time, so the memory is that of its ingest.
                 let bench = IngestBench(
                     settings: scratch.settings,
                     material: try IngestBenchMaterial(
@@ -99,10 +99,10 @@ struct IngestBench {
     let settings: ConnectionSettings
     let material: IngestBenchMaterial
 
-    /// The tables that an ingest fills, in an order that their references allow.
+    /// The tables that an ingest fills, in an order that satisfies their references.
     private static let tables = ["commit", "evidence_segment", "evidence", "event", "confirmation"]
 
-    /// What one round measured, in seconds.
+    /// The measurements of one round, in seconds.
     struct Round {
         var first = 0.0
         var second = 0.0
@@ -191,7 +191,7 @@ struct IngestBench {
     }
 }
 
-/// What was measured, a round after the other.
+/// The measurements, by round.
 struct IngestBenchResults {
     private var rounds: [IngestBenchKind: [IngestBench.Round]] = [:]
     private var sizes: [IngestBenchKind: Size] = [:]
@@ -206,7 +206,8 @@ struct IngestBenchResults {
         rounds[material.kind, default: []].append(round)
     }
 
-    /// Of one kind, for scripts; rates are of the first delivery unless they say otherwise.
+    /// The results for one kind, for scripts; rates are of the first delivery unless stated
+    /// otherwise.
     struct Summary: Encodable {
         let payloads: Int
         let megabytes: Double

@@ -6,18 +6,18 @@ import Crypto
 import Events
 import Foundation
 
-/// The kinds of files that `bench ingest` takes in.
+/// The kinds of files that `bench ingest` ingests.
 enum IngestBenchKind: String, CaseIterable, ExpressibleByArgument {
-    /// Version 2 notifications, three signatures each, one a line.
+    /// Version 2 notifications with three signatures each, one per line.
     case notifications
-    /// Pages of Get Transaction History, up to twenty signed transactions each, one a line.
+    /// Pages of Get Transaction History with up to twenty signed transactions each, one per line.
     case pages
     /// verifyReceipt responses of twelve rows.
     case responses12
     /// verifyReceipt responses of five hundred rows.
     case responses500
 
-    /// As tables name it.
+    /// Its name in tables.
     var title: String {
         switch self {
         case .notifications: "notifications"
@@ -30,7 +30,8 @@ enum IngestBenchKind: String, CaseIterable, ExpressibleByArgument {
 
 /// One file of payloads, and what its limit has to check.
 ///
-/// Of signed payloads the signatures and digests lie ready; of others the payloads themselves.
+/// For signed payloads, the signatures and digests are prepared; for others, the payloads
+/// themselves.
 struct IngestBenchMaterial: Sendable {
     let kind: IngestBenchKind
     let path: String
@@ -46,7 +47,7 @@ struct IngestBenchMaterial: Sendable {
     private static let receivedAt = Instant(milliseconds: 1_800_000_000_000)
     private static let shortRowCount = 12
 
-    /// Makes a file of about so many bytes in a folder.
+    /// Creates a file of about this many bytes in a folder.
     init(_ kind: IngestBenchKind, byteCount limit: Int, in folder: URL) throws {
         self.kind = kind
         let simulator = AppStoreSimulator(seed: 1)
@@ -71,10 +72,10 @@ struct IngestBenchMaterial: Sendable {
         try handle.close()
     }
 
-    /// How many checks the limit consists of.
+    /// The number of checks in the limit.
     var checkCount: Int { signatures.isEmpty ? responses.count : signatures.count }
 
-    /// Does one of them, and throws where it fails: a fast wrong answer counts for nothing.
+    /// Runs one of them, and throws if it fails, because a fast wrong answer counts for nothing.
     func check(_ index: Int) throws {
         if signatures.isEmpty {
             _ = try verifier.verify(

@@ -1,10 +1,10 @@
 import Foundation
 
-/// The greatest memory this process has had, as the kernel counts it.
+/// The peak memory of this process, as the kernel measures it.
 enum PeakMemory {
-    /// Begins to count anew, where the kernel can (Linux).
+    /// Resets the peak, if the kernel supports it (Linux).
     ///
-    /// What is free in the heap is given back first, because it is another measurement's.
+    /// Free heap memory is returned first, because it belongs to another measurement.
     static func reset() {
         trimHeap()
         guard let handle = FileHandle(forWritingAtPath: "/proc/self/clear_refs") else { return }
@@ -12,17 +12,18 @@ enum PeakMemory {
         handle.closeFile()
     }
 
-    // By its name, because malloc.h is not in Swift's module of the C library; only GNU's has it.
+    // Looked up by name, because malloc.h is not in Swift's module of the C library, and only GNU's
+    // has it.
     private static func trimHeap() {
         guard let found = dlsym(nil, "malloc_trim") else { return }
         let trim = unsafeBitCast(found, to: (@convention(c) (Int) -> Int32).self)
         _ = trim(0)
     }
 
-    /// The greatest resident memory since; zero where the kernel does not tell.
+    /// The peak resident memory since; zero if the kernel does not report it.
     static var mebibytes: Int { mebibytes("VmHWM:", of: "self") }
 
-    /// The resident memory of another process at present; zero where the kernel does not tell.
+    /// The current resident memory of another process; zero if the kernel does not report it.
     static func residentMebibytes(of process: Int32) -> Int {
         mebibytes("VmRSS:", of: "\(process)")
     }

@@ -2,14 +2,14 @@ import EventLog
 import Events
 import Postgres
 
-/// Durable INSERTs by plain connections: what a database does without order or chain.
+/// Durable INSERTs over plain connections: the rate of a database without order or chain.
 struct PlainInserts {
     let settings: ConnectionSettings
 
-    /// Connections that are left to others: a server admits a hundred by default.
+    /// Connections reserved for others: a server admits a hundred by default.
     private static let connectionsKept = 8
 
-    /// Makes tables with the columns, constraints and indexes of the ledger's.
+    /// Creates tables with the columns, constraints and indexes of the ledger's.
     func makeTables() async throws {
         let session = try await PostgresSession.connect(settings)
         try await session.execute(

@@ -71,13 +71,12 @@ extension BenchCommand {
     }
 }
 
-/// The three ways to read a subscription, in turns.
+/// The three ways to read a subscription, alternating.
 struct ReadBench {
     let log: EventLog
     let session: PostgresSession
 
-    /// Queries before the measurement, by which statements are prepared, pages are read and code is
-    /// loaded.
+    /// Queries before the measurement, which prepare statements, cache pages and load code.
     private static let warmUpQueries = 200
 
     // What `EventLog.history` reads of an event, by the primary key.
@@ -94,7 +93,7 @@ struct ReadBench {
         var samples = [[Double]](repeating: [], count: 3)
         for query in -ReadBench.warmUpQueries..<queries {
             let target = size.targets[(query + ReadBench.warmUpQueries) % size.targets.count]
-            // Each way is first as often as the others: the first finds colder caches.
+            // Each way is first equally often, because the first finds colder caches.
             for turn in 0..<3 {
                 let way = (turn + abs(query)) % 3
                 let start = ContinuousClock.now
@@ -128,7 +127,7 @@ struct ReadBench {
     }
 }
 
-/// What took how long, in microseconds.
+/// Percentiles of a duration, in microseconds.
 struct Percentiles {
     let median: Double
     let p99: Double
@@ -142,7 +141,7 @@ struct Percentiles {
     }
 }
 
-/// What was measured for subscriptions of one size.
+/// The measurements for subscriptions of one size.
 struct ReadBenchResult {
     let events: Int
     let bare: Percentiles
@@ -189,7 +188,7 @@ struct ReadBenchDocument: Encodable {
         }
     }
 
-    /// The same for people.
+    /// The results as a table.
     static func table(_ results: [ReadBenchResult]) -> String {
         var table = TextTable([
             "events", "way", "p50 µs", "p99 µs", "p50 ratio", "p99 ratio",

@@ -6,46 +6,46 @@ import Postgres
 import Subledger
 import Synchronization
 
-/// A ledger to read from, and the subscriptions in it that are read.
+/// A ledger to read from, and the subscriptions to read.
 struct ReadBenchMaterial {
     /// Subscriptions in the ledger.
     let streams: Int
     /// Events in the ledger.
     let events: Int64
-    /// The subscriptions that are read, by their number of events.
+    /// The subscriptions to read, by their number of events.
     let sizes: [Size]
 
-    /// Subscriptions of one number of events.
+    /// Subscriptions with the same number of events.
     struct Size {
         let events: Int
         let targets: [Target]
     }
 
-    /// A subscription that is read, and where its events are.
+    /// A subscription to read, and the positions of its events.
     struct Target {
         let stream: StreamID
         let lane: Int32
         let offsets: [Int64?]
     }
 
-    /// Events of the subscriptions that are read: a year of a monthly one, with what Apple says
-    /// besides, and eight years of a weekly one.
+    /// Events of the subscriptions to read: a year of a monthly one, with Apple's other statements,
+    /// and eight years of a weekly one.
     private static let eventCounts = [30, 400]
 
-    /// Subscriptions of each size: so many that no query finds its rows where the last one left
-    /// them.
+    /// Subscriptions of each size: enough that no query finds its rows cached by the previous one.
     private static let targetsPerSize = 20
 
-    /// Facts that a notification of a renewal brings: transaction, renewal info, itself.
+    /// Facts in a notification of a renewal: the transaction, the renewal info, the notification
+    /// itself.
     private static let factsPerNotification = 3
 
-    /// The seed of everything.
+    /// The seed of all random numbers.
     private static let seed: UInt64 = 30_400
 
-    /// Lives of the simulation are numbered from 0; those that are read, from here.
+    /// Lives of the simulation are numbered from 0; those to read, from here.
     private static let firstTarget = 500_000_000
 
-    /// Fills the ledger of a database, all subscriptions mixed, in an order of no meaning.
+    /// Fills the ledger of a database, with all subscriptions mixed in random order.
     static func make(_ settings: ConnectionSettings, others: Int) async throws -> Self {
         let simulator = AppStoreSimulator(seed: seed)
         var deliveries = Array(simulator.sampleHistory(count: others))

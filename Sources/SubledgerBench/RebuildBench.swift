@@ -5,11 +5,11 @@ import Foundation
 import Postgres
 import Projector
 
-/// Runs the measurements of `bench rebuild` on a log that is there.
+/// Runs the measurements of `bench rebuild` on an existing log.
 struct RebuildBench {
     let settings: ConnectionSettings
 
-    /// Events of the log that is there; zero where none is.
+    /// Events of the existing log; zero if there is none.
     func existingEvents() async -> Int {
         do {
             return try await events()
@@ -45,7 +45,7 @@ struct RebuildBench {
         await log.close()
     }
 
-    /// The share of the log that `follow` has to catch up with: some days of a ledger of years.
+    /// The share of the log with which `follow` has to catch up: some days of a ledger of years.
     private static let followedShare = 0.05
 
     private func measureFollow(into results: inout RebuildBenchResults) async throws {
@@ -75,8 +75,8 @@ struct RebuildBench {
         await log.close()
     }
 
-    // Tables stand at commits: in a log of few the last share may begin none, and its last one is
-    // followed all the same.
+    // Tables end at commits: in a log of few commits, the last share may not contain the beginning
+    // of one; then the last commit is followed.
     private func followedPositions(_ log: EventLog) async throws -> [Int: Int64] {
         var positions: [Int: Int64] = [:]
         for (lane, head) in try await log.heads() {
@@ -130,7 +130,7 @@ struct RebuildBench {
         await session.close()
     }
 
-    /// Reads the log as a rebuild does, and folds nothing.
+    /// Reads the log as a rebuild does, without a fold.
     private static func scan(_ log: EventLog, jobs: Int) async throws {
         for (lane, head) in try await log.heads().sorted(by: { $0.key < $1.key }) {
             let ranges = try await log.streamRanges(
@@ -157,10 +157,10 @@ struct RebuildBench {
         }
     }
 
-    /// Ranges of streams for each connection, as a rebuild has.
+    /// Ranges of streams for each connection, as in a rebuild.
     private static let rangesPerJob = 16
 
-    /// As much help as the server of two cores can give to one who knows its settings.
+    /// The best settings for plain SQL on a server with two cores.
     private static let plainSettings = """
         SET max_parallel_workers_per_gather = 2;
         SET max_parallel_maintenance_workers = 2;
@@ -168,9 +168,10 @@ struct RebuildBench {
         SET maintenance_work_mem = '256MB'
         """
 
-    /// What somebody would write who has no fold: one row a purchase, cut by the next start.
+    /// The query that a developer would write without a fold: one row for each purchase, cut by the
+    /// next start.
     ///
-    /// It sees no refund, extension, grace or alias, whose fields have no column of their own.
+    /// It ignores refunds, extensions, grace and aliases, whose fields have no column of their own.
     private static let plainSQL = """
         CREATE SCHEMA plain;
         CREATE TABLE plain.active_periods AS

@@ -2,24 +2,24 @@ import EventLog
 import Events
 import Postgres
 
-/// A log of made-up subscriptions for measurements, written past the ledger's own appends.
+/// A log of synthetic subscriptions for measurements, written without the ledger's own appends.
 ///
-/// Events have the fields that Apple's signed payloads have. They arrive in the order of time, so
-/// that a stream's events lie as far apart as in a real log. Digests and commits are true; the one
-/// payload behind them proves nothing, so that `verify --signatures` would say no.
+/// Events have the fields of Apple's signed payloads. They are in order of time, so a stream's
+/// events are as far apart as in a real log. Digests and commits are valid; the single payload
+/// behind them proves nothing, so `verify --signatures` would fail.
 struct RebuildBenchLog {
-    /// Events of the log, about.
+    /// The approximate number of events in the log.
     let events: Int
 
-    /// Most events of a stream, and their mean; lengths fall off exponentially between.
+    /// The most events of a stream, and their mean; lengths are exponentially distributed.
     static let streamEventsMax = 400
     static let streamEventsMean = 25
 
-    /// Events of one commit and of one COPY: of a short log less, so that its last twentieth, which
-    /// `follow` is measured with, has whole commits.
+    /// Events of one commit and of one COPY: fewer in a short log, so its last twentieth, with
+    /// which `follow` is measured, has whole commits.
     private var commitEvents: Int { min(10_000, max(1, events / 40)) }
 
-    /// A renewal brings a transaction, a renewal snapshot and a notification.
+    /// A renewal consists of a transaction, a renewal snapshot and a notification.
     private static let eventsPerRenewal = 3
 
     /// Weeks over which subscriptions begin.
@@ -29,17 +29,17 @@ struct RebuildBenchLog {
     private static let epoch: Int64 = 1_609_459_200_000
     static let week: Int64 = 604_800_000
 
-    /// What one subscription still has to tell.
+    /// The remaining events of one subscription.
     private struct Stream {
         let number: Int
         var renewal = 0
         let renewals: Int
 
-        /// Nobody renews weekly for ever: long lives are weekly, short ones monthly.
+        /// Long lives are weekly and short ones monthly, so both span plausible times.
         var weeks: Int { renewals > 36 ? 1 : 4 }
     }
 
-    /// Writes the log; returns how many events it has.
+    /// Writes the log; returns its number of events.
     func write(to settings: ConnectionSettings, seed: UInt64 = 1) async throws -> Int {
         let log = try await EventLog.open(settings)
         let identity = log.identity
@@ -110,7 +110,7 @@ struct BenchRandom {
         BenchRandom.naturalLogarithm((Double(next() >> 11) + 1) / Double(1 << 53))
     }
 
-    // Good to a few digits, which is enough for lengths.
+    // Accurate to a few digits, which is enough for lengths.
     private static func naturalLogarithm(_ value: Double) -> Double {
         var (exponent, mantissa) = (Double(value.exponent), value.significand)
         if mantissa > 1.5 { (exponent, mantissa) = (exponent + 1, mantissa / 2) }

@@ -1,27 +1,27 @@
 import CommandSupport
 import Foundation
 
-/// What was measured by `bench rebuild`, in seconds, by what and by round.
+/// The measurements of `bench rebuild`, in seconds, by kind and by round.
 struct RebuildBenchResults {
-    /// What is measured, in the order of a round; the raw values are keys of the JSON.
+    /// The measurements, in the order of a round; the raw values are keys of the JSON.
     enum Measurement: String, CaseIterable {
         /// COPY of the whole table to a null sink of the server.
         case readLimit
-        /// The same to this process, which drops it.
+        /// The same to this process, which discards it.
         case drainedRead
-        /// Reading as a rebuild does, stream by stream, without a fold.
+        /// Reading as in a rebuild, stream by stream, without a fold.
         case scan
         /// `active_periods` with one connection that reads and folds.
         case activePeriodsOneJob
-        /// `active_periods` with one connection a core.
+        /// `active_periods` with one connection per core.
         case activePeriods
-        /// All projections with one connection a core.
+        /// All projections with one connection per core.
         case all
-        /// All projections beside the live ones, and what differs.
+        /// All projections next to the live ones, and the differences.
         case diff
         /// All projections over the last part of the log, by `follow`.
         case follow
-        /// `active_periods`, more or less, by window functions.
+        /// An approximation of `active_periods` by window functions.
         case plainSQL
 
         var title: String {
@@ -40,15 +40,15 @@ struct RebuildBenchResults {
     }
 
     let events: Int
-    /// Connections that read and fold: one a core.
+    /// Connections that read and fold: one per core.
     let jobs: Int
-    /// Longest time that a promotion held its locks.
+    /// The longest time that a promotion held its locks.
     private(set) var promoteLockMilliseconds = 0.0
-    /// Events that `follow` had to catch up with.
+    /// Events with which `follow` had to catch up.
     private(set) var followedEvents: Int64 = 0
 
     private var seconds: [Measurement: [Double]] = [:]
-    // Greatest memory of this process in any round.
+    // The peak memory of this process in any round.
     private var memoryMiB: [Measurement: Int] = [:]
 
     init(events: Int) {
@@ -56,7 +56,7 @@ struct RebuildBenchResults {
         jobs = ProcessInfo.processInfo.activeProcessorCount
     }
 
-    /// Does something, and keeps how long it took and what memory this process had meanwhile.
+    /// Runs a body, and records its duration and the peak memory of this process.
     mutating func record<R>(_ what: Measurement, _ body: () async throws -> R) async throws -> R {
         PeakMemory.reset()
         let begin = ContinuousClock.now
@@ -74,7 +74,7 @@ struct RebuildBenchResults {
         promoteLockMilliseconds = max(promoteLockMilliseconds, milliseconds)
     }
 
-    /// Greatest memory of this process in anything that was measured.
+    /// The peak memory of this process in any measurement.
     var peakMemoryMiB: Int { memoryMiB.values.max() ?? 0 }
 
     var summary: Summary {
@@ -99,7 +99,7 @@ struct RebuildBenchResults {
         )
     }
 
-    /// The document of `--json`; ratios are medians of the rounds' own.
+    /// The document of `--json`; ratios are medians of the ratios of the rounds.
     struct Summary: Encodable {
         let events: Int
         let jobs: Int
@@ -136,7 +136,7 @@ struct RebuildBenchResults {
             + "\(RebuildBenchResults.text(promoteLockMilliseconds)) ms at most"
     }
 
-    // Events a second, by the median.
+    // Events a second, from the median.
     private func rate(_ what: Measurement) -> Int {
         guard let values = seconds[what] else { return 0 }
         return Int(Double(what == .follow ? Int(followedEvents) : events) / median(values))

@@ -6,14 +6,14 @@ import Postgres
 import Projector
 import Subledger
 
-/// Runs the measurements of `bench report` on tables that are there.
+/// Runs the measurements of `bench report` on existing tables.
 struct ReportBench {
     let settings: ConnectionSettings
 
-    /// Rows of a report that are compared: of a row for each customer not all of them.
+    /// The most rows of a report that are compared, for reports with a row for each customer.
     private static let rowsMax = 1000
 
-    /// Whether a log with tables is there.
+    /// Whether a log with tables exists.
     func isThere() async -> Bool {
         do {
             return try await withLedger { ledger in
@@ -24,7 +24,7 @@ struct ReportBench {
         }
     }
 
-    /// Writes the log, and makes its tables.
+    /// Writes the log, and builds its tables.
     func fill(events: Int) async throws {
         _ = try await RebuildBenchLog(events: events).write(to: settings)
         try await withLedger { ledger in _ = try await ledger.projector.rebuild() }
@@ -40,13 +40,14 @@ struct ReportBench {
         }
     }
 
-    /// One round; of a pair each comes first as often as the other.
+    /// One round; within a pair, each comes first equally often.
     func measure(into results: inout ReportBenchResults, isReversed: Bool) async throws {
         for (report, plain) in try ReportBenchQueries.all() {
             var question = ReportQuestion(report)
             question.limit = ReportBench.rowsMax
             let asked = question
-            // Its days bound the query by hand; and it fills the caches for both.
+            // The report's days become the bounds of the handwritten query; it also fills the
+            // caches for both.
             let bounds = try await withLedger { try await $0.report(asked) }
             let first = isReversed ? try await rows(of: plain, as: bounds) : nil
             let ours = try await timed(asked)
@@ -67,7 +68,7 @@ struct ReportBench {
         }
     }
 
-    // In a session of its own, as the report has one.
+    // In a session of its own, like the report.
     private func rows(
         of sql: String,
         as report: ReportDocument

@@ -1,12 +1,12 @@
 import CommandSupport
 import Subledger
 
-/// What somebody would write for one question alone, over the tables of projections: the rows of each
-/// report as text, its columns joined by bars.
+/// The queries that a developer would write for a single question, over the tables of projections:
+/// the rows of each report as text, its columns joined by bars.
 ///
 /// Parameters are those of reports: the first day, the last one, the environment, and the instant
-/// after which nothing counts. They read no more columns and tables than the question needs, and know
-/// what the tables of the bench hold: one lane, no links, no family members' purchases.
+/// after which nothing counts. They read no more columns and tables than the question needs, and
+/// rely on the content of the bench's tables: one lane, no links, no family members' purchases.
 enum ReportBenchQueries {
     /// Every report over tables, with its query.
     static func all() throws -> [(Report, String)] {
@@ -98,7 +98,7 @@ enum ReportBenchQueries {
         """,
     ]
 
-    // First payments of the months that are asked for.
+    // First payments of the requested months.
     private static let members = """
         SELECT DISTINCT ON (t.lane, t.original_transaction_id) t.lane, t.original_transaction_id,
             t.product_identifier, t.start_time,
@@ -110,7 +110,7 @@ enum ReportBenchQueries {
         ORDER BY t.lane, t.original_transaction_id, t.start_time, t.ordinal
         """
 
-    // Their periods, with whether they paid at the begin and at the end of each.
+    // Their periods, with whether they paid at the beginning and at the end of each.
     private static let steps = """
         SELECT m.lane, m.original_transaction_id, m.product_identifier, n,
             m.start_time + (n - 1) * m.length AS since, m.start_time + n * m.length AS until,
@@ -237,7 +237,7 @@ enum ReportBenchQueries {
         """,
     ]
 
-    // What runs at the ends of months: of two purchases the newest.
+    // The purchases running at the ends of months: the newest of several.
     private static let standing = """
         SELECT DISTINCT ON (b.day, t.lane, t.original_transaction_id) b.day, b.until, t.lane,
             t.original_transaction_id, t.currency, t.is_paid, t.is_trial_period, t.end_time,

@@ -1,6 +1,6 @@
 import CommandSupport
 
-/// What was measured by `bench report`, in seconds, by report and by round.
+/// The measurements of `bench report`, in seconds, by report and by round.
 struct ReportBenchResults {
     private let events: Int
     private var order: [String] = []
@@ -30,7 +30,7 @@ struct ReportBenchResults {
         (self.rows, self.copiedBytes) = (rows, copiedBytes)
     }
 
-    /// The document of `--json`; ratios are medians of the rounds' own.
+    /// The document of `--json`; ratios are medians of the ratios of the rounds.
     struct Summary: Encodable {
         let events: Int
         let rounds: Int
@@ -42,7 +42,7 @@ struct ReportBenchResults {
         struct Pair: Encodable {
             let seconds: Double
             let sqlSeconds: Double
-            /// Seconds of the report for one of the query by hand.
+            /// The duration of the report divided by that of the handwritten query.
             let ratio: Double
         }
 
@@ -51,7 +51,7 @@ struct ReportBenchResults {
             let copiedBytes: Int
             let seconds: Double
             let copySeconds: Double
-            /// The speed of the export for one of COPY.
+            /// The speed of the export divided by that of COPY.
             let ratio: Double
         }
     }

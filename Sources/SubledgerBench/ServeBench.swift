@@ -34,7 +34,7 @@ extension BenchCommand {
         @OptionGroup var database: DatabaseOptions
         @OptionGroup var output: OutputOptions
 
-        /// Most notifications of a measurement: they are made and held in memory first.
+        /// The most notifications of a measurement, which are created in memory first.
         private static let requestsMax = 200_000
 
         func validate() throws {
@@ -107,7 +107,7 @@ struct ServeBench {
         _ material: inout ServeBenchMaterial,
         into results: inout ServeBenchResults
     ) async throws {
-        // Caches, plans and connections are made before anything counts.
+        // Caches, plans and connections are warmed up before the measurement.
         _ = try await service.load(try material.notifications(max(10, requests / 20)), 8)
         results.memoryMiBBefore = service.memoryMiB
         for connections in ServeBench.connections {

@@ -6,22 +6,22 @@ import EventLog
 import Events
 import Foundation
 
-/// Notifications as Apple posts them, each of another customer.
+/// Notifications as Apple posts them, each for another customer.
 struct ServeBenchMaterial {
     let rootDER: [UInt8]
     private let pki = SimulatedPKI(seed: 1)
     private let verifier: AppStoreVerifier
     private let key: P256.Signing.PublicKey
     private var count = 0
-    // The first one that is sent, by its number; 0 before there is one.
+    // The number of the first one that is sent; 0 before there is one.
     private var firstSent = 0
 
-    /// Notifications whose signatures the limit checks, again and again.
+    /// Notifications whose signatures the limit checks repeatedly.
     private static let limitCount = 400
-    /// Seconds of the limit's measurement.
+    /// The duration of the limit's measurement, in seconds.
     private static let limitSeconds = 3.0
     private static let signaturesInNotification = 3.0
-    // A prime, so that customers are asked about in no order.
+    // A prime, so customers are asked about in a scattered order.
     private static let stride = 7919
     private static let firstId = 2_000_000_900_000_000
 
@@ -33,7 +33,7 @@ struct ServeBenchMaterial {
         )
     }
 
-    /// As many new ones as bodies of requests.
+    /// This many new ones as bodies of requests.
     mutating func notifications(_ number: Int) throws -> [LoadRequest] {
         if firstSent == 0 { firstSent = count + 1 }
         return (0..<number).map { _ in
@@ -41,7 +41,7 @@ struct ServeBenchMaterial {
         }
     }
 
-    /// Customers who were in notifications that were sent, by the ids of their subscriptions.
+    /// Customers of notifications that were sent, by the ids of their subscriptions.
     func customers(_ number: Int) -> [String] {
         let sent = max(1, count + 1 - firstSent)
         return (0..<number).map { index in
@@ -49,7 +49,7 @@ struct ServeBenchMaterial {
         }
     }
 
-    /// What new ones prove.
+    /// The facts of new ones.
     mutating func verified(_ number: Int) throws -> [Verified<[Fact]>] {
         try (0..<number).flatMap { _ in
             try verifier.verify(
@@ -60,7 +60,7 @@ struct ServeBenchMaterial {
         }
     }
 
-    /// Notifications a second whose signatures all cores check, and nothing else.
+    /// Notifications a second whose signatures all cores can check without any other work.
     mutating func signatureLimit() async throws -> Double {
         let messages = try (0..<ServeBenchMaterial.limitCount).flatMap { _ in
             try notification().statements.map { try VerifyBenchMaterial.SignedMessage($0[...]) }

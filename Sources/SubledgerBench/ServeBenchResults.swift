@@ -1,18 +1,18 @@
 import CommandSupport
 
-/// What was measured.
+/// The measurements.
 struct ServeBenchResults: Encodable {
     /// Notifications a second whose three signatures are checked, on all cores.
     let signatureLimitPerSecond: Double
-    /// Durable INSERTs a second, by 32 connections.
+    /// Durable INSERTs a second, over 32 connections.
     let insertLimitPerSecond: Double
     /// Notifications, by number of connections: `1`, `32`, `256`.
     private(set) var connections: [String: LoadResult] = [:]
     /// Notifications that shared a commit, at 32 connections.
     private(set) var requestsPerCommitAt32 = 0.0
-    /// The rate at 32 connections against the slower limit.
+    /// The rate at 32 connections divided by the slower limit.
     private(set) var ratioToLimitAt32 = 0.0
-    /// Notifications at half of the rate of 32 connections.
+    /// Notifications at half the rate of 32 connections.
     var halfLoad: LoadResult?
     /// GET access at 32 connections.
     var access: LoadResult?
@@ -31,7 +31,7 @@ struct ServeBenchResults: Encodable {
         self.insertLimitPerSecond = insertLimitPerSecond
     }
 
-    /// Requests that shared a commit, on the average.
+    /// The average number of requests that shared a commit.
     static func ratio(
         _ before: (commits: Int64, events: Int64),
         _ after: (commits: Int64, events: Int64)
@@ -47,7 +47,7 @@ struct ServeBenchResults: Encodable {
         ratioToLimitAt32 = cell.perSecond / min(signatureLimitPerSecond, insertLimitPerSecond)
     }
 
-    /// Requests a second at so many connections.
+    /// Requests a second at this many connections.
     func rate(at connections: Int) -> Double { self.connections["\(connections)"]?.perSecond ?? 0 }
 
     var table: String {

@@ -28,7 +28,7 @@ extension BenchCommand {
 
         @OptionGroup var output: OutputOptions
 
-        /// Longest measurement of a round: beyond an hour it is a mistake, not patience.
+        /// The longest measurement of a round, in seconds: more than an hour must be a mistake.
         private static let secondsMax = 3600.0
 
         func validate() throws {
@@ -57,16 +57,16 @@ extension BenchCommand {
     }
 }
 
-/// The measurements, and how they take turns.
+/// The measurements, which alternate.
 struct VerifyBench {
     let material: VerifyBenchMaterial
 
-    /// Turns of each measurement in a round: a slow stretch of the machine hits all alike.
+    /// Turns of each measurement in a round, so a slow phase of the machine affects all alike.
     private static let turns = 8
 
     /// What is measured, in the order of the turns.
     enum Measurement: Int, CaseIterable {
-        /// Signatures of ready digests with a ready key.
+        /// Signatures over prepared digests with a prepared key.
         case bare
         /// The same, with the SHA-256 of each message.
         case bareWithHashing
@@ -76,7 +76,7 @@ struct VerifyBench {
         case notifications
         /// App receipts, verified and translated into facts.
         case receipts
-        /// Bytes of verifyReceipt responses, parsed; every member visited.
+        /// Bytes of verifyReceipt responses, parsed, with every member visited.
         case parse
         /// Bytes of the same responses, checked and translated into facts, as `ingest --vouch`
         /// does.
@@ -108,7 +108,7 @@ struct VerifyBench {
 
 /// The processor time of this thread.
 private enum ProcessorClock {
-    /// Seconds, from any beginning.
+    /// Seconds, from an arbitrary start.
     static var seconds: Double {
         var time = timespec()
         clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
@@ -116,7 +116,7 @@ private enum ProcessorClock {
     }
 }
 
-/// What was measured: the rates of each round, per second of one core.
+/// The measurements: the rates of each round, per second of one core.
 struct VerifyBenchResults {
     private let seconds: Double
     private var rounds: [[Double]] = []
@@ -128,7 +128,7 @@ struct VerifyBenchResults {
         self.seconds = seconds
     }
 
-    /// Takes the rates of a round, in the order of the measurements.
+    /// Adds the rates of a round, in the order of the measurements.
     mutating func record(_ rates: [Double]) {
         rounds.append(rates)
     }

@@ -5,8 +5,8 @@ import Crypto
 import Events
 import Foundation
 
-/// Payloads to verify and to decode: made once, distinct, and more than the processor's caches
-/// hold.
+/// Payloads to verify and to decode: created once, distinct, and larger than the processor's
+/// caches.
 struct VerifyBenchMaterial {
     private let verifier: AppStoreVerifier
     private let key: P256.Signing.PublicKey
@@ -64,9 +64,9 @@ struct VerifyBenchMaterial {
         }
     }
 
-    /// Does one piece of a measurement and answers how much it was: payloads or bytes.
+    /// Runs one piece of a measurement and returns its size: payloads or bytes.
     ///
-    /// Throws where the result is not what it must be: a fast wrong answer counts for nothing.
+    /// Throws if the result is wrong, because a fast wrong answer counts for nothing.
     func step(_ measurement: VerifyBench.Measurement, _ index: Int) throws -> Double {
         switch measurement {
         case .bare:
@@ -118,7 +118,7 @@ struct VerifyBenchMaterial {
         }
     }
 
-    // The three JWS of a notification, outermost first; nil where it has fewer.
+    // The three JWS of a notification, outermost first; nil if it has fewer.
     private static func statements(of body: [UInt8]) throws -> [ArraySlice<UInt8>]? {
         guard let outer = try JSON(body).root["signedPayload"]?.utf8 else { return nil }
         let segments = outer.split(separator: UInt8(ascii: "."))

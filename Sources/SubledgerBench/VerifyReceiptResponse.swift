@@ -3,24 +3,25 @@ import Events
 import Foundation
 import Subledger
 
-/// A synthetic answer of Apple's verifyReceipt, to be decoded by us and by `JSONDecoder`.
+/// A synthetic response of Apple's verifyReceipt, to be decoded by us and by `JSONDecoder`.
 ///
 /// Every row has every key that a row can have (Apple's data: verifyReceipt response), in the order
-/// and with the white space of Apple's answers. `latest_receipt`, in life a third of the bytes, is
-/// short: one long string would flatter whoever skips strings fast.
+/// and with the white space of Apple's responses. `latest_receipt`, in practice a third of the
+/// bytes, is short: one long string would favour decoders that skip strings fast.
 struct VerifyReceiptResponse {
     let bytes: [UInt8]
     private let data: Data
 
     /// Rows in `latest_receipt_info`: ten years of a weekly subscription.
     static let rowCount = 500
-    /// Members of all objects: six at the top, eighteen of the receipt, the rows', five of renewal.
+    /// Members of all objects: six at the top, eighteen in the receipt, those of the rows, five of
+    /// the renewal.
     static let memberCount = 6 + 18 + rowCount * 28 + 5
 
-    /// A fact a row, and one of what renews.
+    /// One fact for each row, and one for the renewal.
     static let factCount = rowCount + 1
 
-    /// The response of that number; each has other ids and dates.
+    /// The response with that number; each has other ids and dates.
     init(number: Int, rows rowCount: Int = rowCount) {
         let rows = (0..<rowCount).map {
             VerifyReceiptResponse.row(number: number, index: $0)
@@ -74,7 +75,7 @@ struct VerifyReceiptResponse {
             """
     }
 
-    // The three forms of a date; Pacific time without its summer, which no decoder looks at.
+    // The three formats of a date; Pacific time without daylight saving, which no decoder checks.
     private static func dates(_ name: String, _ second: Int) -> String {
         let utc = Instant(milliseconds: Int64(second) * 1000)
         let pacific = Instant(milliseconds: Int64(second - 8 * 3600) * 1000)
@@ -84,14 +85,14 @@ struct VerifyReceiptResponse {
             """
     }
 
-    // As these responses write it: without the T and the Z.
+    // In the format of these responses: without the T and the Z.
     private static func clock(_ instant: Instant) -> String {
         instant.description.replacing("T", with: " ").replacing("Z", with: "")
     }
 }
 
 extension VerifyReceiptResponse {
-    /// Parses with our parser: checks everything and visits every member; counts them.
+    /// Parses with our parser: checks everything, visits every member, and counts them.
     func parse() throws -> Int {
         var memberCount = 0
         try JSON(bytes).root.walk { name, value in
@@ -106,7 +107,7 @@ extension VerifyReceiptResponse {
     }
 }
 
-/// The response as an app would declare it; ids and dates stay the strings that they are.
+/// The response as an app would declare it; ids and dates stay strings.
 private struct PlainResponse: Decodable {
     let status: Int
     let environment: String
@@ -151,8 +152,7 @@ private struct PlainResponse: Decodable {
     }
 }
 
-/// A row with every key of Apple's data: verifyReceipt response; optional where Apple may leave it
-/// out.
+/// A row with every key of Apple's data: verifyReceipt response; optional if Apple may omit it.
 private struct PlainRow: Decodable {
     let quantity: String
     let productId: String

@@ -11,12 +11,12 @@ import Projector
 import Subledger
 
 extension Failure {
-    /// Prints an error on stderr and ends the process with its code.
+    /// Prints an error on stderr and ends the process with its exit code.
     static func exit(_ error: any Error, of command: any ParsableCommand.Type) -> Never {
         switch error {
         case let error as ExitCode: Foundation.exit(error.rawValue)
         case let failure as Failure: end(failure.exitCode, failure.message)
-        // One of the parser itself is wrapped, and printed with the usage; this one came later.
+        // Errors of the parser itself are wrapped and printed with the usage; this one came later.
         case let error as ValidationError: end(.validationFailure, error.message)
         case let error as EventLogError: end(exitCode(of: error.code), error.description)
         case let error as ProjectorError: end(exitCode(of: error.code), error.description)
@@ -37,7 +37,7 @@ extension Failure {
         }
     }
 
-    // What the parser says: the help that was asked for, or what is wrong with the arguments.
+    // The parser's output: the requested help, or the error in the arguments.
     private static func end(_ code: ExitCode, usage message: String) -> Never {
         if !message.isEmpty {
             if code.isSuccess {
@@ -99,7 +99,7 @@ extension Failure {
         }
     }
 
-    // What the library says, and which option helps.
+    // The library's message, with the option that helps.
     private static func words(_ error: QuestionError) -> String {
         switch error.code {
         case .unknownId:

@@ -1,18 +1,18 @@
 import ArgumentParser
 import CommandSupport
 
-/// A default subcommand whose first argument is a word: what it does not know, it reports itself.
+/// A default subcommand whose first argument is a word; it reports unknown words itself.
 protocol TakingWord: ParsableCommand {}
 
-/// A word that stands where a command is expected, and is none.
+/// A word in the place of a command that is not one.
 struct UnknownCommand {
-    /// The commands before it, the program first.
+    /// The commands before it, starting with the program.
     let path: [String]
     let word: String
-    /// The commands that could stand there.
+    /// The commands that are valid there.
     let known: [String]
 
-    /// The first among these arguments; nil where they begin with commands that there are.
+    /// The first among these arguments; nil if they begin with valid commands.
     static func first(
         in arguments: some Sequence<String>,
         of root: any ParsableCommand.Type
@@ -21,7 +21,7 @@ struct UnknownCommand {
         var path = [root._commandName]
         for word in arguments {
             let subcommands = command.configuration.subcommands
-            // Most subcommands that are the default take no word, so that a word is none here too.
+            // Most default subcommands accept no word, so a word is not valid here either.
             if subcommands.isEmpty || word.hasPrefix("-") { return nil }
             if word == "help", path.count == 1 { continue }
             guard let next = subcommands.first(where: { $0._commandName == word }) else {
@@ -35,10 +35,10 @@ struct UnknownCommand {
         return nil
     }
 
-    /// Most letters by which a command may differ from the word and still be meant.
+    /// The largest edit distance at which a command is suggested for the word.
     private static let distanceMax = 2
 
-    /// The command that was most likely meant; nil where none is near.
+    /// The command that was most likely meant; nil if none is close.
     var suggestion: String? {
         let begun = known.filter { !word.isEmpty && $0.hasPrefix(word) }
         if begun.count == 1 { return begun[0] }
@@ -47,7 +47,7 @@ struct UnknownCommand {
         return near.flatMap { $0.distance <= UnknownCommand.distanceMax ? $0.name : nil }
     }
 
-    /// What to say of it.
+    /// The error to report.
     var failure: Failure {
         let program = path.joined(separator: " ")
         return Failure(
@@ -58,7 +58,7 @@ struct UnknownCommand {
         )
     }
 
-    // Letters to insert, to delete, to replace, or to exchange with their neighbour.
+    // The number of letters to insert, delete, replace, or swap with their neighbour.
     private static func distance(_ left: String, _ right: String) -> Int {
         let (left, right) = (Array(left), Array(right))
         var beforeLast: [Int] = []

@@ -1,9 +1,9 @@
 public import Events
 
-/// A stretch of time in which one purchase, or the grace after it, gave access.
+/// An interval in which one purchase, or the grace period after it, gave access.
 ///
-/// Half-open: `validTo` is the first instant without. An empty one (`validFrom == validTo`) is a
-/// purchase that was taken back before it began; it stays in the history.
+/// Half-open: `validTo` is the first instant without access. An empty one (`validFrom == validTo`)
+/// is a purchase that was revoked before it began; it stays in the history.
 public struct ActivePeriod: Hashable, Sendable {
     /// The subscription.
     public let stream: StreamID
@@ -21,20 +21,20 @@ public struct ActivePeriod: Hashable, Sendable {
     public let kind: Kind
     /// Why it ended.
     public let endReason: EndReason
-    /// Why the subscription was not renewed at its end, in Apple's words: nil where access went on,
-    /// or Apple did not say.
+    /// Why the subscription was not renewed at its end, in Apple's words: nil if access continued,
+    /// or Apple did not state a reason.
     ///
-    /// `renewal_states` cites the event that says it.
+    /// `renewal_states` cites the event that states it.
     public internal(set) var expirationReason: ExpirationReason?
-    /// How the purchase is paid; nil where Apple did not say.
+    /// How the purchase is billed; nil if Apple did not state it.
     public internal(set) var billingPlan: BillingPlan?
-    /// The items of an Advanced Commerce purchase; none for all others.
+    /// The items of an Advanced Commerce purchase; empty for all others.
     public internal(set) var items: [CommerceItem] = []
-    /// The events that caused the row, ascending, each once; in no digest and no comparison of
-    /// ledgers, for they depend on the order of arrival.
+    /// The events that caused the row, ascending, without duplicates; not in digests or comparisons
+    /// of ledgers, because they depend on the order of arrival.
     public let positions: [Position]
 
-    /// A row of these values.
+    /// A row with these values.
     public init(
         stream: StreamID,
         productId: String,
@@ -63,7 +63,7 @@ public struct ActivePeriod: Hashable, Sendable {
         case trial
         /// A paid introductory offer.
         case intro
-        /// A promotional offer, an offer code, a win-back, or a kind of offer not known yet.
+        /// A promotional offer, an offer code, a win-back, or an unknown kind of offer.
         case offer
         /// The standard price.
         case paid
@@ -75,22 +75,24 @@ public struct ActivePeriod: Hashable, Sendable {
     public enum EndReason: String, CaseIterable, Sendable {
         /// The period ran out.
         case expired
-        /// Another purchase took its place.
+        /// Another purchase replaced it.
         case upgraded
-        /// Apple took it back before its end: access until then, nothing after, and nothing
+        /// Apple revoked it before its end: access until then, none after, and no earlier period is
         /// revived.
         case refunded
         /// Family sharing ended (Apple's data: trap 33).
         case revoked
-        /// It had not ended when Apple last spoke of the subscription: its end lies after the
-        /// newest date that Apple signed. No clock decides, so it stays open until Apple speaks
-        /// again; readers compare `validTo` with their own clock.
+        /// It had not ended by Apple's last statement: its end is after the newest date that Apple
+        /// signed.
+        ///
+        /// No clock decides, so it stays open until Apple's next statement; readers compare
+        /// `validTo` with their own clock.
         case open
     }
 }
 
 extension ActivePeriod {
-    /// Whether something else than its natural end ended it.
+    /// Whether it ended for another reason than its natural end.
     var isTakenBack: Bool {
         switch endReason {
         case .refunded, .revoked, .upgraded: true
@@ -98,7 +100,7 @@ extension ActivePeriod {
         }
     }
 
-    // Beyond the documented order the rest of the row decides, so that no order of arrival does.
+    // Beyond the documented order the rest of the row decides, never the order of arrival.
     static func areInOrder(_ left: ActivePeriod, _ right: ActivePeriod) -> Bool {
         if left.validFrom != right.validFrom { return left.validFrom < right.validFrom }
         if left.validTo != right.validTo { return left.validTo < right.validTo }

@@ -1,12 +1,12 @@
 public import Events
 
-/// When a subscription gave access, and why it stopped: the answer to "did this customer have
-/// access then?".
+/// When a subscription gave access, and why it stopped: answers "did this customer have access
+/// then?".
 public struct ActivePeriods: Sendable {
-    /// One row a purchase and one a grace period, by valid from, valid to, kind and product.
+    /// One row for each purchase and each grace period, by valid from, valid to, kind and product.
     ///
-    /// Under a policy by which a reversed refund gives access back only from the reversal on, one
-    /// more for each time it did.
+    /// If the policy restores access after a reversed refund only from the reversal on, there is
+    /// another row for each time it was restored.
     public let rows: [ActivePeriod]
 
     private static let kept = FoldMemo.Key<[ActivePeriod]>()
@@ -22,7 +22,7 @@ public struct ActivePeriods: Sendable {
         }
     }
 
-    /// The times with access: half-open, ascending, touching ones merged, none empty.
+    /// The times with access: half-open, ascending, adjacent ones merged, none empty.
     public var active: [Range<Instant>] {
         var merged: [Range<Instant>] = []
         // Rows are ordered by their start.
@@ -44,7 +44,7 @@ private struct PeriodDraft {
     let validFrom: Instant
     let validTo: Instant
     let kind: ActivePeriod.Kind
-    // Nil where the period runs out by itself, or has not yet.
+    // Nil if the period ends naturally, or has not ended yet.
     let reason: ActivePeriod.EndReason?
     let citations: Citations
 
@@ -68,7 +68,8 @@ private struct PeriodDraft {
 }
 
 extension Timeline {
-    // Rows by their start: the last access before nothing carried it on ended for Apple's reason.
+    // Rows are ordered by start: the last access before a gap ended for the reason that Apple
+    // states.
     fileprivate func givingReasons(
         to rows: [(period: ActivePeriod, purchase: Int)]
     ) -> [ActivePeriod] {
@@ -94,14 +95,14 @@ extension Timeline {
         }
     }
 
-    /// The rows in no order, each with the index of the purchase that it is of.
+    /// The rows in no particular order, each with the index of its purchase.
     var periodsOfPurchases: [(period: ActivePeriod, purchase: Int)] {
         let drafts = periodDrafts
         let openEnd = openEnd(of: drafts)
         return drafts.map { ($0.row(in: self, openEnd: openEnd), $0.purchase) }
     }
 
-    // The last end of all, where it had not come when Apple last spoke.
+    // The last end of all, if it was not reached by Apple's last statement.
     fileprivate func openEnd(of drafts: [PeriodDraft]) -> Instant? {
         guard let horizon, let lastEnd = drafts.lazy.map(\.validTo).max(), horizon < lastEnd else {
             return nil
@@ -120,7 +121,7 @@ extension Timeline {
             let dated = purchase.citedDates
             var citations = dated
             let kind = purchase.kind(citing: &citations)
-            // One row, and one more for each time in which the purchase had been taken back.
+            // One row, and one more for each time in which the purchase had been revoked.
             func append(
                 _ kind: ActivePeriod.Kind,
                 _ start: Instant,

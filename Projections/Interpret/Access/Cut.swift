@@ -1,19 +1,19 @@
 internal import Events
 
-/// What takes a purchase's place before its natural end.
+/// The cause that ends a purchase before its natural end.
 struct Cut {
     let at: Instant
-    /// Index of the purchase that does; nil where Apple called the purchase upgraded and the
+    /// Index of the purchase that replaces it; nil if Apple marked the purchase as upgraded and the
     /// successor is not known.
     let successor: Int?
 
-    /// How far the date of a refund may lie from the start of the purchase that took the place of
-    /// the refunded one, in milliseconds, for it to be the rest of a replaced period: a minute.
+    /// The furthest distance, in milliseconds, between the date of a refund and the start of the
+    /// successor at which the refund is for the rest of the replaced period: a minute.
     ///
     /// Apple dates it a few seconds after, two in a sample (Apple's data: trap 9).
     static let refundWindow: Int64 = 60_000
 
-    /// Whether a refund of that date gives back the rest of the period that was replaced here.
+    /// Whether a refund with that date is for the rest of the period that was replaced here.
     func isReplacement(refundedAt date: Instant) -> Bool {
         successor != nil && abs(date.milliseconds - at.milliseconds) <= Cut.refundWindow
     }
@@ -22,7 +22,7 @@ struct Cut {
 extension Timeline {
     private static let cutsKey = FoldMemo.Key<[Cut?]>()
 
-    /// For each purchase, what takes its place: the next start, or a purchase of its own second.
+    /// For each purchase, what replaces it: the next start, or a purchase in the same second.
     var cuts: [Cut?] {
         once(Timeline.cutsKey) { foldedCuts }
     }

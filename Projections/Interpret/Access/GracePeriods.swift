@@ -5,16 +5,17 @@ internal import Events
 /// A snapshot is about the purchases that expire on its `renewalDate`; without one, about those
 /// with the greatest expiry not after its as-of. The grace ends with the earliest of these:
 ///
-/// 1. the date on which Apple took the purchase back, which is status 5 from then on;
+/// 1. the date on which Apple revoked the purchase, which is status 5 from then on;
 /// 2. the start of the next purchase;
 /// 3. the date Apple set, which is never computed;
-/// 4. the first later snapshot that knows no grace any more;
-/// 5. the first later snapshot with auto-renewal off, for cancelling ends a grace at once. That is
-///    a guess, so Apple's own word has precedence: where the status it signed at that instant is still
-///    4, the grace goes on (https://developer.apple.com/documentation/appstoreservernotifications/status).
+/// 4. the first later snapshot that no longer has a grace period;
+/// 5. the first later snapshot with auto-renewal off, because cancelling ends a grace at once. That
+///    is a guess, so Apple's own status has precedence: if the status it signed at that instant is
+///    still 4, the grace continues
+///    (https://developer.apple.com/documentation/appstoreservernotifications/status).
 ///
-/// Nowhere else does a signed status decide: where it differs, `report drift` shows it
-/// (Apple's data: status values, traps 20 to 22).
+/// A signed status decides nowhere else: if it differs, `report drift` shows it (Apple's data:
+/// status values, traps 20 to 22).
 struct GracePeriods {
     private let purchases: [Purchase]
     private let statuses: SignedStatuses
@@ -35,10 +36,10 @@ struct GracePeriods {
         }
     }
 
-    /// The end of the grace after the purchase at that index, which ran out by itself; nil where
-    /// there is none, or where nothing of it is left.
+    /// The end of the grace after the purchase at that index, which ended naturally; nil if there
+    /// is none, or if nothing of it is left.
     ///
-    /// Of a purchase that was taken back at its expiry an empty grace is left, which says so.
+    /// A purchase that was revoked at its expiry keeps an empty grace, which shows that.
     func end(
         after index: Int,
         under policy: AccessPolicy,
@@ -67,8 +68,8 @@ struct GracePeriods {
         )
     }
 
-    /// The end of the grace after an expiry as snapshots told of it, those before an instant only
-    /// where there is one; nil where they told of none, or where nothing of it is left.
+    /// The end of the grace after an expiry as snapshots state it, limited to those before an
+    /// instant if one is given; nil if they state none, or if nothing of it is left.
     func statedEnd(
         of expiresDate: Instant,
         before instant: Instant? = nil,
@@ -94,7 +95,7 @@ struct GracePeriods {
         return end > expiresDate ? end : nil
     }
 
-    // When and by which event a snapshot ends a grace; nil where it does not.
+    // When and by which event a snapshot ends a grace; nil if it does not.
     private func ending(by snapshot: RenewalSnapshot) -> (at: Instant, offset: Int64?)? {
         if snapshot.gracePeriodExpiresDate == .none {
             return (snapshot.asOf, snapshot.gracePeriodOffset)

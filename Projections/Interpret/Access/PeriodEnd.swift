@@ -4,27 +4,26 @@ internal import Events
 struct PeriodEnd {
     /// The first instant without access.
     let validTo: Instant
-    /// Why; nil where the period runs out by itself, or has not yet.
+    /// Why; nil if the period ends naturally, or has not ended yet.
     let reason: ActivePeriod.EndReason?
-    /// Whether it is the natural end, so that a grace period may follow.
+    /// Whether it is the natural end, so a grace period may follow.
     let isNatural: Bool
-    /// The times before it in which there was no access, where the policy does not undo them:
+    /// The times before it without access because of a refund, if the policy does not undo them:
     /// ascending, each with access after it.
     let suspensions: [Suspension]
 }
 
 extension PeriodEnd {
-    /// The end of a purchase of these with that cut.
+    /// The end of one of these purchases, given its cut.
     ///
-    /// Where Apple signed several revocation dates of a purchase the one it signed last stands, as
-    /// for every field: it is the date of the refund as Apple knows it now
+    /// If Apple signed several revocation dates for a purchase, the last one signed counts, as for
+    /// every field: it is the date of the refund as Apple knows it now
     /// (https://developer.apple.com/documentation/appstoreserverapi/revocationdate); what was known
-    /// before stays known as of then.
-    /// A refunded successor cuts too: an upgraded period is never revived (Apple's data: trap 27).
-    /// A revocation takes the access from its date on, and changes nothing at or after the end.
-    /// One that was reversed is as if it had never been, or under another policy gives the access
-    /// back from the reversal on: after the end there is nothing to give back. Under a policy that
-    /// looks back, a purchase that is refunded gave no access at all.
+    /// before stays known as of then. A refunded successor cuts too: an upgraded period is never
+    /// revived (Apple's data: trap 27). A revocation ends the access from its date on, and changes
+    /// nothing at or after the end. A reversed one has no effect or, under another policy, restores
+    /// the access from the reversal on; after the end there is nothing to restore. Under a policy
+    /// that looks back, a refunded purchase gave no access at all.
     init(
         of purchase: Purchase,
         among purchases: [Purchase],
@@ -42,8 +41,8 @@ extension PeriodEnd {
         .suspended(by: purchase.suspensions, under: policy, citing: &citations)
     }
 
-    /// The same without the access of the times in which Apple had taken the purchase back, where
-    /// the policy does not undo them.
+    /// The same without the access of the times in which the purchase was revoked, if the policy
+    /// does not undo them.
     func suspended(
         by suspensions: @autoclosure () -> [Suspension],
         under policy: AccessPolicy,
@@ -110,8 +109,8 @@ extension PeriodEnd {
 }
 
 extension Purchase {
-    /// Whether its revocation only gives back the rest of a period that another one replaced: Apple
-    /// dates it within seconds of the change, before or after (Apple's data: trap 9).
+    /// Whether its revocation only refunds the rest of a period that another purchase replaced:
+    /// Apple dates it within seconds of the change, before or after (Apple's data: trap 9).
     fileprivate func isReplaced(at cut: Cut, among purchases: [Purchase]) -> Bool {
         guard let successor = cut.successor, let revocationDate else { return false }
         let isOtherProduct = byBytes(purchases[successor].productId, productId) != nil
@@ -126,20 +125,20 @@ extension Purchase {
         return Cut(at: mark.asOf, successor: nil)
     }
 
-    /// Whether what is taken back was shared by the family, and not paid for.
+    /// Whether the revoked purchase was shared by the family, and not paid for.
     func isOfFamily(citing citations: inout Citations) -> Bool {
         text(.inAppOwnershipType, citing: &citations) == "FAMILY_SHARED"
             || text(.revocationType, citing: &citations) == "FAMILY_REVOKE"
     }
 
-    /// Under which terms the purchase was made (`offerType`, Apple's data: transactions).
+    /// The terms of the purchase (`offerType`, Apple's data: transactions).
     func kind(citing citations: inout Citations) -> ActivePeriod.Kind {
         guard let offerType = integer(.offerType, citing: &citations) else { return .paid }
         guard offerType == 1 else { return .offer }
         if let discount = text(.offerDiscountType, citing: &citations) {
             return discount == "FREE_TRIAL" ? .trial : .intro
         }
-        // Payloads from before 2023-10 do not say which introductory offer it was.
+        // Payloads from before 2023-10 do not state which introductory offer it was.
         return integer(.price, citing: &citations) == 0 ? .trial : .intro
     }
 }

@@ -1,9 +1,10 @@
 internal import Events
 
-/// The statuses that Apple signed, which decide where a rule has to guess
-/// (Apple's data: status values).
+/// The statuses that Apple signed, which decide if a rule has to guess (Apple's data: status
+/// values).
 struct SignedStatuses {
-    /// How far apart the parts of one payload may be signed, in milliseconds: a second.
+    /// The largest difference, in milliseconds, between the signing times of the parts of one
+    /// payload: a second.
     private static let signingSpread: Int64 = 1000
 
     // By as-of.
@@ -19,9 +20,9 @@ struct SignedStatuses {
         }.sorted { $0.asOf < $1.asOf }
     }
 
-    /// The status as of an instant, or the first one after it; nil where Apple signed none.
+    /// The status as of an instant, or the first one after it; nil if Apple signed none.
     ///
-    /// Of several signed at once it is the least, so that no order of arrival decides.
+    /// If several were signed at once, the lowest counts, so the order of arrival has no effect.
     func status(at instant: Instant) -> SubscriptionStatus? {
         let earliest = Instant(milliseconds: instant.milliseconds - SignedStatuses.signingSpread)
         let later = statements.drop { $0.asOf < earliest }

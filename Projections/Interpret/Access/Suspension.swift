@@ -1,17 +1,16 @@
 internal import Events
 
-/// A time in which Apple had taken a purchase back, before it reversed that
-/// (Apple's data: trap 30).
+/// A time in which a purchase was revoked, before Apple reversed that (Apple's data: trap 30).
 struct Suspension {
     /// The date of the refund; never before the purchase.
     var from: Instant
     /// The start of the purchase.
     let start: Instant
-    /// When Apple first said that it was reversed.
+    /// When Apple first stated that it was reversed.
     var to: Instant
-    /// Whether it was the family that stopped sharing.
+    /// Whether the family stopped sharing.
     let isOfFamily: Bool
-    /// What says so.
+    /// The events that state it.
     var citations: Citations
 
     /// Why the access ended for that time.
@@ -19,8 +18,9 @@ struct Suspension {
 }
 
 extension [Suspension] {
-    /// The same where a refund takes back all of the purchase before it too: nothing is left before
-    /// the last of them but what a family shared.
+    /// The same under a policy by which a refund revokes the whole purchase: the last refund starts
+    /// with the purchase and replaces all suspensions before it; those for family sharing after it
+    /// stay.
     func lookingBack(_ isLookingBack: Bool) -> [Suspension] {
         guard isLookingBack, let last = lastIndex(where: { !$0.isOfFamily }) else { return self }
         var refund = self[last]
@@ -30,7 +30,8 @@ extension [Suspension] {
 }
 
 extension Purchase {
-    /// The times until its refunds were reversed, ascending, never touching; nearly always none.
+    /// The times until its refunds were reversed, ascending, with gaps between them; nearly always
+    /// none.
     var suspensions: [Suspension] {
         guard wasEverRevoked else { return [] }
         let stated = RefundMachine(revocationEvents).drafts.compactMap { draft -> Suspension? in
@@ -49,7 +50,7 @@ extension Purchase {
                 citations: citations
             )
         }
-        // A refund may be dated into the time of one before it.
+        // A refund may be dated within an earlier suspension.
         return stated.sorted { ($0.from, $0.to) < ($1.from, $1.to) }.reduce(into: []) {
             merged,
             next in

@@ -1,14 +1,14 @@
 internal import Events
 
-/// Reads links as claims, one after the other on the operator's clock.
+/// Interprets links as claims, one after the other on the operator's clock.
 ///
-/// A link holds until an unlink. A link to another customer meanwhile contests it and moves
-/// nothing: who has the subscription is decided by somebody who unlinks it first, never by who came
-/// last (Apple's data: trap 37). Of one instant the unlink comes first, so that an
-/// unlink and a link of the same instant are a transfer; of several customers of one instant the
-/// greatest by UTF-8 has it, as in `Assertion.outranks`.
+/// A link holds until an unlink. A link to another customer in the meantime contests it and moves
+/// nothing: ownership changes only if an operator unlinks it first, not by the order of arrival
+/// (Apple's data: trap 37). At the same instant the unlink sorts first, so an unlink and a link at
+/// the same instant are a transfer; of several customers at the same instant, the greatest by UTF-8
+/// has it, as in `Assertion.outranks`.
 struct LinkClaims {
-    /// All claims by start; of one start the one that holds first, then by customer.
+    /// All claims by start; at the same start the one in force first, then by customer.
     private(set) var claims: [LinkClaim] = []
 
     private var holder: Open?
@@ -38,7 +38,7 @@ struct LinkClaims {
         }
     }
 
-    // All that was stated of one instant; of what was stated twice the lowest offset is cited.
+    // All statements of one instant; if one was made twice, the lowest offset is cited.
     private mutating func take(_ stated: ArraySlice<Assertion>) {
         let known = stated.filter { $0.fields.contains(.customerId) }
         let unlinks = known.filter { $0.content.text(.customerId) == nil }

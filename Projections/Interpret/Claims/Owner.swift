@@ -2,20 +2,20 @@ public import Events
 
 /// The owner of a subscription, identified in one of two ways.
 public enum Owner: Hashable, Sendable {
-    /// The app's own name for a customer, as a link states it.
+    /// The app's own id for a customer, as a link states it.
     case customer(String)
-    /// The account token that the app gave Apple with the purchase.
+    /// The account token that the app passed to Apple with the purchase.
     case appAccountToken(String)
 
-    /// The name or the token.
+    /// The id or the token.
     public var name: String {
         switch self {
         case .customer(let name), .appAccountToken(let name): name
         }
     }
 
-    /// Equal when of one kind and of the same UTF-8, whatever Unicode holds equivalent; tokens also
-    /// where only the case of a UUID's letters differs.
+    /// Equal if of the same kind and with the same UTF-8, ignoring Unicode equivalence; tokens also
+    /// if only the case of a UUID's letters differs.
     public static func == (left: Owner, right: Owner) -> Bool {
         switch (left, right) {
         case (.customer(let first), .customer(let second)): byBytes(first, second) == nil
@@ -34,42 +34,43 @@ public enum Owner: Hashable, Sendable {
     }
 }
 
-/// A span of time in which a subscription had one owner, or none.
+/// An interval in which a subscription had one owner, or none.
 public struct Ownership: Sendable {
     /// The owner; nil if there was none.
     public let owner: Owner?
-    /// Its start; nil where it has none: before the first claim.
+    /// Its start; nil before the first claim, when it has none.
     public let from: Instant?
-    /// Its end, not included; nil where none is known.
+    /// Its end, exclusive; nil if none is known.
     public let to: Instant?
-    /// The offset of the event that decides it; nil for nobody's before the first claim.
+    /// The offset of the event that decides it; nil before the first claim, when there is no owner.
     public let offset: Int64?
 }
 
-/// The operator's claim of a subscription for a customer, from one link to the end of it.
+/// The operator's claim to a subscription for a customer, from one link until it ends.
 public struct LinkClaim: Sendable {
-    /// The app's own name for the customer.
+    /// The app's own id for the customer.
     public let customer: String
     /// The instant that the statement names.
     public let from: Instant
-    /// When it ended, by an unlink, not included; nil where it has not.
+    /// When an unlink ended it, exclusive; nil if it has not ended.
     ///
-    /// Of a contested claim the end of the contest: the unlink that ended the claim it met.
+    /// For a contested claim, the end of the contest: the unlink that ended the claim it conflicted
+    /// with.
     public let to: Instant?
-    /// Who stated it, as the cited event says; empty where nobody did.
+    /// Who stated it, according to the cited event; empty if not stated.
     ///
-    /// The same link stated again by somebody else is no news, so that, like the position, this may
-    /// depend on what came first.
+    /// The same link stated again by another person is not a new event, so this, like the position,
+    /// may depend on the order of arrival.
     public let statedBy: String
-    /// Why, as the cited event says; empty for no reason given.
+    /// The reason, according to the cited event; empty if none was given.
     public let reason: String
     /// The event that states it.
     public let offset: Int64
-    /// The end of the claim: the event that states the unlink; nil where it has not ended.
+    /// The event that states the unlink which ended the claim; nil if it has not ended.
     public let endOffset: Int64?
-    /// Who had the subscription already; nil where the claim was not contested.
+    /// The customer who already had the subscription; nil if the claim was not contested.
     ///
-    /// A contested claim moves no ownership: it is reported, and waits for somebody to unlink.
+    /// A contested claim moves no ownership: it is reported until an operator unlinks one of them.
     public let contests: String?
 
     /// Whether another customer already had it.
@@ -80,10 +81,10 @@ public struct LinkClaim: Sendable {
 public struct TokenClaim: Sendable {
     /// The token, as Apple wrote it.
     public let token: String
-    /// Since when: the start of the purchase that carries it, or the as-of of the statement that
-    /// changed it.
+    /// When it begins: the start of the purchase that carries it, or the as-of of the statement
+    /// that changed it.
     public let from: Instant
-    /// When the next token took its place, not included; nil where none did.
+    /// When the next token replaced it, exclusive; nil if none did.
     public let to: Instant?
     /// The event that states it.
     public let offset: Int64

@@ -1,25 +1,25 @@
 public import Events
 
-/// Who claimed a subscription, when, and whose it was at any time.
+/// Who claimed a subscription, and who owned it at any time.
 ///
 /// Claims are the operator's links and the app account tokens of Apple's transactions and renewal
-/// info. A link beats a token. A function of the set of assertions; only offsets and who stated a
-/// link depend on what came first. Family-shared subscriptions are claimed like all others, for
-/// each member has its own (Apple's data: trap 33).
+/// info. A link takes precedence over a token. A function of the set of assertions; only offsets
+/// and who stated a link depend on the order of arrival. Family-shared subscriptions are claimed
+/// like all others, because each member has its own (Apple's data: trap 33).
 public struct StreamClaims: Sendable {
     /// The subscription.
     public let stream: StreamID
-    /// The lane of the log that holds its events.
+    /// The lane of the log with its events.
     public let lane: Int
-    /// What links claim, by start.
+    /// The claims by links, by start.
     public let links: [LinkClaim]
-    /// Its app account tokens, by start, neighbours different: the same UUID in letters of another
+    /// Its app account tokens, by start; adjacent ones differ, and a UUID in letters of another
     /// case is the same token.
     ///
-    /// Of two tokens from one instant the greater by UTF-8 counts.
+    /// Of two tokens at the same instant, the greater by UTF-8 counts.
     public let tokens: [TokenClaim]
 
-    /// The claims that a subscription's timeline holds.
+    /// The claims in a subscription's timeline.
     public init(_ timeline: Timeline) {
         stream = timeline.stream
         lane = timeline.lane
@@ -30,42 +30,42 @@ public struct StreamClaims: Sendable {
     /// Links to a customer while another one had it; they moved no ownership.
     public var contested: [LinkClaim] { links.filter(\.isContested) }
 
-    /// Whether Apple named more than one token for it, as after a crossgrade from another login.
+    /// Whether Apple stated more than one token for it, as after a crossgrade from another login.
     public var hasMutatedToken: Bool { tokens.count > 1 }
 
-    /// The owner at that time: the linked customer, else the token, else none.
+    /// The owner at that time: the linked customer, otherwise the token, otherwise none.
     ///
-    /// Before the first token that is known, that one counts.
+    /// The first known token also counts for the time before it.
     public func owner(at instant: Instant) -> Owner? {
         decision(at: instant)?.owner
     }
 
-    /// Whose it is after all that is known.
+    /// The owner according to everything known.
     public var currentOwner: Owner? { owners.last?.owner }
 
-    /// The customer who has it by a link after all that is known; nil where no link holds.
+    /// The customer who has it by a link according to everything known; nil if no link is in force.
     public var linkedCustomer: String? {
         if case .customer(let name)? = currentOwner { name } else { nil }
     }
 
-    /// The customer who had it by a link at an instant; nil where none held.
+    /// The customer who had it by a link at an instant; nil if no link was in force.
     func linkedCustomer(at instant: Instant) -> String? {
         if case .customer(let name)? = owner(at: instant) { name } else { nil }
     }
 
-    /// The customers who had it by a link that was not contested and began by an instant, by UTF-8,
-    /// each once; nil for all.
+    /// The customers who had it by an uncontested link that began by an instant, in UTF-8 order,
+    /// without duplicates; nil for all instants.
     func linkedCustomers(by instant: Instant?) -> [String] {
         let begun = links.filter { link in instant.map { link.from <= $0 } ?? true }
         return ByteSet(begun.filter { !$0.isContested }.map(\.customer)).sorted
     }
 
-    /// The app account token of an instant, whatever links said; before the first one, that one.
+    /// The app account token at an instant, regardless of links; before the first one, that one.
     func token(at instant: Instant) -> String? {
         (tokens.last { $0.from <= instant } ?? tokens.first)?.token
     }
 
-    /// Whose it was, from the beginning of time to its end without a hole; never empty.
+    /// The owners, from the beginning of time to its end without gaps; never empty.
     public var owners: [Ownership] {
         var changes = links.filter { !$0.isContested }.flatMap { [$0.from, $0.to] }
             .compactMap { $0 }
@@ -110,9 +110,9 @@ public struct StreamClaims: Sendable {
     }
 }
 
-/// Texts compared by their UTF-8, each once.
+/// A set of texts compared by their UTF-8.
 struct ByteSet {
-    /// By UTF-8.
+    /// In UTF-8 order.
     let sorted: [String]
 
     init(_ texts: [String]) {

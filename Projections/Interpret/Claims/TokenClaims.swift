@@ -1,14 +1,14 @@
 internal import Events
 
-/// Reads app account tokens as claims.
+/// Interprets app account tokens as claims.
 ///
 /// A purchase carries its token from its start, and claims the subscription once: when Apple signs
 /// an old purchase again, in a poll years later, that says nothing about who has it now. Only a
-/// token that changes claims anew, as of the statement that changed it (the endpoint Set App
-/// Account Token; a crossgrade from another login makes a purchase with another token). Renewal
-/// info has no start, so it claims as of its statement.
+/// changed token is a new claim, as of the statement that changed it (the endpoint Set App Account
+/// Token; a crossgrade from another login makes a purchase with another token). Renewal info has no
+/// start, so it claims as of its statement.
 struct TokenClaims {
-    /// Tokens in their order, neighbours different.
+    /// The tokens in order; adjacent ones differ.
     private(set) var claims: [TokenClaim] = []
 
     private var found: [Found] = []
@@ -56,7 +56,8 @@ struct TokenClaims {
         }
     }
 
-    // Of one start the greatest token counts; one that follows itself goes on.
+    // Of several tokens with the same start, the greatest counts; a token that follows itself is
+    // continued.
     private mutating func chain() {
         var changes: [Found] = []
         for claim in found {

@@ -3,8 +3,8 @@ internal import Events
 /// The value of an app account token, by which tokens are compared.
 ///
 /// A token is a UUID (developer.apple.com/documentation/appstoreserverapi/appaccounttoken), and the
-/// letters of a UUID have no case: Apple signs it in lower case, Swift's `uuidString` is in upper
-/// case (RFC 9562, section 4). What does not have the form of a UUID is compared by its bytes.
+/// letters of a UUID are case-insensitive: Apple signs it in lower case, Swift's `uuidString` is in
+/// upper case (RFC 9562, section 4). A text that is not a UUID is compared by its bytes.
 struct TokenValue: Hashable, Sendable {
     /// The token; a UUID in lower case.
     let text: String
@@ -28,7 +28,7 @@ extension TokenValue {
         byBytes(left, right) == nil || TokenValue(left) == TokenValue(right)
     }
 
-    /// Of each value the spelling that comes first by UTF-8, in that order.
+    /// For each value the spelling that comes first in UTF-8 order, in that order.
     static func unique(_ tokens: [String]) -> [String] {
         var seen: Set<TokenValue> = []
         return ByteSet(tokens).sorted.filter { seen.insert(TokenValue($0)).inserted }

@@ -1,63 +1,63 @@
 public import Events
 
-/// A change of a subscription from one product to another: wished for, withdrawn, effective; or a
-/// change of how one product is paid, from monthly with a commitment to at once or back.
+/// A change of a subscription from one product to another: requested, withdrawn or effective; or a
+/// change in how one product is billed, from monthly with a commitment to upfront or back.
 public struct PlanChange: Hashable, Sendable {
     /// The subscription.
     public let stream: StreamID
     /// The product before.
     public let fromProductId: String
-    /// The product after, or the one wished for.
+    /// The new product, or the requested one.
     public let toProductId: String
-    /// Apple's `billingPlanType` before, of a change that took effect or a wish for another billing
-    /// plan of the same product; nil where not said
+    /// Apple's `billingPlanType` before, for a change that took effect or a request for another
+    /// billing plan of the same product; nil if not stated
     /// (https://developer.apple.com/documentation/appstoreserverapi/billingplantype).
     public let fromBillingPlanType: String?
-    /// The one after; nil where not said.
+    /// Apple's `billingPlanType` after; nil if not stated.
     public let toBillingPlanType: String?
     /// When Apple first reported the request; nil for a change that took effect without one.
     public let requested: Instant?
-    /// Start of the first purchase of the new product, in whole seconds; nil where it never began.
+    /// Start of the first purchase of the new product, in whole seconds; nil if it never began.
     public let effective: Instant?
     /// When Apple first reported that the request was withdrawn; nil if it did not.
     public let withdrawn: Instant?
-    /// What became of it.
+    /// The outcome.
     public let state: State
-    /// When it takes effect, measured by the old period.
+    /// When it takes effect, relative to the old period.
     public let timing: Timing
-    /// What it is by the levels of the catalog.
+    /// Its class by the levels of the catalog.
     public let changeClass: PlanChangeClass
-    /// Whether both products have periods of one length; nil where the catalog does not know.
+    /// Whether both products have periods of the same length; nil if the catalog does not know.
     public let hasSameDuration: Bool?
-    /// The version of the catalog that judged; nil where there is none.
+    /// The version of the catalog that classified it; nil if there is none.
     public let catalogVersion: Int?
-    /// Apple's `offerType` of the new purchase, or of the wish; nil for the standard price.
+    /// Apple's `offerType` of the new purchase, or of the request; nil for the standard price.
     public let offerType: Int64?
-    /// Whether the rest of the old period is given back: only where some of it was left, and was
-    /// paid for
-    /// (https://developer.apple.com/documentation/storekit/handling-subscriptions-billing).
+    /// Whether the rest of the old period is refunded: only if some of it was left, and was paid
+    /// for (https://developer.apple.com/documentation/storekit/handling-subscriptions-billing).
     public let refundsPrevious: Bool
-    /// Whether nothing dates the wish, as in version 1 notifications: `requested` and `withdrawn`
-    /// are then lower bounds, and Apple may have been told of it and of its end in any order since.
+    /// Whether nothing dates the request, as in version 1 notifications: `requested` and
+    /// `withdrawn` are then lower bounds, and the request and its end may have happened at any
+    /// later time.
     public let isUndated: Bool
-    /// What Apple probably gave back of the old period, in milliunits: an estimate by time, which
-    /// Apple signed nowhere and no sum of money may hold; nil where nothing is given back, or it is
-    /// not known.
+    /// The probable refund for the old period, in milliunits: an estimate by time, which Apple did
+    /// not sign and which must not be added to any total; nil if nothing is refunded, or it is not
+    /// known.
     public let estimatedRefundMilliunits: Int64?
     /// ISO 4217 code of the estimate; nil if it is not known.
     public let estimatedRefundCurrency: String?
-    /// The events that caused the row, ascending, each once.
+    /// The events that caused the row, ascending, without duplicates.
     public let positions: [Position]
 
-    /// What became of a change.
+    /// The outcome of a change.
     public enum State: String, CaseIterable, Sendable {
-        /// Wished for, and open.
+        /// Requested, and pending.
         case requested
-        /// The new product's first purchase began, or was charged to begin.
+        /// The new product's first purchase began, or was charged in advance.
         case effective
-        /// The customer took the wish back, or named another product.
+        /// The customer withdrew the request, or named another product.
         case withdrawn
-        /// The subscription ended, or went on with a third product, without it.
+        /// The subscription ended, or continued with a third product, without it.
         case lapsed
     }
 
@@ -76,7 +76,7 @@ extension PlanChange {
     /// When it was first known, on Apple's clock.
     var firstKnown: Instant? { requested ?? effective }
 
-    // Beyond the documented order the later instants decide, so that no order of arrival does.
+    // Beyond the documented order the later instants decide, so the order of arrival has no effect.
     static func areInOrder(_ left: PlanChange, _ right: PlanChange) -> Bool {
         if let isFirst = byInstants(left.firstKnown, right.firstKnown) { return isFirst }
         if let isFirst = byBytes(left.fromProductId, right.fromProductId) { return isFirst }
@@ -86,7 +86,7 @@ extension PlanChange {
     }
 }
 
-// None comes last; nil where both are the same.
+// A missing instant comes last; nil if both are the same.
 private func byInstants(_ left: Instant?, _ right: Instant?) -> Bool? {
     if left == right { return nil }
     guard let left else { return false }

@@ -1,18 +1,18 @@
 internal import Events
 
-/// Which product a subscription moved to, and which it was to move to.
+/// Which product a subscription changed to, and which it was going to change to.
 ///
-/// A purchase of another product than the one before is a change; a renewal statement that names
-/// another product than the current one is a wish for one (Apple's data: traps 23, 25), and so is
-/// one whose `renewalBillingPlanType` differs from how the product is paid. A wish that comes true
-/// and its change are one row.
+/// A purchase of another product than the previous one is a change; a renewal statement that names
+/// another product than the current one is a request for one (Apple's data: traps 23, 25), and so
+/// is one whose `renewalBillingPlanType` differs from how the product is billed. A request and the
+/// change that fulfils it are one row.
 public struct PlanChanges: Sendable {
     /// The changes, by first known instant, then products.
     public let rows: [PlanChange]
 
     private static let kept = FoldMemo.Key<(catalogs: CatalogHistory, rows: [PlanChange])>()
 
-    /// The changes of a timeline, judged by these catalogs.
+    /// The changes of a timeline, classified by these catalogs.
     public init(_ timeline: Timeline, _ catalogs: CatalogHistory) {
         let kept = timeline.once(PlanChanges.kept, where: { $0.catalogs == catalogs }) {
             (catalogs, PlanChanges.folded(timeline, catalogs))
@@ -42,8 +42,8 @@ public struct PlanChanges: Sendable {
     }
 }
 
-/// The purchases of a timeline that took their course: those taken back before they began never
-/// did (Apple's data: trap 10).
+/// The purchases of a timeline that took effect: those revoked before they began did not (Apple's
+/// data: trap 10).
 struct PlanCourse {
     let timeline: Timeline
     let continuity: Continuity
@@ -62,8 +62,8 @@ struct PlanCourse {
         }
     }
 
-    /// Whether the second purchase is of another product, or paid in another way; what is unknown
-    /// is not another one.
+    /// Whether the second purchase is of another product, or billed in another way; an unknown
+    /// value does not count as different.
     func isChange(from old: Int, to new: Int) -> Bool {
         let (from, to) = (timeline.purchases[old], timeline.purchases[new])
         guard !from.productId.isEmpty, !to.productId.isEmpty else { return false }
@@ -76,8 +76,8 @@ struct PlanCourse {
 
     /// When a change between two purchases takes effect.
     ///
-    /// What the customer buys in grace or billing retry begins at once; a renewal that is recovered
-    /// brings what was wished for before (Apple's data: trap 23, report events).
+    /// What the customer buys in grace or billing retry begins at once; a recovered renewal fulfils
+    /// an earlier request (Apple's data: trap 23, report events).
     func timing(from old: Int, to new: Int, isRequested: Bool) -> PlanChange.Timing {
         let (previous, next) = (timeline.purchases[old], timeline.purchases[new])
         if next.purchaseDate < previous.expiresDate, !previous.wasTakenBack(before: next) {
@@ -89,8 +89,8 @@ struct PlanCourse {
         return isBought ? .now : .nextRenewal
     }
 
-    // A free period has no rest to give back, nor has one that somebody else pays for, nor the
-    // grace and the retry after a period.
+    // Nothing is refunded for a free period, for a period that another family member pays for, or
+    // for the grace and the retry after a period.
     private func givesBack(_ previous: Purchase, to next: Purchase) -> Bool {
         var citations = Citations()
         let isFree =
@@ -146,7 +146,7 @@ struct PlanCourse {
         )
     }
 
-    /// The row of a wish that has not come true.
+    /// The row of a request that has not been fulfilled.
     fileprivate func change(_ request: PlanRequest, _ catalogs: CatalogHistory) -> PlanChange {
         let judged = CatalogVerdict(
             from: request.fromProductId,
@@ -178,14 +178,15 @@ struct PlanCourse {
     }
 }
 
-/// What the catalog of an instant says of a change.
+/// What the catalog of an instant states about a change.
 struct CatalogVerdict {
     let changeClass: PlanChangeClass
     let hasSameDuration: Bool?
     let version: Int?
 
     init(from: String, to: String, at instant: Instant, _ catalogs: CatalogHistory) {
-        // Of one product only the way of paying changes, which no level of the catalog judges.
+        // If the product stays the same, only the billing plan changes, which no level of the
+        // catalog classifies.
         guard byBytes(from, to) != nil else {
             (changeClass, hasSameDuration, version) = (.planChange, nil, nil)
             return
@@ -207,7 +208,7 @@ extension Timeline {
             }
     }
 
-    // The common case is one product throughout; then nothing needs to be folded.
+    // The common case is one product throughout, which needs no fold.
     fileprivate var namesTwoProducts: Bool {
         var product = ""
         for purchase in purchases where !purchase.productId.isEmpty {
@@ -235,7 +236,7 @@ extension Content {
 }
 
 extension Purchase {
-    /// The date of its revocation as asserted last.
+    /// The date of its revocation as last asserted.
     var revocationDate: Instant? {
         if case .value(.instant(let date)) = state(of: .revocationDate) {
             date
@@ -244,8 +245,8 @@ extension Purchase {
         }
     }
 
-    // What Apple dates to the change itself gives back the rest of the replaced period
-    // (Apple's data: trap 9), and is no revocation before it.
+    // A refund that Apple dates to the change itself is for the rest of the replaced period
+    // (Apple's data: trap 9), and is not a revocation before it.
     fileprivate func wasTakenBack(before next: Purchase) -> Bool {
         guard let date = revocationDate, date < next.purchaseDate else { return false }
         let isTyped = state(of: .revocationType) > .none

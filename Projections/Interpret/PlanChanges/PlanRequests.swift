@@ -1,12 +1,12 @@
 internal import Events
 
-/// A wish to go on with another product, or to pay for the same one in another way, as renewal
-/// statements told of it.
+/// A request to continue with another product, or to pay for the same one in another way, according
+/// to renewal statements.
 struct PlanRequest {
     let fromProductId: String
     let toProductId: String
-    /// How the product is paid, and how it is to be paid, in Apple's words; nil where the wish is
-    /// for another product.
+    /// The current and the requested billing plan, in Apple's words; nil if the request is for
+    /// another product.
     let billingPlans: (from: String, to: String)?
     /// The first as-of that named the product.
     let requested: Instant
@@ -14,20 +14,20 @@ struct PlanRequest {
     let offerType: Int64?
     /// The first as-of that no longer named it.
     var withdrawn: Instant?
-    /// Whether one of the two is only a lower bound, for nothing dates what said so.
+    /// Whether one of the two is only a lower bound, because nothing dates the statement.
     var isUndated: Bool
-    /// The step of the course that made it true.
+    /// The step of the course that fulfilled it.
     var fulfilment: Int?
-    /// Whether it came to nothing.
+    /// Whether it ended without effect.
     var hasLapsed = false
     var citations = Citations()
-    /// The newest step that had begun or was charged when it was looked at last.
+    /// The newest step that had begun or was charged when the request was last examined.
     fileprivate var step: Int
 }
 
-/// Walks through renewal statements and purchases and returns the wishes.
+/// Walks through renewal statements and purchases and returns the requests.
 struct PlanRequests {
-    /// The wishes, by the as-of of their request.
+    /// The requests, by as-of.
     private(set) var requests: [PlanRequest] = []
 
     private let course: PlanCourse
@@ -68,8 +68,8 @@ struct PlanRequests {
             || sweep.fresh(.renewalBillingPlanType) != .unknown
     }
 
-    // The product that renews next; what only says how it is paid then is about the one known, or
-    // about the current one.
+    // The product that renews next; a statement that only names a billing plan is about the last
+    // one named, or about the current one.
     private func product(_ sweep: Sweep, asOf: Instant) -> String? {
         switch sweep.state(of: .autoRenewProductId) {
         case .value(.text(let product)): product.isEmpty ? nil : product
@@ -88,8 +88,8 @@ struct PlanRequests {
         settle(upTo: newest)
     }
 
-    // What is recovered in grace starts in the past (Apple's data: trap 21): statements of the
-    // grace still call the old product current.
+    // A purchase that is recovered in grace starts in the past (Apple's data: trap 21): statements
+    // from the grace still name the old product as current.
     private func isBeforeRecovery(_ sweep: Sweep) -> Bool {
         guard newest >= 0, case .value(.text(let stated)) = sweep.fresh(.productId) else {
             return false
@@ -110,8 +110,8 @@ struct PlanRequests {
         let offset = sweep.decider(of: plans == nil ? .autoRenewProductId : .renewalBillingPlanType)
         if isOpen, let last = requests.indices.last {
             let isSame = requests[last].isSame(product, plans?.to)
-            // Also where the current product is the wished one already, by a purchase that has not
-            // reached us: that is no withdrawal.
+            // Also if the current product already is the requested one, through a purchase that has
+            // not reached us: that is not a withdrawal.
             if isSame, !requests[last].hasLapsed { return }
             if isSame || course.hasEnded(by: asOf, after: newest) {
                 requests[last].hasLapsed = true
@@ -139,8 +139,8 @@ struct PlanRequests {
         isOpen = true
     }
 
-    // How the newest purchase of that product is paid, and how the next one is to be, where both
-    // are said: what is unknown is not another one
+    // How the newest purchase of that product is billed, and how the next one will be, if both are
+    // stated: an unknown value does not count as different
     // (https://developer.apple.com/documentation/appstoreserverapi/renewalbillingplantype).
     private func billingPlans(_ sweep: Sweep, of product: String) -> (from: String, to: String)? {
         guard newest >= 0, case let purchase = course.purchase(newest),
@@ -150,7 +150,7 @@ struct PlanRequests {
         return (paid, next)
     }
 
-    // A renewal that is charged already counts, whatever product the statement calls current.
+    // A renewal that is already charged counts, whatever product the statement names as current.
     private func currentProduct(_ sweep: Sweep, asOf: Instant) -> String? {
         if newest >= 0, course.purchase(newest).purchaseDate > asOf {
             return course.purchase(newest).productId
@@ -169,7 +169,8 @@ struct PlanRequests {
         return nil
     }
 
-    // A renewal of the old product leaves a wish open: it may have been charged before the wish.
+    // A renewal of the old product leaves a request pending: it may have been charged before the
+    // request.
     private mutating func settle(upTo newest: Int) {
         guard isOpen, let last = requests.indices.last else { return }
         while requests[last].step < newest {
@@ -186,7 +187,7 @@ struct PlanRequests {
                 isOpen = false
                 return
             }
-            // Lapsed unless a statement still withdraws it.
+            // Lapsed unless a later statement withdraws it.
             if !requests[last].isLeftOpen(by: purchase) { requests[last].hasLapsed = true }
         }
     }
@@ -203,8 +204,7 @@ struct PlanRequests {
 }
 
 extension PlanRequest {
-    /// Whether a statement that names that product, and that way to pay where it says one, repeats
-    /// it.
+    /// Whether a statement with that product, and that billing plan if it states one, repeats it.
     fileprivate func isSame(_ product: String, _ billingPlan: String?) -> Bool {
         guard byBytes(toProductId, product) == nil else { return false }
         guard let requested = billingPlans?.to, let billingPlan else { return true }
@@ -231,7 +231,7 @@ extension PlanCourse {
     func purchase(_ step: Int) -> Purchase { timeline.purchases[steps[step]] }
 
     /// Whether the subscription is known to have ended by an instant, when this was its newest
-    /// step; not where the next purchase carries it on.
+    /// step; false if the next purchase continues it.
     func hasEnded(by instant: Instant, after step: Int) -> Bool {
         let next = step + 1
         if next < steps.count, continuity.isContinuing[steps[next]] { return false }

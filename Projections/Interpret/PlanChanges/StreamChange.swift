@@ -1,41 +1,41 @@
 public import Events
 
-/// A change of product that Apple opened a new subscription for: bought while the old one was in
+/// A change of product for which Apple opened a new subscription: bought while the old one was in
 /// billing retry, or after it had ended (Apple's data: trap 3).
 public struct StreamChange: Hashable, Sendable {
-    /// The subscription that was left.
+    /// The old subscription.
     public let from: StreamID
-    /// The subscription that began.
+    /// The new subscription.
     public let to: StreamID
-    /// The last product of the one.
+    /// The last product of the old one.
     public let fromProductId: String
-    /// The first product of the other.
+    /// The first product of the new one.
     public let toProductId: String
-    /// Start of the other's first purchase, in whole seconds.
+    /// Start of the new one's first purchase, in whole seconds.
     public let effective: Instant
-    /// Where the one stood just before: in billing retry, expired or revoked.
+    /// The status of the old one just before: in billing retry, expired or revoked.
     public let previousStatus: SubscriptionStatus
-    /// What the change is by the levels of the catalog.
+    /// The class of the change by the levels of the catalog.
     public let changeClass: PlanChangeClass
-    /// Whether both products have periods of one length; nil where the catalog does not know.
+    /// Whether both products have periods of the same length; nil if the catalog does not know.
     public let hasSameDuration: Bool?
-    /// The version of the catalog that judged; nil where there is none.
+    /// The version of the catalog that classified it; nil if there is none.
     public let catalogVersion: Int?
-    /// The events that caused it: of both subscriptions, ascending, each once.
+    /// The events that caused it, from both subscriptions, ascending, without duplicates.
     public let positions: [Position]
 }
 
 extension PlanChanges {
     /// The changes of one customer from a subscription that was not running to a new one of the
-    /// same group, by their instant, then by subscription.
+    /// same group, by instant, then by subscription.
     ///
-    /// A subscription of the group that runs in parallel excludes them (Apple's data: trap 36), and
-    /// so does a group that neither Apple nor the catalog names.
+    /// There is none if a subscription of the group runs in parallel (Apple's data: trap 36), or if
+    /// neither Apple nor the catalog names the group.
     ///
     /// - Parameters:
     ///   - timelines: All subscriptions of the customer, in any order; each at most once.
-    ///   - catalogs: Judge the changes, and name the group where Apple did not.
-    /// - Returns: At most one change a subscription: the one it began with.
+    ///   - catalogs: Classify the changes, and name the group if Apple did not.
+    /// - Returns: At most one change per subscription: the one it began with.
     public static func acrossStreams(
         _ timelines: [Timeline],
         _ catalogs: CatalogHistory
@@ -62,7 +62,7 @@ private struct RunningStream {
         periods = ActivePeriods(timeline).rows
     }
 
-    // The one that ended last before this one began is the one that was left.
+    // The old subscription is the one that ended last before this one began.
     func change(from others: [RunningStream], _ catalogs: CatalogHistory) -> StreamChange? {
         guard let new = timeline.purchases.first,
             let group = catalogs.group(of: new)
@@ -74,7 +74,7 @@ private struct RunningStream {
             let old = other.timeline.purchases.last { $0.purchaseDate < new.purchaseDate }
             guard let old, let theirs = catalogs.group(of: old), byBytes(group, theirs) == nil
             else { continue }
-            // Where Apple fell silent before the announced end, it ended.
+            // If Apple made no later statement, it ended at the announced end.
             let status = other.states.state(at: before)?.status ?? .expired
             if status.isEntitled { return nil }
             let end = other.periods.filter { $0.validFrom < new.purchaseDate }

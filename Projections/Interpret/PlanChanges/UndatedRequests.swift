@@ -1,15 +1,16 @@
 internal import Events
 
-/// The products that version 1 notifications wish for.
+/// The products that version 1 notifications request.
 ///
 /// These are undated: their as-of is the newest purchase's start as long as nothing later had
 /// happened (Apple's data: version 1 repetitions).
 ///
-/// Several of one as-of were not made at once, and what bounds them orders them: buying a product
-/// sets it to renew, so a wish for another one was made after that.
+/// Several with one as-of were not made at once, and are ordered by what bounds them: buying a
+/// product sets it to renew, so a request for another one was made after that.
 ///
-/// The notification at that as-of says so, never the form of the renewal info: that may be kept as
-/// a repetition of what another form said, and which of them came first must change no row.
+/// The notification at that as-of decides this, never the format of the renewal info: that may be
+/// stored as a repetition of what another format stated, and which of them came first must not
+/// change any row.
 struct UndatedRequests {
     // By as-of, each product once, by bytes.
     private var products: [Instant: [String]] = [:]
@@ -31,8 +32,8 @@ struct UndatedRequests {
         }
     }
 
-    /// The products named at an instant, the current one first; nil where what was said then is
-    /// dated, or where nothing was.
+    /// The products named at an instant, the current one first; nil if the statements at that
+    /// instant are dated, or if there are none.
     func products(at asOf: Instant, after current: String?) -> [String]? {
         products[asOf].map { named in
             let isCurrent = { (product: String) in

@@ -1,8 +1,8 @@
 public import Events
 
 extension Refunds {
-    /// The cases as they stood at an instant of Apple's clock: what was asked for, given back and
-    /// reversed by then, by all that is known now; those that had not begun are left out.
+    /// The cases as they were at an instant of Apple's clock: what was requested, refunded and
+    /// reversed by then, by everything known now; cases that had not begun are left out.
     public func rows(asOf instant: Instant) -> [RefundCase] {
         let begun = rows.compactMap { $0.standing(at: instant) }
         return begun.indices.map { index in
@@ -16,14 +16,14 @@ extension Refunds {
 }
 
 extension RefundCase {
-    // Nil where nothing of it had happened.
+    // Nil if nothing of it had happened.
     fileprivate func standing(at instant: Instant) -> RefundCase? {
         func happened(_ date: Instant?) -> Instant? { date.flatMap { $0 <= instant ? $0 : nil } }
         let (asked, refused) = (happened(requested), happened(declined))
-        // The date of a refund may lie after its announcement, and either may be all that is known.
+        // The date of a refund may be after its announcement, and either may be missing.
         let isGiven = kind != nil && (happened(refunded) ?? happened(announced)) != nil
         let undone = isGiven ? happened(reversed) : nil
-        // Of a refund that only its reversal tells of, nothing says since when.
+        // If only the reversal of a refund is known, nothing says when the refund began.
         let isOnlyReversed = kind != nil && refunded == nil && happened(reversed) != nil
         guard isGiven || isOnlyReversed || asked != nil || refused != nil else { return nil }
         let holds = isGiven || isOnlyReversed

@@ -1,6 +1,6 @@
 public import Events
 
-/// What was given back, asked for and refused, purchase by purchase, and how it stands.
+/// What was refunded, requested and declined, purchase by purchase, and its current state.
 public struct Refunds: Sendable {
     /// The cases, by start of the purchase, then as they began.
     public let rows: [RefundCase]
@@ -31,7 +31,7 @@ public struct Refunds: Sendable {
             let events = notices.events(about: index, isOneTime: true)
             rows += surroundings.cases(ofOneTime: index, events)
         }
-        // Stable: cases of one start stay in the order of purchases, and of their beginning.
+        // Stable: cases with the same start stay in the order of purchases, and of their beginning.
         return rows.enumerated().sorted { left, right in
             (left.element.purchaseDate, left.offset) < (right.element.purchaseDate, right.offset)
         }.map(\.element)
@@ -39,8 +39,8 @@ public struct Refunds: Sendable {
 }
 
 extension Refunds {
-    /// The announcements of refunds, requests and refusals of which no purchase is known; without
-    /// those of refunds where one is stated.
+    /// The announcements of refunds, requests and refusals whose purchase is not known; excluding
+    /// those of refunds if one is stated.
     public static func unplaced(in timeline: Timeline) -> [Position] {
         let isStated = Refunds(timeline).rows.contains { $0.kind != nil }
         return RefundNotices(timeline).unplaced.filter { !isStated || !$0.isRefund }
@@ -48,14 +48,14 @@ extension Refunds {
     }
 }
 
-/// The announcements that are about refunds, by the purchase they are about.
+/// The announcements that are about refunds, by purchase.
 private struct RefundNotices {
     private var announced: [(index: Int, isOneTime: Bool, event: RefundMachine.Event)] = []
-    /// Those of which no purchase is known.
+    /// Announcements whose purchase is not known.
     private(set) var unplaced: [(offset: Int64, isRefund: Bool)] = []
 
     init(_ timeline: Timeline) {
-        // The common case, at the price of one look at each announcement.
+        // The common case, at the cost of one look at each announcement.
         let announcements = timeline.announcements
         let isAnnounced = announcements.indices.contains { index in
             let content = announcements[index].assertion.content
@@ -67,7 +67,7 @@ private struct RefundNotices {
         )
         for notice in timeline.notifications {
             guard let word = RefundNotices.word(notice.notificationType) else { continue }
-            // Version 1 names no purchase: there a refund that is stated is the announced one.
+            // Version 1 names no purchase, so a stated refund is taken to be the announced one.
             if notice.isRefund, notice.notificationUUID.isEmpty, isRevoked { continue }
             let event = RefundMachine.Event(asOf: notice.asOf, word: word, offset: notice.offset)
             let oneTime = timeline.oneTimePurchases.lastIndex { purchase in
@@ -114,10 +114,10 @@ extension ServerNotification {
 }
 
 extension Timeline {
-    // A renewal and the change of plan in its second may start and end alike, or have done so until
-    // one was extended, and a notification says no more than that (Apple's data: trap 40). Only
-    // what was refunded can be reversed, and what is stated to be refunded is what was announced;
-    // of two such it is the one of which it is said at about that time that it is refunded no more.
+    // A renewal and the change of plan in its second may start and end at the same time, or have
+    // done so until one was extended, and a notification contains no more than that (Apple's data:
+    // trap 40). Only a refunded purchase can be reversed, and a purchase stated as refunded is the
+    // announced one; of two such, it is the one stated at about that time to be no longer refunded.
     fileprivate func refundedTwin(of index: Int, _ notice: ServerNotification) -> Int? {
         let refunded = purchases[startingAt: purchases[index].purchaseDate].indices.filter {
             (purchases[$0].expiresDate == purchases[index].expiresDate
@@ -131,10 +131,10 @@ extension Timeline {
 }
 
 extension Purchase {
-    /// Whether any statement, later ones aside, had it revoked, or an item of it refunded.
+    /// Whether any statement, even if later ones differ, had it revoked, or an item of it refunded.
     fileprivate var wasEverRefunded: Bool { wasEverRevoked || wasAnItemRefunded }
 
-    // Milliseconds to the nearest statement by which it is not revoked any more.
+    // Milliseconds to the nearest statement by which it is no longer revoked.
     fileprivate func distanceOfDenial(from instant: Instant) -> Int64 {
         var wasRevoked = false
         var nearest = Int64.max
@@ -151,7 +151,7 @@ extension Purchase {
     }
 }
 
-/// What cases need to know of the rest of their stream.
+/// What cases need to know about the rest of their stream.
 private struct RefundSurroundings {
     let timeline: Timeline
     let cuts: [Cut?]
@@ -184,7 +184,8 @@ private struct RefundSurroundings {
         cuts[index]?.isReplacement(refundedAt: revoked) ?? false
     }
 
-    // `periods` know the revocation; where it lies is asked of the access without it.
+    // `periods` take the revocation into account; the time of the refund is compared with the
+    // access without it.
     private func timing(
         of revoked: Instant,
         _ purchase: Purchase,
@@ -278,8 +279,8 @@ extension RefundMachine.Draft {
     /// Milli-percent of the whole price.
     private static let wholePercentage: Int64 = 100_000
 
-    // What Apple says of items and percentage counts, whatever it calls the refund; without either
-    // it was the whole price. Nil where price or part is not known.
+    // The items and percentage that Apple states count, whatever type it gives the refund; without
+    // either it was the whole price. Nil if price or part is not known.
     fileprivate func givenMilliunits(_ kind: RefundCase.Kind, of price: Int64?) -> Int64? {
         switch kind {
         case .familyRevoke: 0
@@ -299,7 +300,7 @@ extension RefundMachine.Draft {
         let whole = RefundMachine.Draft.wholePercentage
         guard let price, let percentage = revocation.percentage, (0...whole).contains(percentage)
         else { return nil }
-        // In two parts, for a price times 100 000 may not fit into 64 bits.
+        // In two parts, because a price times 100 000 may not fit into 64 bits.
         let (parts, rest) = price.quotientAndRemainder(dividingBy: whole)
         return parts * percentage + (rest * percentage + whole / 2) / whole
     }

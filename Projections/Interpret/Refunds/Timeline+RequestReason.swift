@@ -1,9 +1,10 @@
 internal import Events
 
 extension Timeline {
-    /// Why the customer asked for the refund of a purchase, as the request of that as-of says it.
+    /// Why the customer requested the refund of a purchase, according to the request with that
+    /// as-of.
     ///
-    /// Only CONSUMPTION_REQUEST carries it, and only where the customer chose a reason
+    /// Only CONSUMPTION_REQUEST carries it, and only if the customer chose a reason
     /// (developer.apple.com/documentation/appstoreservernotifications/consumptionrequestreason).
     func requestReason(at asOf: Instant, _ purchase: Purchase) -> String? {
         notifications.first { notice in

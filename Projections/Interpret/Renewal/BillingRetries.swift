@@ -3,19 +3,20 @@ internal import Events
 /// Finds how long Apple retried the charge after an expiry.
 ///
 /// A renewal statement is about the expiry it names; one that names none, and a notification's
-/// status, are about the gap in which they were said. The retry ends with the first later saying
-/// without it, with auto-renewal off (Apple's data: trap 22), or after 60 days
-/// (Apple's data: trap 18), which a saying from long after them does not lengthen.
+/// status, are about the gap in which they were made. The retry ends with the first later statement
+/// without it, with auto-renewal off (Apple's data: trap 22), or after 60 days (Apple's data: trap
+/// 18), which a statement from long after them does not extend.
 struct BillingRetries {
-    // By as-of; of one instant those with retry first.
+    // By as-of; at the same as-of, those with retry first.
     private let signals: [Signal]
-    // The starts of purchases that were charged in a retry, and what says so.
+    // The starts of purchases that were charged in a retry, with the events that state it.
     private let recoveries: [Instant: Int64]
 
     /// The longest time for which Apple retries (Apple's data: trap 18), in ms.
     static let retryMax: Int64 = 60 * 86_400_000
 
-    /// How late Apple may tell that it gave up, in ms: a day, for it does so within minutes.
+    /// The longest delay with which Apple reports that it gave up, in ms: a day, because it does so
+    /// within minutes.
     ///
     /// A later statement arrived late and no longer means retry (Apple's data: trap 18).
     private static let giveUpDelayMax: Int64 = 86_400_000
@@ -26,16 +27,15 @@ struct BillingRetries {
         let isInRetry: Bool
         let isBillingError: Bool
         let isAutoRenewOff: Bool
-        /// Whether it leaves open how the expiry will end: it has happened, and was not charged
-        /// yet.
+        /// Whether the expiry's outcome is still open: it has happened, and was not charged yet.
         let isUndecided: Bool
         let offset: Int64
     }
 
-    /// A time without access, and the expiry before it.
+    /// An interval without access, and the expiry before it.
     struct Gap {
         let from: Instant
-        /// Nil where it had not ended when Apple last spoke.
+        /// Nil if it had not ended by Apple's last statement.
         let to: Instant?
         let expiresDate: Instant
     }
@@ -83,10 +83,10 @@ struct BillingRetries {
         self.signals = signals.sorted(by: BillingRetries.areInOrder)
     }
 
-    /// The end of the retry in a gap, where it begins with one, citing what says so.
+    /// The end of the retry in a gap that begins with one, citing the events that state it.
     ///
-    /// The gap's own end where the retry lasts to it; where Apple falls silent it ends after sixty
-    /// days, also where these reach beyond all that Apple said.
+    /// If the retry lasts for the whole gap, this is the end of the gap; if Apple made no further
+    /// statement, it ends after sixty days, even if these extend beyond Apple's last statement.
     func end(
         in gap: Gap,
         citing citations: inout Citations
@@ -111,14 +111,14 @@ struct BillingRetries {
         {
             return (bounded(ending.asOf, gap), true)
         }
-        // Nobody said in time how it ended: it did at the latest when Apple gives up.
+        // No timely statement says how it ended: it ended at the latest when Apple gives up.
         let last = about.last { $0.isInRetry && $0.asOf <= ending?.asOf ?? $0.asOf } ?? first
         return (bounded(max(last.asOf, limit), gap), true)
     }
 
     // A charge that recovered the subscription was retried until then (DID_RECOVER:
-    // developer.apple.com/documentation/appstoreservernotifications/notification_type), also where
-    // Apple did not tell of the retry while it lasted.
+    // developer.apple.com/documentation/appstoreservernotifications/notification_type), even if
+    // Apple did not report the retry while it lasted.
     private func recovered(
         _ gap: Gap,
         _ limit: Instant,
@@ -148,8 +148,8 @@ struct BillingRetries {
         max(gap.from, gap.to.map { min($0, end) } ?? end)
     }
 
-    // Before the expiry only a retry tells something: that the subscription is in none is no news
-    // while it runs.
+    // Before the expiry only a statement of a retry counts: its absence is normal while the
+    // subscription runs.
     private func isAbout(_ gap: Gap, _ signal: Signal) -> Bool {
         if let renewalDate = signal.renewalDate {
             return renewalDate == gap.expiresDate

@@ -1,24 +1,24 @@
 internal import Events
 
-/// Which purchases continue a subscription, and which start it again.
+/// Which purchases continue a subscription, and which restart it.
 ///
-/// A renewal, a recovery from billing retry and a change of plan carry it on; a purchase after a
-/// lapse starts it again, under the same id (Apple's data: traps 2, 16). Rests on `active_periods`
-/// and `renewal_states`, which must not rest on it.
+/// A renewal, a recovery from billing retry and a change of plan continue it; a purchase after a
+/// lapse restarts it, under the same id (Apple's data: traps 2, 16). Depends on `active_periods`
+/// and `renewal_states`, which must not depend on it.
 struct Continuity {
-    /// How late a renewal may begin if no field classifies it, in milliseconds: two minutes.
+    /// The longest delay of a renewal that no field classifies, in milliseconds: two minutes.
     ///
     /// The sandbox runs renewals a little after the expiry (Apple's data: trap 16).
     static let renewalDelayMax: Int64 = 120_000
 
-    /// For each purchase, the end of the last access that began before it; nil where none did.
+    /// For each purchase, the end of the last access that began before it; nil if there was none.
     let accessEnds: [Instant?]
-    /// For each purchase, whether it carries on what was before.
+    /// For each purchase, whether it continues the subscription.
     let isContinuing: [Bool]
-    /// The end of all access; nil where there was none.
+    /// The end of all access; nil if there was none.
     let lastAccessEnd: Instant?
 
-    /// What the rows of `active_periods` and the purchases of a timeline say.
+    /// The continuity of a timeline, from its rows of `active_periods` and its purchases.
     init(_ timeline: Timeline) {
         let periods = ActivePeriods(timeline)
         var accessEnds: [Instant?] = []
@@ -46,7 +46,7 @@ struct Continuity {
 extension Timeline {
     private static let continuityKey = FoldMemo.Key<Continuity>()
 
-    /// Which purchases carry the subscription on.
+    /// Which purchases continue the subscription.
     var continuity: Continuity {
         once(Timeline.continuityKey) { Continuity(self) }
     }
@@ -60,15 +60,15 @@ extension Timeline {
         guard index > 0, let accessEnd else { return false }
         let gap = purchase.purchaseDate.milliseconds - accessEnd.milliseconds
         if gap <= Continuity.renewalDelayMax { return true }
-        // Only a renewal begins in the very second in which the period before it naturally ends,
-        // also where that one was refunded (Apple's data: trap 14).
+        // Only a renewal begins in the very second in which the previous period naturally ends,
+        // even if that one was refunded (Apple's data: trap 14).
         if purchases[index - 1].expiresDate == purchase.purchaseDate { return true }
-        // Only asked where nothing else tells: by then payloads have no reason and leave a gap.
+        // Checked last, so only for payloads that state no reason and leave a gap.
         return isRetried(before: purchase)
     }
 
-    // Who buys another product while Apple still retries the charge has cancelled nothing: Apple
-    // counts "Upgrade from Billing Retry", and a reactivation only after a cancellation
+    // A customer who buys another product while Apple still retries the charge has not cancelled:
+    // Apple counts "Upgrade from Billing Retry", and a reactivation only after a cancellation
     // (https://developer.apple.com/help/app-store-connect/reference/subscription-events).
     private func changesPlanInRetry(_ index: Int) -> Bool {
         guard index > 0, !purchases[index - 1].productId.isEmpty,

@@ -3,7 +3,7 @@ internal import Events
 extension Expirations {
     /// Why the purchase that was the newest before a span without access was not renewed.
     ///
-    /// Of one that expired out of a retry of which no intent was said, that billing failed.
+    /// If it expired out of a retry without a stated intent, the reason is that billing failed.
     func statedReason(of span: StatusSpan) -> StatedReason? {
         guard !statements.isEmpty, span.status == .expired || span.status == .billingRetry else {
             return nil

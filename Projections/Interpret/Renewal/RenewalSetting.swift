@@ -1,27 +1,27 @@
 internal import Events
 
-/// What a subscription is set to at some time, whatever its status.
+/// How a subscription is set to renew at some time, whatever its status.
 struct RenewalSetting {
-    /// From when on.
+    /// The first instant of the setting.
     var from: Instant
     var isAutoRenewOn: Bool?
-    /// Whether buying turned it on, and nothing said so.
+    /// Whether a purchase turned it on, without any statement about it.
     var isAutoRenewBought = false
-    /// When Apple last said how it is set; nil where it did not since buying turned it on, or left
-    /// it out of a list that has it.
+    /// When Apple last stated the setting; nil if it did not since a purchase turned it on, or if
+    /// it omitted the setting from a list that has it.
     var autoRenewStated: Instant?
     var autoRenewProductId: String?
     var priceConsent: PriceConsent?
-    /// What Apple said of the next charge and nothing since has overtaken.
+    /// Apple's statement about the next charge, if nothing since has superseded it.
     var terms: RenewalTerms?
     var autoRenewOffset: Int64?
     var productOffset: Int64?
     var consentOffset: Int64?
     var termsOffset: Int64?
 
-    /// The setting as far as it is said and not only inferred from buying; nil if never stated.
+    /// The setting if it is stated and not only inferred from a purchase; nil if never stated.
     ///
-    /// That it was on before the subscription expired says nothing of the time after.
+    /// That it was on before the subscription expired does not apply to the time after.
     func statedAutoRenewOn(after expiry: Instant?) -> Bool? {
         guard let stated = autoRenewStated else { return nil }
         if isAutoRenewOn == true, let expiry, stated < expiry { return nil }
@@ -38,12 +38,12 @@ struct RenewalSetting {
 extension Timeline {
     private static let settingsKey = FoldMemo.Key<[RenewalSetting]>()
 
-    /// What the subscription is set to, by the instant from which it is.
+    /// How the subscription is set to renew, by the first instant of each setting.
     ///
-    /// Apple's statements decide; buying turns auto-renewal on, where nothing said at that very
-    /// instant denies it. That never counts as said: until Apple says how it is set, nobody knows
-    /// whether the customer has switched it off since, as in receipts and responses without renewal
-    /// info; and what Apple says then is about the time from then on.
+    /// Apple's statements decide; a purchase turns auto-renewal on, unless a statement at that very
+    /// instant denies it. That never counts as stated: until Apple states the setting, it is not
+    /// known whether the customer has switched it off since, as in receipts and responses without
+    /// renewal info; and Apple's statement then applies from that time on.
     var renewalSettings: [RenewalSetting] {
         once(Timeline.settingsKey) { foldedRenewalSettings }
     }

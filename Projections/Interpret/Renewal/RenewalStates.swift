@@ -3,16 +3,16 @@ public import Events
 /// The state of a subscription at any time: its status, the next charge and how it is set to
 /// renew.
 public struct RenewalStates: Sendable {
-    /// One row for each longest stretch in which nothing changed: ascending, never overlapping.
+    /// One row for each longest interval in which nothing changed: ascending, never overlapping.
     ///
-    /// They begin with the first purchase and go on until further notice, or to the end of the
+    /// They begin with the first purchase and continue until further notice, or to the end of the
     /// access that Apple has announced: nothing is known beyond. After an announced grace whose
-    /// renewal is retried they go on with the retry, which ends 60 days after the expiry.
+    /// renewal is retried they continue with the retry, which ends 60 days after the expiry.
     public let rows: [RenewalState]
 
     private static let kept = FoldMemo.Key<[RenewalState]>()
 
-    /// The rows of a timeline; linear in the number of events but for sorting.
+    /// The rows of a timeline; linear in the number of events, except for sorting.
     public init(_ timeline: Timeline) {
         rows = timeline.once(RenewalStates.kept) {
             var drafts = StateDrafts(timeline)
@@ -21,7 +21,7 @@ public struct RenewalStates: Sendable {
         }
     }
 
-    /// The state at an instant; nil where nothing is known of it.
+    /// The state at an instant; nil if nothing is known about it.
     public func state(at instant: Instant) -> RenewalState? {
         rows.last { $0.validFrom <= instant }.flatMap { row in
             row.validTo.map { instant < $0 } ?? true ? row : nil
@@ -29,7 +29,7 @@ public struct RenewalStates: Sendable {
     }
 }
 
-/// A row while the next ones may still prolong it.
+/// A row while the next ones may still extend it.
 private struct StateDraft {
     let from: Instant
     var to: Instant?
@@ -72,22 +72,22 @@ private struct StateDraft {
         return terms.agrees(with: others)
     }
 
-    // By bytes, which Swift's own comparison of texts is not.
+    // By bytes, unlike Swift's own comparison of texts.
     private func isSameProduct(_ one: String?, _ other: String?) -> Bool {
         guard let one, let other else { return one == nil && other == nil }
         return byBytes(one, other) == nil
     }
 }
 
-/// A time in which a purchase was known that starts at its end or later.
+/// An interval in which a purchase was known that starts at its end or later.
 private struct EarlyCharge {
     var from: Instant
     var to: Instant
     let offset: Int64
-    /// Whether it was given back by then: no charge is due any more, and none has succeeded.
+    /// Whether it was refunded by then: no charge is due any more, and none has succeeded.
     var isRefunded = false
 
-    /// Ascending, and never overlapping.
+    /// Ascending, without overlaps.
     static func all(of purchases: [Purchase]) -> [EarlyCharge] {
         let early: [EarlyCharge] = purchases.flatMap { purchase -> [EarlyCharge] in
             guard let first = purchase.assertions.sorted.first, first.asOf < purchase.purchaseDate
@@ -129,14 +129,14 @@ private struct EarlyCharge {
     }
 }
 
-/// Cuts the spans of a status where a setting or the next charge changes.
+/// Splits the spans of a status where a setting or the next charge changes.
 private struct StateDrafts {
     private(set) var drafts: [StateDraft] = []
 
     private let settings: [RenewalSetting]
     private let early: [EarlyCharge]
     private let expirations: Expirations
-    // Both only move forward: spans ascend.
+    // Both only advance, because spans ascend.
     private var setting = -1
     private var charge = 0
     // The start of the newest expiry so far.
@@ -216,7 +216,7 @@ private struct StateDrafts {
         switch status {
         case .expired, .revoked: return .closed
         case .gracePeriod, .billingRetry: return isOff ? .closed : .failed
-        // What was charged stays so when auto-renewal is turned off after it.
+        // A successful charge stays successful when auto-renewal is turned off after it.
         case .active:
             return charged?.isRefunded == false ? .succeeded : isOff ? .closed : .waiting
         }

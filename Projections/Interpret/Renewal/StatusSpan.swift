@@ -1,9 +1,9 @@
 internal import Events
 
-/// A stretch of time with one status, before it is known what else changes within.
+/// An interval with one status, before it is split by other changes.
 struct StatusSpan {
     let from: Instant
-    /// Nil until further notice; only the last span of a subscription has none.
+    /// Nil until further notice, which is possible only for the last span of a subscription.
     let to: Instant?
     let status: SubscriptionStatus
     let citations: Citations
@@ -19,14 +19,15 @@ extension Timeline {
 }
 
 extension Purchase {
-    /// Whether the App Store made it, and not the customer (Apple's data: transactions).
+    /// Whether the App Store made the purchase rather than the customer (Apple's data:
+    /// transactions).
     var isRenewal: Bool {
         state(of: .transactionReason) == .value(.text("RENEWAL"))
     }
 }
 
 extension [Purchase] {
-    /// Those of one second; by binary search, for purchases are in the order of their start.
+    /// The purchases of one second; uses binary search, because purchases are ordered by start.
     subscript(startingAt start: Instant) -> ArraySlice<Purchase> {
         var (low, high) = (startIndex, endIndex)
         while low < high {

@@ -2,13 +2,13 @@ internal import Events
 
 /// The statuses of a subscription, one after the other: ascending, and never overlapping.
 ///
-/// Access comes from `ActivePeriods`; between it a subscription is revoked, in billing retry or
-/// expired (Apple's data: status values).
+/// Access comes from `ActivePeriods`; between its intervals a subscription is revoked, in billing
+/// retry or expired (Apple's data: status values).
 ///
-/// A grace whose renewal is retried announces what follows it: Apple goes on for 60 days after the
+/// A grace whose renewal is retried implies what follows it: Apple continues for 60 days after the
 /// expiry (GRACE_PERIOD_EXPIRED, status 3:
 /// https://developer.apple.com/documentation/appstoreservernotifications/notificationtype), so the
-/// retry is known beyond all that Apple said, until it says otherwise.
+/// retry is known beyond Apple's last statement, until it states otherwise.
 struct StatusSpans {
     private(set) var spans: [StatusSpan] = []
 
@@ -31,8 +31,8 @@ struct StatusSpans {
                 append(charged.asOf, start, .active, charged.offset)
             }
             append(rows[row], from: max(start, last?.end ?? start))
-            // Of rows that end together the later one counts: it may be a renewal taken back
-            // before it began.
+            // Of rows that end together the later one counts: it may be a renewal revoked before it
+            // began.
             if end >= last?.end ?? end { last = (row, end) }
         }
         guard let last else { return }
@@ -43,7 +43,8 @@ struct StatusSpans {
         }
     }
 
-    // A grace that had not ended when Apple last spoke; without a retry nothing is known after it.
+    // A grace that had not ended by Apple's last statement; without a retry nothing is known after
+    // it.
     private mutating func appendRetry(afterGrace grace: ActivePeriod) {
         var citations = Citations()
         citations.cite(grace.positions)
@@ -55,8 +56,8 @@ struct StatusSpans {
         append(retry, in: gap, citations)
     }
 
-    // A purchase that was charged in grace covers it from its beginning; until Apple said so, the
-    // subscription was in grace (Apple's data: trap 21).
+    // A purchase that was charged in grace covers the grace from its beginning; until Apple stated
+    // it, the subscription was in grace (Apple's data: trap 21).
     private mutating func append(_ row: ActivePeriod, from start: Instant) {
         guard row.kind != .grace else {
             append(start, row.validTo, .gracePeriod, row.positions)
@@ -71,8 +72,7 @@ struct StatusSpans {
         append(end, row.validTo, .active, row.positions)
     }
 
-    // The end of the grace in which the renewal that starts there was charged; nil where it was
-    // not.
+    // The end of the grace in which the renewal with that start was charged; nil if it was not.
     private func recovery(at start: Instant) -> (end: Instant, citations: Citations)? {
         guard let graces = timeline.graces else { return nil }
         let statements = timeline.purchases[startingAt: start].compactMap {
@@ -110,7 +110,8 @@ struct StatusSpans {
         append(from, to, status, [Position(lane: timeline.lane, offset: offset)])
     }
 
-    // What a gap is depends on why the access before it ended, then on what Apple said about it.
+    // The status of a gap depends on why the access before it ended, then on Apple's statements
+    // about it.
     private mutating func appendGap(
         after last: ActivePeriod,
         _ from: Instant,
@@ -124,7 +125,7 @@ struct StatusSpans {
             )
             return
         }
-        // A renewal charged before it starts followed on a purchase that never reached us.
+        // A renewal charged before it starts followed a purchase that never reached us.
         let charged = next.flatMap { firstStatement(ofRenewalAt: $0.validFrom) }
         let to = charged.map { max($0.asOf, from) } ?? next?.validFrom
         let gap = BillingRetries.Gap(from: from, to: to, expiresDate: last.expiresDate)
@@ -148,7 +149,7 @@ struct StatusSpans {
         append(retry, in: gap, citations)
     }
 
-    // The retry, and after its end the expiry.
+    // The retry, and the expiry after its end.
     private mutating func append(
         _ retry: (end: Instant?, isRetry: Bool),
         in gap: BillingRetries.Gap,
@@ -168,7 +169,7 @@ struct StatusSpans {
         spans.append(StatusSpan(from: end, to: gap.to, status: .expired, citations: citations))
     }
 
-    // When a renewal was told of before its start; nil where there is none at that instant.
+    // When a renewal was first stated, if before its start; nil if there is none at that instant.
     private func firstStatement(ofRenewalAt start: Instant) -> (asOf: Instant, offset: Int64)? {
         var first: (asOf: Instant, offset: Int64)?
         for purchase in timeline.purchases[startingAt: start] {

@@ -1,4 +1,4 @@
-/// Why a subscription ended, as Apple's `expirationIntent` says it.
+/// Why a subscription ended, according to Apple's `expirationIntent`.
 ///
 /// Source: https://developer.apple.com/documentation/appstoreserverapi/expirationintent
 public enum ExpirationReason: String, CaseIterable, Hashable, Sendable {
@@ -10,10 +10,10 @@ public enum ExpirationReason: String, CaseIterable, Hashable, Sendable {
     case priceIncrease = "price_increase"
     /// 4: the product was not available for purchase at the renewal.
     case productUnavailable = "product_unavailable"
-    /// 5: some other reason; also numbers that Apple may add, which `history` shows as they are.
+    /// 5: another reason; also numbers that Apple may add, which `history` shows unchanged.
     case other
 
-    /// The reason of Apple's number.
+    /// The reason for Apple's number.
     public init(intent: Int64) {
         switch intent {
         case 1: self = .customer

@@ -1,13 +1,13 @@
 internal import Events
 
-/// Finds what Apple said about why purchases were not renewed.
+/// Finds Apple's statements about why purchases were not renewed.
 struct Expirations {
-    /// Whose purchases are asked about.
+    /// The timeline with the purchases.
     let timeline: Timeline
-    /// Statements that say why, or that Apple retries; nearly always few or none.
+    /// Statements with a reason, or with a retry; nearly always few or none.
     let statements: [RenewalStatement]
 
-    /// What Apple said, and which event says it.
+    /// A statement of Apple's, and its event.
     struct StatedReason {
         let reason: ExpirationReason
         let offset: Int64?
@@ -26,13 +26,13 @@ struct Expirations {
         }
     }
 
-    /// Whether Apple said nothing of any end.
+    /// Whether Apple stated nothing about any end.
     var isEmpty: Bool { statements.isEmpty }
 
-    /// Why the purchase with that index ended, for a time without access: the last intent said by
-    /// its start, else the first one after it; never one about another expiry.
+    /// Why the purchase with that index ended, for an interval without access: the last intent
+    /// stated by its start, otherwise the first one after it; never one about another expiry.
     ///
-    /// `end` is the end of that time, nil until further notice.
+    /// `end` is the end of that interval, nil until further notice.
     func statedReason(ending index: Int, from start: Instant, to end: Instant?) -> StatedReason? {
         let expiresDate = timeline.purchases[index].expiresDate
         var last: RenewalStatement?
@@ -45,11 +45,11 @@ struct Expirations {
         return StatedReason(last)
     }
 
-    /// Why the access of a purchase ended at an instant after which nothing carried it on: what was
-    /// said last by then, else first after it, for a customer who cancels in billing retry had lost
-    /// the access before.
+    /// Why the access of a purchase ended at an instant after which nothing continued it: the last
+    /// statement by then, otherwise the first after it, because a customer who cancels in billing
+    /// retry had lost the access before.
     ///
-    /// `next` is the start of the next access, nil where none came.
+    /// `next` is the start of the next access, nil if there was none.
     func statedReason(
         endingAccessOf index: Int,
         at end: Instant,
@@ -59,7 +59,7 @@ struct Expirations {
         var last: StatedReason?
         for statement in statements where statement.isAbout(expiresDate) {
             if let next, statement.asOf >= next { break }
-            // A retry of which no intent was said follows on a charge that failed.
+            // A retry without a stated intent follows a failed charge.
             let own = statement.statesExpirationIntent ? StatedReason(statement) : nil
             let stated = own ?? StatedReason(billingBy: statement)
             if statement.asOf > end { return last ?? stated }
@@ -70,7 +70,7 @@ struct Expirations {
 }
 
 extension Expirations.StatedReason {
-    /// That billing failed, by a statement that says no more than that.
+    /// The reason that billing failed, from a statement with no further detail.
     init(billingBy statement: RenewalStatement) {
         reason = .billing
         offset = statement.retryOffset
@@ -78,7 +78,7 @@ extension Expirations.StatedReason {
 }
 
 extension RenewalStatement {
-    /// Whether it is about that expiry; an intent that names none is about one that had come.
+    /// Whether it is about that expiry; an intent that names none is about one that had passed.
     func isAbout(_ expiresDate: Instant) -> Bool {
         renewalDate.map { $0 == expiresDate } ?? (asOf >= expiresDate)
     }

@@ -1,17 +1,17 @@
 internal import Events
 
-/// What Apple gave back for single items of an Advanced Commerce purchase.
+/// Apple's refunds for single items of an Advanced Commerce purchase.
 ///
 /// A transaction lists them as `advancedCommerceInfo.items[].refunds[]`, each with its amount in
-/// milliunits and its date; the purchase itself goes on while other items stand
+/// milliunits and its date; the purchase itself continues while other items remain
 /// (developer.apple.com/documentation/appstoreserverapi/advancedcommercerefund).
 struct ItemRefunds: Hashable {
     /// The sum of the amounts; nil if one is not stated, or if the sum does not fit in 64 bits.
     let milliunits: Int64?
-    /// The latest date of a refund; nil where none is stated.
+    /// The latest date of a refund; nil if none is stated.
     let date: Instant?
 
-    /// The refunds that the properties in `extra` list; nil where they list none.
+    /// The refunds that the properties in `extra` list; nil if they list none.
     init?(extra: String) {
         guard let info = ExtraObject(extra)["advancedCommerceInfo"],
             let items = ExtraObject(info)["items"]
@@ -33,13 +33,14 @@ struct ItemRefunds: Hashable {
 }
 
 extension Purchase {
-    /// What was said about refunds of its items, one event an as-of from the first refund on.
+    /// The statements about refunds of its items, one event for each as-of from the first refund
+    /// on.
     var itemRefundEvents: [RefundMachine.Event] {
         guard mayHaveItemRefunds else { return [] }
         var events: [RefundMachine.Event] = []
         var sweep = Sweep(assertions)
         while sweep.advance() {
-            // Only the signed transaction lists items, so that only its silence says something.
+            // Only the signed transaction lists items, so an omission is meaningful only there.
             guard let asOf = sweep.asOf, let offset = sweep.decider(of: .extra),
                 assertions.sorted.contains(where: {
                     $0.offset == offset && $0.content.format == .signedTransaction
@@ -61,10 +62,10 @@ extension Purchase {
         return events
     }
 
-    /// Whether any statement, later ones aside, lists a refund of an item.
+    /// Whether any statement, even if later ones differ, lists a refund of an item.
     var wasAnItemRefunded: Bool { !itemRefundEvents.isEmpty }
 
-    // Nearly no purchase is of Advanced Commerce, and few have properties without a tag.
+    // Very few purchases are of Advanced Commerce, and few have properties without a tag.
     private var mayHaveItemRefunds: Bool {
         assertions.sorted.contains { assertion in
             assertion.fields.contains(.extra) && assertion.content.carried.contains(.extra)

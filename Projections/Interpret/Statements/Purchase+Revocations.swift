@@ -1,7 +1,7 @@
 internal import Events
 
 extension Purchase {
-    /// Whether any statement, later ones aside, had it revoked.
+    /// Whether any statement, even if later ones differ, had it revoked.
     var wasEverRevoked: Bool {
         assertions.sorted.contains { assertion in
             assertion.fields.contains(.revocationDate)
@@ -9,7 +9,7 @@ extension Purchase {
         }
     }
 
-    /// What was said about its revocation, one event an as-of.
+    /// The statements about its revocation, one event for each as-of.
     var revocationEvents: [RefundMachine.Event] {
         guard wasEverRevoked else { return [] }
         var events: [RefundMachine.Event] = []

@@ -1,10 +1,9 @@
 public import Events
 
-/// One turn of the question whether the money of a purchase is given back: asked for, given,
-/// declined, taken back again.
+/// One cycle of a refund of a purchase: requested, refunded, declined, reversed.
 ///
-/// A purchase that is refunded, reversed and refunded again has two cases
-/// (Apple's data: traps 28 to 32).
+/// A purchase that is refunded, reversed and refunded again has two cases (Apple's data: traps 28
+/// to 32).
 public struct RefundCase: Hashable, Sendable {
     /// The subscription, or the one-time purchase.
     public let stream: StreamID
@@ -12,51 +11,52 @@ public struct RefundCase: Hashable, Sendable {
     public let productId: String
     /// Start of the purchase, in whole seconds.
     public let purchaseDate: Instant
-    /// Natural end of the purchase, in whole seconds; nil for what never expires.
+    /// Natural end of the purchase, in whole seconds; nil if it never expires.
     public let expiresDate: Instant?
-    /// What was taken back; nil while nothing was.
+    /// What was refunded; nil while nothing was.
     public let kind: Kind?
-    /// Apple's milli-percent of the price, 67932 for 67.932 %; nil where Apple said none.
+    /// Apple's milli-percent of the price, 67932 for 67.932 %; nil if Apple stated none.
     public let percentageMilli: Int64?
-    /// Apple's `revocationReason`: 1 an issue with the app, 0 anything else; nil where not said.
+    /// Apple's `revocationReason`: 1 an issue with the app, 0 anything else; nil if not stated.
     public let reason: Int64?
-    /// Where the date of the refund lies; nil while there is none.
+    /// When the refund was dated relative to the purchase; nil while there is none.
     public let timing: Timing?
     /// When Apple reported the customer's request; nil if it did not.
     public let requested: Instant?
-    /// Why the customer asked, in Apple's `consumptionRequestReason`: UNINTENDED_PURCHASE,
-    /// FULFILLMENT_ISSUE, UNSATISFIED_WITH_PURCHASE, LEGAL, OTHER or a later word; nil if not said.
+    /// Why the customer requested it, in Apple's `consumptionRequestReason`: UNINTENDED_PURCHASE,
+    /// FULFILLMENT_ISSUE, UNSATISFIED_WITH_PURCHASE, LEGAL, OTHER or a later word; nil if not
+    /// stated.
     public let requestReason: String?
     /// When Apple reported that it declined; nil if it did not.
     public let declined: Instant?
-    /// The date Apple gave to the refund, as said last; nil while nothing was given back, or where
-    /// only its announcement or its reversal is known.
+    /// Apple's date of the refund, as last stated; nil while nothing was refunded, or if only its
+    /// announcement or its reversal is known.
     public let revoked: Instant?
-    /// When Apple first said that it was given back.
+    /// When Apple first stated that it was refunded.
     public let announced: Instant?
-    /// When Apple first said, after that, that it was not; nil while it is.
+    /// When Apple first stated, after that, that it was not refunded; nil while it is.
     public let reversed: Instant?
-    /// How the reversal is known; nil where there is none.
+    /// How the reversal is known; nil if there is none.
     public let reversal: Reversal?
-    /// How far it has come.
+    /// The state of the case.
     public let state: State
-    /// Whether this case says how things stand with the purchase now: the last one with a refund.
+    /// Whether this case decides the current state of the purchase: the last one with a refund.
     public internal(set) var isNet: Bool
     /// The price of the purchase in milliunits; nil if it was never stated.
     public let priceMilliunits: Int64?
-    /// What was given back when it was, whatever came later, in milliunits; nil where nothing was,
-    /// and where it is not known.
+    /// The amount refunded at the time, regardless of later events, in milliunits; nil if nothing
+    /// was, or if it is not known.
     public let givenMilliunits: Int64?
-    /// What is given back as things stand, in milliunits: 0 once reversed; nil as above.
+    /// The amount currently refunded, in milliunits: 0 once reversed; nil as above.
     public let refundedMilliunits: Int64?
     /// ISO 4217; nil if it was never stated.
     public let currency: String?
-    /// The events that caused the row, ascending, each once.
+    /// The events that caused the row, ascending, without duplicates.
     public let positions: [Position]
     /// The purchase it is about.
     let subject: Subject
 
-    /// When it was given back: Apple's date, else when Apple announced it; nil while it was not.
+    /// When it was refunded: Apple's date, otherwise when Apple announced it; nil while it was not.
     public var refunded: Instant? { revoked ?? (kind == nil ? nil : announced) }
 
     /// A purchase of a timeline, by its index.
@@ -67,29 +67,30 @@ public struct RefundCase: Hashable, Sendable {
 }
 
 extension RefundCase {
-    /// What Apple took back.
+    /// What Apple refunded.
     public enum Kind: String, CaseIterable, Sendable {
         /// The whole price.
         case full
         /// A part of the price (Apple's data: trap 29).
         case prorated
-        /// Single items of an Advanced Commerce purchase, which itself goes on
+        /// Single items of an Advanced Commerce purchase, which itself continues
         /// (developer.apple.com/documentation/appstoreserverapi/advancedcommercerefund).
         case items
         /// No money: family sharing ended (Apple's data: trap 33).
         case familyRevoke = "family_revoke"
-        /// The rest of a period that another purchase replaced; access is not touched
-        /// (Apple's data: traps 9, 24).
+        /// The rest of a period that another purchase replaced; access is not affected (Apple's
+        /// data: traps 9, 24).
         case replaced
-        /// Apple did not say, as in all payloads before 2025-12, or said a type not known yet.
+        /// Apple did not state a type, as in all payloads before 2025-12, or stated one not known
+        /// yet.
         case untyped
     }
 
-    /// Where the date of a refund lies.
+    /// When a refund was dated relative to the purchase.
     public enum Timing: String, CaseIterable, Sendable {
         /// Before the purchase began: a renewal that was charged early.
         case beforeStart = "before_start"
-        /// In the purchase's own access, grace included.
+        /// During the purchase's own access, grace included.
         case current
         /// After it, while another purchase gives access (Apple's data: trap 28).
         case older
@@ -105,15 +106,15 @@ extension RefundCase {
         case inferred
     }
 
-    /// How far a case has come.
+    /// The state of a case.
     public enum State: String, CaseIterable, Sendable {
-        /// The customer asked.
+        /// The customer requested a refund.
         case requested
         /// Apple refused.
         case declined
-        /// Apple took it back.
+        /// Apple refunded it.
         case refunded
-        /// Apple undid that.
+        /// Apple reversed the refund.
         case reversed
     }
 }

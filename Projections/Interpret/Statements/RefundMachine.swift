@@ -1,6 +1,6 @@
 internal import Events
 
-/// Goes through what Apple said about refunds of one purchase, by as-of, and opens, turns and
+/// Processes Apple's statements about refunds of one purchase, by as-of, and opens, updates and
 /// closes cases.
 ///
 /// A function of the set of events: they are ordered by as-of, then by kind, never by arrival.
@@ -8,10 +8,10 @@ struct RefundMachine {
     /// The cases, in the order in which they began.
     private(set) var drafts: [Draft] = []
 
-    // The case that a refund turns or a reversal closes; never one that is closed.
+    // The case that a refund updates or a reversal closes; never a closed one.
     private var open: Int?
 
-    /// A case while it is decided.
+    /// A case under construction.
     struct Draft {
         var state: RefundCase.State
         var requested: Instant?
@@ -20,17 +20,17 @@ struct RefundMachine {
         var reversed: Instant?
         var reversal: RefundCase.Reversal?
         var revocation = Revocation()
-        /// What Apple says it gave back for single items; nil where it does not.
+        /// The refunds that Apple states for single items; nil if it states none.
         var items: ItemRefunds?
-        /// Whether no statement about the purchase has the refund: only REFUND says so.
+        /// Whether no statement about the purchase has the refund, only the notification REFUND.
         var isOnlyAnnounced = false
         var citations = Citations()
 
-        /// Whether money was given back in it, or must have been.
+        /// Whether money was refunded in it, or must have been.
         var holdsRefund: Bool { state == .refunded || state == .reversed }
     }
 
-    /// What Apple says of a refund, as said last in its case.
+    /// Apple's details of a refund, as last stated in its case.
     struct Revocation {
         var date: Instant?
         var type: String?
@@ -38,14 +38,14 @@ struct RefundMachine {
         var reason: Int64?
     }
 
-    /// Something said about refunds of one purchase.
+    /// A statement about refunds of one purchase.
     struct Event {
         let asOf: Instant
         let word: Word
         let offset: Int64
     }
 
-    /// What was said; of one as-of in this order.
+    /// The kind of statement; at the same as-of, in this order.
     enum Word {
         case request
         case refund(Sweep)
@@ -60,7 +60,7 @@ struct RefundMachine {
             switch self {
             case .request: 0
             case .refund: 1
-            // A statement that denies a refund of the whole may list refunds of items.
+            // A statement that denies a full refund may list refunds of items.
             case .denial: 2
             case .itemRefund: 3
             case .refundNotice: 4
@@ -70,7 +70,7 @@ struct RefundMachine {
             }
         }
 
-        // A statement of the refund itself, which says more than its announcement.
+        // Whether it states the refund itself, which has more detail than an announcement.
         fileprivate var isRefundStatement: Bool {
             switch self {
             case .refund, .itemRefund: true
@@ -79,14 +79,14 @@ struct RefundMachine {
         }
     }
 
-    /// The cases that these events make, in whatever order they come.
+    /// The cases that result from these events, given in any order.
     init(_ events: [Event]) {
         let ordered = events.enumerated().sorted { left, right in
             (left.element.asOf, left.element.word.rank, left.offset)
                 < (right.element.asOf, right.element.word.rank, right.offset)
         }.map(\.element)
-        // REFUND without any statement of the refund is a case all the same: Apple gave something
-        // back. Beside one it adds nothing.
+        // REFUND without any statement of the refund is a case all the same, because Apple refunded
+        // something. Next to one, it adds nothing.
         let isStated = ordered.contains { $0.word.isRefundStatement }
         for event in ordered {
             if case .refundNotice = event.word, isStated { continue }
@@ -113,8 +113,8 @@ struct RefundMachine {
         case .refusal:
             takeRefusal(event)
         case .denial:
-            // Silence about a request, and every statement before a refund, denies nothing; nor
-            // does a purchase that stands deny the refund of an item.
+            // Silence about a request, and every statement before a refund, denies nothing; and a
+            // purchase that remains valid does not deny the refund of an item.
             guard let open, drafts[open].state == .refunded, drafts[open].revocation.date != nil
             else { return }
             close(open, event, .inferred)
@@ -159,8 +159,8 @@ struct RefundMachine {
         drafts[open].state = .refunded
     }
 
-    // After it announced a reversal, Apple may go on listing the refunds of items: the same list
-    // again, with the same dates, is no new refund.
+    // After it announced a reversal, Apple may continue to list the refunds of items: the same list
+    // again, with the same dates, is not a new refund.
     private func isReversed(_ items: ItemRefunds) -> Bool {
         guard let last = drafts.last(where: \.holdsRefund) else { return false }
         return last.state == .reversed && last.reversal == .announced && last.items == items
@@ -178,7 +178,7 @@ struct RefundMachine {
         if drafts[open].revocation.take(sweep) { drafts[open].citations.cite(event.offset) }
     }
 
-    // A refund that Apple says it undid, and that never reached us.
+    // A refund that Apple reports as reversed, but that never reached us.
     private mutating func takeReversalNotice(_ event: Event) {
         // No statement about the purchase can deny a refund that none of them has.
         if let open, drafts[open].state == .refunded, drafts[open].revocation.date == nil {
@@ -226,8 +226,8 @@ struct RefundMachine {
 }
 
 extension RefundMachine.Revocation {
-    // Only what is said at this very as-of: what an earlier case said is not about this one. True
-    // where anything changed.
+    // Only statements at this very as-of count: those of an earlier case are not about this one.
+    // Returns true if anything changed.
     fileprivate mutating func take(_ sweep: Sweep) -> Bool {
         let before = self
         if case .value(.instant(let date)) = sweep.fresh(.revocationDate) { self.date = date }

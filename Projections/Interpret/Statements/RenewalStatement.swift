@@ -1,33 +1,33 @@
 internal import Events
 
-/// What was known about the renewal at one as-of at which Apple spoke of it.
+/// What was known about the renewal at one as-of of a statement by Apple about it.
 struct RenewalStatement {
-    /// When Apple said it.
+    /// Apple's date for the statement.
     let asOf: Instant
-    /// The expiry it says it is about, in whole seconds; nil where it does not say.
+    /// The expiry that it names, in whole seconds; nil if it names none.
     let renewalDate: Instant?
-    /// Whether the renewal is being retried, as said at this as-of; nil where it is silent.
+    /// Whether the renewal is being retried, as stated at this as-of; nil if not stated.
     let isInBillingRetry: Bool?
     /// Why the subscription ended, as known at this as-of; nil if it has not, or if no reason was
     /// stated.
     let expirationIntent: Int64?
-    /// Whether this as-of says it, and does not only repeat what was known.
+    /// Whether it is stated at this as-of, and not only carried over.
     let statesExpirationIntent: Bool
     /// The setting, as known at this as-of; nil if it was never stated.
     let isAutoRenewOn: Bool?
-    /// Whether this as-of says it, and does not only repeat what was known.
+    /// Whether it is stated at this as-of, and not only carried over.
     let statesAutoRenew: Bool
-    /// Whether this as-of lists the renewals of an account without this one.
+    /// Whether a list of an account's renewals at this as-of omits this one.
     let leavesAutoRenewOut: Bool
     /// The next product, as known at this as-of; nil if it was never stated.
     let autoRenewProductId: String?
     /// The answer to a price increase, as known at this as-of.
     let priceConsent: PriceConsent?
-    /// Whether this as-of speaks of the price or the offer of the next charge.
+    /// Whether the price or the offer of the next charge is stated at this as-of.
     let statesTerms: Bool
-    /// What it says of them; nil where neither applies, or it is silent.
+    /// The stated terms; nil if there are none, or if they are not stated.
     let terms: RenewalTerms?
-    /// The offset of the event that says them.
+    /// The offset of the event that states them.
     let termsOffset: Int64?
     /// The offset of the event that decides the retry at this as-of.
     let retryOffset: Int64?
@@ -104,7 +104,7 @@ struct RenewalStatement {
 extension Timeline {
     private static let statementsKey = FoldMemo.Key<[RenewalStatement]>()
 
-    /// What was known about the renewal, at each as-of at which Apple spoke of it.
+    /// What was known about the renewal, at each as-of of a statement by Apple about it.
     var renewalStatements: [RenewalStatement] {
         once(Timeline.statementsKey) { foldedRenewalStatements }
     }

@@ -1,57 +1,57 @@
 public import Events
 
-/// What the next charge will be, as Apple says it in renewal info.
+/// The terms of the next charge, as Apple states them in renewal info.
 ///
 /// Sources: https://developer.apple.com/documentation/appstoreserverapi/renewalprice and
 /// https://developer.apple.com/documentation/appstoreserverapi/jwsrenewalinfodecodedpayload
 public struct RenewalTerms: Hashable, Sendable {
-    /// Apple's `renewalPrice` in milliunits, after a discount by the offer; nil where not said.
+    /// Apple's `renewalPrice` in milliunits, after a discount by the offer; nil if not stated.
     public let priceMilliunits: Int64?
-    /// ISO 4217 of that price; nil where there is none.
+    /// ISO 4217 code of that price; nil if there is none.
     public let currency: String?
-    /// The offer that applies to the charge; nil at the standard price, or where not said.
+    /// The offer that applies to the charge; nil at the standard price, or if not stated.
     public let offer: Offer?
-    /// Apple's `renewalBillingPlanType`: how the next period is paid; nil where not said.
+    /// Apple's `renewalBillingPlanType`: how the next period is billed; nil if not stated.
     public let billingPlanType: String?
-    /// What becomes of the commitment when it ends; nil where there is none.
+    /// What happens to the commitment at its end; nil if there is none.
     public let commitment: Commitment?
 
-    /// What becomes of a commitment when it ends, in Apple's `commitmentInfo` of renewal info.
+    /// What happens to a commitment at its end, from Apple's `commitmentInfo` in renewal info.
     ///
     /// The customer may turn this off at any time; the months until then are charged all the same
     /// (https://developer.apple.com/documentation/appstoreserverapi/commitmentinfo).
     public struct Commitment: Hashable, Sendable {
-        /// When a new commitment begins, unless it is off; nil where not said.
+        /// When a new commitment begins, unless it is off; nil if not stated.
         public let renewalDate: Instant?
-        /// What the new commitment costs, in milliunits of the currency; nil where not said.
+        /// The price of the new commitment, in milliunits of the currency; nil if not stated.
         public let priceMilliunits: Int64?
-        /// Whether there will be a new one; nil where not said.
+        /// Whether there will be a new one; nil if not stated.
         public let isAutoRenewOn: Bool?
-        /// The product of the new one; nil where not said.
+        /// The product of the new one; nil if not stated.
         public let autoRenewProductId: String?
-        /// Apple's word for how the new one is paid; nil where not said.
+        /// Apple's word for how the new one is billed; nil if not stated.
         public let billingPlanType: String?
     }
 
     /// An offer that applies to the next charge.
     public struct Offer: Hashable, Sendable {
-        /// Apple's `offerType`: 1 introductory, 2 promotional, 3 offer code, 4 win-back; nil where
-        /// only the identifier is said.
+        /// Apple's `offerType`: 1 introductory, 2 promotional, 3 offer code, 4 win-back; nil if
+        /// only the identifier is stated.
         public let type: Int64?
         /// Apple's `offerIdentifier`; nil for introductory offers.
         public let identifier: String?
-        /// Apple's `offerDiscountType`: FREE_TRIAL, PAY_AS_YOU_GO, PAY_UP_FRONT; nil if not said.
+        /// Apple's `offerDiscountType`: FREE_TRIAL, PAY_AS_YOU_GO, PAY_UP_FRONT; nil if not stated.
         public let discountType: String?
-        /// Apple's `offerPeriod`, a duration of ISO 8601; nil where not said.
+        /// Apple's `offerPeriod`, an ISO 8601 duration; nil if not stated.
         public let period: String?
     }
 }
 
 extension RenewalTerms {
-    /// What an as-of says of the next charge, with the event that does; nil where it is silent.
+    /// The terms of the next charge stated at an as-of, with their event; nil if none are stated.
     ///
-    /// Each statement that speaks of price or offer replaces what was said before: signed renewal
-    /// info without an offer says that none applies, and without a price that none is known.
+    /// Each statement of a price or an offer replaces the earlier one: signed renewal info without
+    /// an offer means that none applies, and without a price that none is known.
     static func stated(by sweep: Sweep) -> (terms: RenewalTerms?, offset: Int64?)? {
         let fields: [Field] = [
             .renewalPrice, .offerType, .offerIdentifier, .renewalBillingPlanType, .commitmentInfo,
@@ -91,9 +91,10 @@ extension RenewalTerms {
         )
     }
 
-    /// Whether both say the same; by bytes, which Swift's own comparison of texts is not.
+    /// Whether both are the same; compares by bytes, unlike Swift's own comparison of texts.
     ///
-    /// That Apple began to sign the discount and the period of an offer changes no offer.
+    /// If only one of them has the discount and the period of an offer, which Apple began to sign
+    /// later, the offer is still the same.
     func agrees(with other: RenewalTerms) -> Bool {
         func isSame(_ one: String?, _ other: String?) -> Bool {
             guard let one, let other else { return one == nil && other == nil }
@@ -118,7 +119,7 @@ extension RenewalTerms {
 }
 
 extension RenewalTerms {
-    /// The same with what only the other one knows of the offer.
+    /// The same, completed with what only the other one knows of the offer.
     func filled(from other: RenewalTerms) -> RenewalTerms {
         guard let offer, let others = other.offer else { return self }
         return RenewalTerms(

@@ -4,23 +4,23 @@
 /// `transactions`, the times without it in `renewal_states`, explanations), never what Apple did:
 /// refunds, changes of plan, movements and money are the same under every policy.
 public struct AccessPolicy: Hashable, Sendable {
-    /// Whether billing grace is access (Apple's data: trap 20); billing retry never is, for Apple
-    /// takes the subscription as ended (Apple's data: trap 19).
+    /// Whether billing grace gives access (Apple's data: trap 20); billing retry never does,
+    /// because Apple treats the subscription as ended (Apple's data: trap 19).
     public let graceCounts: Bool
-    /// Whether what the family shares is access (Apple's data: trap 33).
+    /// Whether family-shared purchases give access (Apple's data: trap 33).
     public let familyCounts: Bool
-    /// Whether a reversed refund restores access from the refund on, as if it had never been
-    /// (Apple's data: trap 30); else only from the instant at which Apple first said so.
+    /// Whether a reversed refund restores access from the refund on, as if there had been no refund
+    /// (Apple's data: trap 30); otherwise only from Apple's first statement of the reversal.
     public let reversalIsRetroactive: Bool
-    /// Whether a refunded purchase gave no access at all, as if it had never been bought, whenever
-    /// Apple took it back; else it gave access until the refund (Apple's data: trap 10).
+    /// Whether a refunded purchase never gave access, as if it had never been bought, whenever
+    /// Apple revoked it; otherwise it gave access until the refund (Apple's data: trap 10).
     ///
     /// Neither the end of family sharing nor the rest of a replaced period is such a refund.
     public let refundIsRetroactive: Bool
-    /// Counts up whenever one of them changes its meaning, or `current` another value.
+    /// Incremented whenever a property changes its meaning, or `current` its value.
     public let version = 1
 
-    /// What holds unless another policy is asked for: what Apple does itself.
+    /// The default policy: what Apple does itself.
     public static let current = AccessPolicy(
         graceCounts: true,
         familyCounts: true,
@@ -43,7 +43,7 @@ public struct AccessPolicy: Hashable, Sendable {
 }
 
 extension Timeline {
-    /// The same with its views under another policy; at no cost where it is the same one.
+    /// The same timeline under another policy; at no cost if it is the same policy.
     public func under(_ policy: AccessPolicy) -> Timeline {
         guard policy != self.policy else { return self }
         var timeline = self
@@ -55,8 +55,8 @@ extension Timeline {
     /// For views of what Apple did, which no policy of an app changes.
     var asAppleDid: Timeline { under(.current) }
 
-    /// For the status that Apple gives: grace and family sharing are part of it, whatever an app
-    /// grants for them.
+    /// For the status according to Apple: grace and family sharing are part of it, whatever access
+    /// an app grants for them.
     var withEveryStatus: Timeline {
         under(
             AccessPolicy(

@@ -1,30 +1,30 @@
 public import Events
 
-/// How a subscription is paid: at once for its whole duration, or monthly with a commitment.
+/// How a subscription is billed: upfront for its whole duration, or monthly with a commitment.
 ///
 /// Sources: https://developer.apple.com/documentation/appstoreserverapi/billingplantype and
 /// https://developer.apple.com/documentation/appstoreserverapi/commitmentinfo
 public struct BillingPlan: Hashable, Sendable {
-    /// Apple's `billingPlanType`: BILLED_UPFRONT, MONTHLY, or a later word; nil where not said.
+    /// Apple's `billingPlanType`: BILLED_UPFRONT, MONTHLY, or a later word; nil if not stated.
     public let type: String?
-    /// The commitment that the period belongs to; nil where there is none.
+    /// The commitment that the period belongs to; nil if there is none.
     public let commitment: Commitment?
 
     /// A number of billing periods that the customer committed to.
     public struct Commitment: Hashable, Sendable {
-        /// Which of the periods it is, from 1.
+        /// The number of the period within the commitment, from 1.
         public let periodNumber: Int64?
         /// How many there are: 12 for a year paid monthly.
         public let periodCount: Int64?
         /// When the commitment ends.
         public let expiresDate: Instant?
-        /// What all periods cost together, in milliunits of the purchase's currency.
+        /// The price of all periods together, in milliunits of the purchase's currency.
         public let priceMilliunits: Int64?
     }
 }
 
 extension Purchase {
-    /// How it is paid, as asserted last; nil where Apple does not say, as before 2026-04.
+    /// The billing plan, as last asserted; nil if Apple does not state it, as before 2026-04.
     public var billingPlan: BillingPlan? {
         let type = text(of: .billingPlanType)
         let info = text(of: .commitmentInfo).map { ExtraObject($0) }
@@ -42,7 +42,7 @@ extension Purchase {
         )
     }
 
-    /// Apple's `billingPlanType` as asserted last; nil where it does not say.
+    /// Apple's `billingPlanType` as last asserted; nil if not stated.
     var billingPlanType: String? { text(of: .billingPlanType) }
 
     private func text(of field: Field) -> String? {

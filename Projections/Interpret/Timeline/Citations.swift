@@ -1,9 +1,9 @@
 internal import Events
 
-/// The events that caused a row, gathered while it is decided.
+/// The events that caused a row, collected while it is computed.
 struct Citations {
-    // Nearly every row has one cause, or two: the first ones lie here, the others in memory of
-    // their own.
+    // Nearly every row has one cause, or two: the first ones are stored inline, the others on the
+    // heap.
     private var first: Int64 = 0
     private var second: Int64 = 0
     private var count = 0
@@ -27,7 +27,7 @@ struct Citations {
         }
     }
 
-    /// Adds the event at that offset where there is one.
+    /// Adds the event at that offset, if there is one.
     mutating func cite(_ offset: Int64?) {
         if let offset { cite(offset) }
     }
@@ -37,7 +37,7 @@ struct Citations {
         for position in positions { cite(position.offset) }
     }
 
-    /// The same with all that others cite, where there are any.
+    /// The same with all events that others cite, if there are any.
     func citing(_ others: Citations?) -> Citations {
         guard let others else { return self }
         var citations = self
@@ -45,14 +45,14 @@ struct Citations {
         return citations
     }
 
-    /// Adds all that others cite.
+    /// Adds all events that others cite.
     mutating func cite(_ citations: Citations) {
         if citations.count > 0 { cite(citations.first) }
         if citations.count > 1 { cite(citations.second) }
         for offset in citations.others { cite(offset) }
     }
 
-    /// The cited positions, ascending, each once.
+    /// The cited positions, ascending, without duplicates.
     func positions(lane: Int) -> [Position] {
         func position(_ offset: Int64) -> Position { Position(lane: lane, offset: offset) }
         if others.isEmpty {

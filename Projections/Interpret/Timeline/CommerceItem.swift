@@ -4,15 +4,15 @@ public import Events
 ///
 /// Source: developer.apple.com/documentation/appstoreserverapi/advancedcommercetransactioninfo
 public struct CommerceItem: Hashable, Sendable {
-    /// The developer's `SKU`; empty where it is not said.
+    /// The developer's `SKU`; empty if not stated.
     public let sku: String
-    /// The name that the customer saw; nil where it is not said.
+    /// The name that the customer saw; nil if not stated.
     public let displayName: String?
-    /// In milliunits of the purchase's currency; nil where it is not said.
+    /// In milliunits of the purchase's currency; nil if not stated.
     ///
-    /// It is part of the price of the purchase, and never to be added to it.
+    /// It is part of the price of the purchase, and must never be added to it.
     public let priceMilliunits: Int64?
-    /// When Apple revoked the item; nil while it stands.
+    /// When Apple revoked the item; nil if it has not.
     public let revocationDate: Instant?
 
     fileprivate init(_ item: ExtraObject) {
@@ -24,9 +24,11 @@ public struct CommerceItem: Hashable, Sendable {
 }
 
 extension Purchase {
-    /// Its items as Apple listed them last, in its order; none where it is no Advanced Commerce.
+    /// Its items as Apple last listed them, in its order; empty unless it is an Advanced Commerce
+    /// purchase.
     ///
-    /// They stand in `extra`, with what identifies a person, for the developer chooses their texts.
+    /// They are in `extra`, with what identifies a person, because the developer chooses their
+    /// texts.
     public var commerceItems: [CommerceItem] {
         var last: (assertion: Assertion, items: Substring.UTF8View)?
         for assertion in assertions.sorted where assertion.fields.contains(.extra) {

@@ -1,14 +1,14 @@
 internal import Synchronization
 
-/// What several views need of one timeline, each folded once, when it is first asked for.
+/// Intermediate results that several views of one timeline need, each folded once on first use.
 ///
-/// A timeline carries its own for as long as it lives, and a copy of it shares them. All are
-/// functions of the timeline alone, so that it does not matter who asks first, on which thread, or
+/// A timeline has its own memo as long as it lives, and copies of it share the memo. All results
+/// are functions of the timeline alone, so it does not matter who asks first, on which thread, or
 /// whether two ask at once and one result is dropped.
 ///
-/// It knows none of them: who folds something declares a key for it, next to the fold.
+/// The memo does not know the results: each fold declares a key next to itself.
 final class FoldMemo: Sendable {
-    /// Names one thing that is folded once, by being the only one of its kind.
+    /// Names one result by being the only key of its kind.
     final class Key<Value: Sendable>: Sendable {}
 
     private final class Kept<Value: Sendable>: Sendable {
@@ -22,24 +22,24 @@ final class FoldMemo: Sendable {
         var kept: any AnyObject & Sendable
     }
 
-    // A few entries, which a search from the front finds sooner than a hash would.
+    // For a few entries, a linear search is faster than a hash table.
     private let entries = Mutex<[Entry]>([])
 
-    /// Room for all that the views of this module share, so that no list is ever copied.
+    /// Room for all results that the views of this module share, so the list is never copied.
     private static let entriesUsual = 12
 
-    /// What was kept under a key; nil where nothing was.
+    /// The value stored under a key; nil if there is none.
     func find<Value>(_ key: Key<Value>) -> Value? {
         let wanted = ObjectIdentifier(key)
         let kept: (any AnyObject & Sendable)? = entries.withLock { entries in
             for entry in entries where entry.key == wanted { return entry.kept }
             return nil
         }
-        // `keep` puts nothing else under a key of this type.
+        // `keep` stores only values of this type under the key.
         return kept.map { unsafeDowncast($0, to: Kept<Value>.self).value }
     }
 
-    /// Keeps a value under its key, in the place of one that was kept before.
+    /// Stores a value under its key, replacing any earlier one.
     func keep<Value>(_ value: Value, _ key: Key<Value>) {
         let (wanted, kept) = (ObjectIdentifier(key), Kept(value))
         entries.withLock { entries in
@@ -54,11 +54,11 @@ final class FoldMemo: Sendable {
 }
 
 extension Timeline {
-    /// What was kept under a key, or what `fold` makes, which is then kept.
+    /// The value stored under a key, or otherwise the result of `fold`, which is then stored.
     ///
-    /// What also depends on a decision of the operator is kept with that decision: where
-    /// `isCurrent` finds another one, it is folded again. Nothing is locked while it folds: folds
-    /// ask for each other.
+    /// A result that also depends on a decision of the operator is stored with that decision: if
+    /// `isCurrent` finds another one, it is folded again. Nothing is locked during a fold, because
+    /// folds use each other.
     func once<Value>(
         _ key: FoldMemo.Key<Value>,
         where isCurrent: (Value) -> Bool = { _ in true },

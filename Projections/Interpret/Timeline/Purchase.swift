@@ -1,31 +1,31 @@
 public import Events
 
-/// One paid period of a subscription: all that was ever asserted about one purchase.
+/// One paid period of a subscription: everything ever asserted about one purchase.
 ///
-/// A restore gives it new transaction ids, an extension a later expiry, a refund a revocation
-/// date; it stays one purchase (Apple's data: traps 4, 7, 8).
+/// A restore gives it new transaction ids, an extension a later expiry, a refund a revocation date;
+/// it stays one purchase (Apple's data: traps 4, 7, 8).
 ///
-/// It never changes. A class, because every view holds on to purchases of the timeline: so it
-/// counts one reference for it, and not one for each of its properties.
+/// It is immutable. It is a class because every view keeps purchases of the timeline: that costs
+/// one reference count for each purchase, and not one for each of its properties.
 public final class Purchase: Sendable {
     /// Start of the period, in whole seconds.
     public let purchaseDate: Instant
-    /// Natural end of the period, in whole seconds, as asserted last.
+    /// Natural end of the period, in whole seconds, as last asserted.
     public let expiresDate: Instant
-    /// The product as asserted last; empty where no format said it.
+    /// The product as last asserted; empty if no format stated it.
     public let productId: String
-    /// Apple's id of the purchase over all devices; empty where no format carried one.
+    /// Apple's id of the purchase across all devices; empty if no format contained one.
     public let webOrderLineItemId: String
     /// Everything asserted about it.
     public let assertions: Assertions
     /// The offset of the event that decides both dates.
     public let datesOffset: Int64
-    /// The times Apple moved its end, by as-of; nearly always none (Apple's data: trap 7).
+    /// The changes that Apple made to its end, by as-of; nearly always none (Apple's data: trap 7).
     public let extensions: [Extension]
     /// The later dates that restores of a one-time purchase gave it, ascending
     /// (Apple's data: trap 15).
     public let restoreDates: [Instant]
-    // What most views ask for.
+    // The fields that most views read.
     private let decisions: Decisions
 
     private static let decidedFields = FieldSet([
@@ -56,15 +56,15 @@ public final class Purchase: Sendable {
         decisions = Decisions(assertions, of: Purchase.decidedFields)
     }
 
-    /// A move of a purchase's natural end.
+    /// A change of a purchase's natural end.
     public struct Extension: Hashable, Sendable {
-        /// When Apple first said so.
+        /// When Apple first stated it.
         public let asOf: Instant
-        /// The end said before.
+        /// The end stated before.
         public let from: Instant
-        /// The end said from then on; earlier than `from` only where an older format rounds.
+        /// The end stated from then on; earlier than `from` only if an older format rounds.
         public let to: Instant
-        /// The offset of the event that says it.
+        /// The offset of the event that states it.
         public let offset: Int64
     }
 
@@ -90,7 +90,7 @@ public final class Purchase: Sendable {
         }
     }
 
-    /// Whether another member of the family pays for it (Apple's data: trap 33).
+    /// Whether another family member pays for it (Apple's data: trap 33).
     var isFamilyShared: Bool {
         state(of: .inAppOwnershipType) == .value(.text("FAMILY_SHARED"))
     }
@@ -98,7 +98,8 @@ public final class Purchase: Sendable {
     /// Whether it is known to have been replaced by another one.
     public var isUpgraded: Bool { state(of: .isUpgraded) == .value(.boolean(true)) }
 
-    /// The earliest as-of that called it upgraded, with the offset of the lowest such event.
+    /// The earliest as-of at which it was marked as upgraded, with the offset of the lowest such
+    /// event.
     public var firstUpgradeMark: (asOf: Instant, offset: Int64)? {
         var first: (asOf: Instant, offset: Int64)?
         for assertion in assertions.sorted where assertion.fields.contains(.isUpgraded) {
@@ -111,7 +112,7 @@ public final class Purchase: Sendable {
 }
 
 extension Purchase {
-    /// Whether it is a one-time purchase and not a subscription (Apple's data: trap 35).
+    /// Whether it is a one-time purchase rather than a subscription (Apple's data: trap 35).
     var neverExpires: Bool { expiresDate == Instant(milliseconds: 0) }
 
     /// The state of a field after all assertions.
@@ -122,22 +123,22 @@ extension Purchase {
             ? decisions.decision(on: field) : assertions.decision(on: field)
     }
 
-    /// The text of a field as asserted last, citing the event that decides it.
+    /// The text of a field as last asserted, citing the event that decides it.
     func text(_ field: Field, citing citations: inout Citations) -> String? {
         if case .text(let text)? = value(field, &citations) { text } else { nil }
     }
 
-    /// The integer of a field as asserted last, citing the event that decides it.
+    /// The integer of a field as last asserted, citing the event that decides it.
     func integer(_ field: Field, citing citations: inout Citations) -> Int64? {
         if case .integer(let number)? = value(field, &citations) { number } else { nil }
     }
 
-    /// The instant of a field as asserted last, citing the event that decides it.
+    /// The instant of a field as last asserted, citing the event that decides it.
     func instant(_ field: Field, citing citations: inout Citations) -> Instant? {
         if case .instant(let instant)? = value(field, &citations) { instant } else { nil }
     }
 
-    /// The flag of a field as asserted last, citing the event that decides it.
+    /// The flag of a field as last asserted, citing the event that decides it.
     func boolean(_ field: Field, citing citations: inout Citations) -> Bool? {
         if case .boolean(let flag)? = value(field, &citations) { flag } else { nil }
     }

@@ -1,15 +1,15 @@
 internal import Events
 
 extension PurchaseGrouping {
-    /// The one-time purchases, by date, what was restored as one purchase.
+    /// The one-time purchases, by date, with restores merged into the original purchase.
     ///
     /// A restore repeats a non-consumable under the same original transaction id, and old formats
-    /// give it the date of the restore (Apple's data: trap 15): that is one purchase, of the first
-    /// date. Consumables and non-renewing subscriptions cannot be restored: each has an original
-    /// id of its own (developer.apple.com/documentation/appstoreserverapi/originaltransactionid).
-    /// So rows of one product and one original id are one purchase where no format states the type,
-    /// as in a receipt; where Apple signs another type, or a transaction without any, each date is
-    /// a purchase.
+    /// give it the date of the restore (Apple's data: trap 15): that is one purchase, at the first
+    /// date. Consumables and non-renewing subscriptions cannot be restored: each has an original id
+    /// of its own (developer.apple.com/documentation/appstoreserverapi/originaltransactionid). So
+    /// rows of one product and one original id are one purchase if no format states the type, as in
+    /// a receipt; if Apple signs another type, or a transaction without any, each date is a
+    /// purchase.
     static func oneTimePurchases(_ transactions: [KeyedAssertion]) -> [Purchase] {
         let single = PurchaseGrouping(transactions).purchases
         guard single.count > 1 else { return single }
@@ -28,7 +28,7 @@ extension PurchaseGrouping {
 }
 
 extension Purchase {
-    // Nil where they are not one purchase that was restored. They come by date.
+    // Nil if they are not one purchase that was restored. They come by date.
     fileprivate convenience init?(restored purchases: ArraySlice<Purchase>) {
         guard let first = purchases.first, purchases.count > 1 else { return nil }
         let assertions = Assertions(purchases.flatMap(\.assertions.sorted))
@@ -53,7 +53,7 @@ extension Purchase {
 }
 
 extension [Purchase] {
-    // The longest slices of which each element is the same as the one before.
+    // The longest slices in which each element is the same as the previous one.
     fileprivate func runs(where isSame: (Purchase, Purchase) -> Bool) -> [ArraySlice<Purchase>] {
         var runs: [ArraySlice<Purchase>] = []
         var start = startIndex

@@ -1,13 +1,13 @@
 internal import Events
 
-/// An assertion with the key of its fact: of a transaction, or of what was announced about one.
+/// An assertion with the key of its fact: of a transaction, or of an announcement about one.
 struct KeyedAssertion {
     let assertion: Assertion
     let purchaseDate: Instant
     let expiresDate: Instant
     let productId: String
 
-    /// What a fact is about.
+    /// The subject of a fact.
     struct Key {
         let kind: Kind
         let purchaseDate: Instant
@@ -20,8 +20,8 @@ struct KeyedAssertion {
         }
     }
 
-    /// An assertion of a fact with that key; `productBefore` is the product of the one before,
-    /// which nearly always is the same, and then is not made again.
+    /// An assertion of a fact with that key; `productBefore` is the product of the previous one,
+    /// which is nearly always the same and then reused.
     init(_ assertion: consuming Assertion, _ key: Key, after productBefore: String?) {
         purchaseDate = key.purchaseDate
         expiresDate = key.expiresDate
@@ -34,13 +34,13 @@ struct KeyedAssertion {
     }
 }
 
-/// Finds which assertions speak of one purchase.
+/// Groups assertions by purchase.
 ///
 /// The unit is the subject of the log (purchase second, expiry second, product), never the single
-/// fact: the log keeps a repeated fact as a confirmation of fields, so only what is asserted about
-/// a subject is the same for every order of arrival. A subject belongs to the purchase of its
-/// `webOrderLineItemId`; one without joins a subject of the same second and product; else second
-/// and product are the purchase (Apple's data: traps 5 to 7).
+/// fact: the log stores a repeated fact as a confirmation of fields, so only the assertions about a
+/// subject are the same for every order of arrival. A subject belongs to the purchase of its
+/// `webOrderLineItemId`; one without joins a subject of the same second and product; otherwise
+/// second and product identify the purchase (Apple's data: traps 5 to 7).
 struct PurchaseGrouping {
     /// The purchases by start, then in the order in which they replace each other.
     private(set) var purchases: [Purchase] = []
@@ -48,7 +48,7 @@ struct PurchaseGrouping {
     private var ordered: [KeyedAssertion]
     private var members: [Member] = []
 
-    /// An assertion's place: the purchase it belongs to, and where it stands in `ordered`.
+    /// An assertion's place: its purchase, and its index in `ordered`.
     private struct Member {
         let webOrderLineItemId: String
         let family: Int
@@ -84,7 +84,7 @@ struct PurchaseGrouping {
             && byBytes(ordered[left].productId, ordered[right].productId) == nil
     }
 
-    // A family is all that was asserted about one product bought in one second.
+    // A family is everything asserted about one product bought in one second.
     private mutating func placeFamily(_ family: Range<Int>) {
         let first = subject(at: family.lowerBound, in: family)
         if first == family {
@@ -168,7 +168,8 @@ struct PurchaseGrouping {
         }
     }
 
-    // Both dates come from one assertion: the latest, and of one as-of the later expiry.
+    // Both dates come from one assertion: the latest, or at the same as-of the one with the later
+    // expiry.
     private mutating func append(_ group: ArraySlice<Member>, _ assertions: Assertions) {
         guard let first = group.first else { return }
         var best = first.index
@@ -190,7 +191,7 @@ struct PurchaseGrouping {
         )
     }
 
-    // Of one as-of the later expiry counts, as it does for the purchase.
+    // At the same as-of the later expiry counts, as it does for the purchase.
     private func extensions(in group: ArraySlice<Member>) -> [Purchase.Extension] {
         guard let first = group.first.map({ ordered[$0.index].expiresDate }),
             group.contains(where: { ordered[$0.index].expiresDate != first })
@@ -239,13 +240,14 @@ struct PurchaseGrouping {
 }
 
 extension Purchase {
-    // Of two purchases of one second Apple's later id stays; without ids the one that is not called
-    // upgraded, then the later product name (Apple's data: trap 40). The mark comes after the ids,
-    // for the one that stayed may have been upgraded later.
+    // Of two purchases in the same second, the one with Apple's later id remains; without ids the
+    // one that is not marked as upgraded, then the one with the greater product name (Apple's data:
+    // trap 40). The mark comes after the ids, because the remaining one may have been upgraded
+    // later.
     fileprivate static func areInOrder(_ left: Purchase, _ right: Purchase) -> Bool {
         if left.purchaseDate != right.purchaseDate { return left.purchaseDate < right.purchaseDate }
         let (mine, theirs) = (left.webOrderLineItemId, right.webOrderLineItemId)
-        // Ids are text, but Apple counts them up: the longer one is the later one.
+        // Ids are text, but Apple assigns them in ascending order: the longer one is the later one.
         if mine.utf8.count != theirs.utf8.count { return mine.utf8.count < theirs.utf8.count }
         if let isFirst = byBytes(mine, theirs) { return isFirst }
         if left.isUpgraded != right.isUpgraded { return left.isUpgraded }

@@ -2,17 +2,17 @@ public import Events
 
 /// What was known about the next renewal at one as-of.
 public struct RenewalSnapshot: Sendable {
-    /// When Apple said it.
+    /// Apple's date for the statement.
     public let asOf: Instant
-    /// The date of the renewal as this snapshot says it, in whole seconds.
+    /// The date of the renewal according to this snapshot, in whole seconds.
     ///
-    /// It is the expiry of the purchase the snapshot is about. Nil in snapshots from before
-    /// 2023-06, which do not carry it.
+    /// It is the expiry of the purchase that the snapshot is about. Nil in snapshots from before
+    /// 2023-06, which do not contain it.
     public let renewalDate: Instant?
-    /// The end of the billing grace period as this snapshot says it: a value, none, or unknown
-    /// where it is silent.
+    /// The end of the billing grace period according to this snapshot: a value, none, or unknown if
+    /// not stated.
     public let gracePeriodExpiresDate: Knowledge.State
-    /// The offset of the event that decides the grace period; nil where the snapshot is silent.
+    /// The offset of the event that decides the grace period; nil if not stated.
     public let gracePeriodOffset: Int64?
     /// 0 off, 1 on, as known at this as-of; nil if it was never stated.
     public let autoRenewStatus: Int64?
@@ -41,7 +41,7 @@ public struct RenewalSnapshot: Sendable {
 extension Timeline {
     private static let snapshotsKey = FoldMemo.Key<[RenewalSnapshot]>()
 
-    /// What was known about the next renewal, at each as-of at which Apple said something.
+    /// What was known about the next renewal, at each as-of of a statement by Apple.
     public var renewalSnapshots: [RenewalSnapshot] {
         once(Timeline.snapshotsKey) { foldedRenewalSnapshots }
     }

@@ -1,34 +1,34 @@
 public import Events
 
-/// Something Apple announced about a subscription, counted once however often it was sent.
+/// An announcement by Apple about a subscription, counted once however often it was sent.
 public struct ServerNotification: Sendable {
     /// Apple's id of the announcement, equal in every retry; empty in version 1, which has none.
     public let notificationUUID: String
-    /// When Apple signed it last.
+    /// When Apple last signed it.
     public let asOf: Instant
-    /// Apple's word for what happened; empty where there is none.
+    /// Apple's word for what happened; empty if there is none.
     public let notificationType: String
-    /// Apple's word for why; empty where there is none.
+    /// Apple's word for why; empty if there is none.
     public let subtype: String
-    /// Start of the purchase it is about, in whole seconds; nil where it is about none.
+    /// Start of the purchase it is about, in whole seconds; nil if it is not about one.
     public let purchaseDate: Instant?
-    /// End of the purchase it is about as it said it; nil where it is about none that expires.
+    /// End of that purchase as stated in the announcement; nil if it is not about a purchase that
+    /// expires.
     public let expiresDate: Instant?
-    /// Apple's status of the subscription as of the announcement; nil where it does not say
-    /// (Apple's data: status values).
+    /// Apple's status of the subscription as of the announcement; nil if not stated (Apple's data:
+    /// status values).
     public let status: SubscriptionStatus?
-    /// Why the customer asks for a refund, in Apple's `consumptionRequestReason`; nil where it does
-    /// not say
+    /// Why the customer requests a refund, in Apple's `consumptionRequestReason`; nil if not stated
     /// (developer.apple.com/documentation/appstoreservernotifications/consumptionrequestreason).
     public let consumptionRequestReason: String?
-    /// The offset of the first event that holds it.
+    /// The offset of the first event that contains it.
     public let offset: Int64
 }
 
 extension Timeline {
     private static let notificationsKey = FoldMemo.Key<[ServerNotification]>()
 
-    /// What Apple announced, by as-of, then by UUID and type.
+    /// Apple's announcements, by as-of, then by UUID and type.
     public var notifications: [ServerNotification] {
         once(Timeline.notificationsKey) { foldedNotifications }
     }
@@ -57,7 +57,7 @@ extension Timeline {
 }
 
 extension Assertion {
-    // Version 1 has no ids: there an announcement is a type at an as-of.
+    // Version 1 has no ids, so an announcement is identified by type and as-of.
     fileprivate var name: String {
         if let uuid = content.text(.notificationUUID) { return uuid }
         return "\(asOf.milliseconds) \(content.text(.notificationType) ?? "")"
@@ -65,7 +65,7 @@ extension Assertion {
 }
 
 extension ServerNotification {
-    // All that was asserted under one name, in order.
+    // All assertions of one announcement, in order.
     fileprivate init(_ assertions: [KeyedAssertion]) {
         let known = Assertions(inOrder: assertions.map(\.assertion)[...])
         notificationUUID = known.text(.notificationUUID)
@@ -88,10 +88,11 @@ extension ServerNotification {
 }
 
 extension Timeline {
-    /// Index of the purchase an announcement is about; nil where it is about none of these.
+    /// Index of the purchase that an announcement is about; nil if it is not about any of these.
     ///
-    /// By its start; of two of one second the one that ever had its expiry, which an extension may
-    /// have moved since (Apple's data: trap 7), else and of two such the one that stayed.
+    /// By its start. Of two in the same second, it is the one that ever had the announced expiry,
+    /// which an extension may have moved since (Apple's data: trap 7); if that does not decide, the
+    /// one that remained.
     public func purchase(of notification: ServerNotification) -> Int? {
         guard let start = notification.purchaseDate else { return nil }
         let candidates = purchases[startingAt: start].indices
@@ -101,7 +102,7 @@ extension Timeline {
 }
 
 extension Purchase {
-    /// Whether that was its expiry at any time; an extension moves it.
+    /// Whether that was its expiry at any time; an extension changes it.
     func everExpired(on date: Instant?) -> Bool {
         expiresDate == date || extensions.contains { $0.from == date }
     }

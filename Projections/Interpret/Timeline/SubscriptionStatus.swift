@@ -1,17 +1,17 @@
-/// Where a subscription stands; the raw values are Apple's `status` (Apple's data: status values).
+/// The status of a subscription; the raw values are Apple's `status` (Apple's data: status values).
 public enum SubscriptionStatus: Int64, CaseIterable, Hashable, Sendable {
-    /// Paid for, or free by an offer.
+    /// Paid for, or free through an offer.
     case active = 1
     /// Ended, and not renewed.
     case expired = 2
-    /// The renewal could not be charged and is retried, without access.
+    /// The charge for the renewal failed and is retried, without access.
     case billingRetry = 3
-    /// The renewal could not be charged; access goes on for a while.
+    /// The charge for the renewal failed; access continues for a while.
     case gracePeriod = 4
     /// Refunded, or no longer shared by the family.
     case revoked = 5
 
-    /// Whether it comes with access.
+    /// Whether it gives access.
     public var isEntitled: Bool { self == .active || self == .gracePeriod }
 }
 

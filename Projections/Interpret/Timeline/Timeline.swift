@@ -1,27 +1,27 @@
 public import Events
 
-/// All that one subscription's events say, interpreted: the single place where Apple's data gets
-/// its meaning, of which every projection is a view.
+/// The interpretation of one subscription's events: the only place that gives Apple's data its
+/// meaning; every projection is a view of it.
 ///
 /// A function of the set of assertions: no clock, no randomness, no order of arrival. Only the
-/// offsets it cites depend on what came first.
+/// offsets it cites depend on the order of arrival.
 public struct Timeline: Sendable {
-    // Held once, whatever number of views copies the timeline.
+    // Held once, however many views copy the timeline.
     private let interpretation: Interpretation
     /// What its views count as access; see `under`.
     public internal(set) var policy = AccessPolicy.current
-    /// What views share, under that policy.
+    /// Intermediate results that views share, under that policy.
     var memo = FoldMemo()
 
     /// The fold of a subscription's history.
     ///
-    /// Linear in the number of events but for sorting. Confirmations of events that the history
-    /// does not hold are passed over.
+    /// Linear in the number of events, except for sorting. Confirmations of events that are missing
+    /// from the history are skipped.
     public init(_ history: StreamHistory) {
         interpretation = Interpretation(history)
     }
 
-    /// The fold of all that is known of a subscription, for projections that also read when it
+    /// The fold of everything known about a subscription, for projections that also read when it
     /// became known.
     public init(_ recorded: RecordedHistory) {
         interpretation = Interpretation(recorded.latest, recorded)
@@ -29,33 +29,34 @@ public struct Timeline: Sendable {
 
     /// The subscription.
     public var stream: StreamID { interpretation.stream }
-    /// The lane of the log that holds its events; 0 where there are none.
+    /// The lane of the log with its events; 0 if there are none.
     public var lane: Int { interpretation.lane }
-    /// Its paid periods, one each however often and in whatever form Apple told of them, by start;
-    /// those of one second in the order in which they replace each other (Apple's data: trap 40).
+    /// Its paid periods, each once however often and in whatever format Apple stated them, by
+    /// start; those of the same second in the order in which they replace each other (Apple's data:
+    /// trap 40).
     public var purchases: [Purchase] { interpretation.purchases }
-    /// Its purchases that never expire (consumables and the like), by date: in no period
-    /// (Apple's data: trap 35).
+    /// Its purchases that never expire (consumables and the like), by date: in no period (Apple's
+    /// data: trap 35).
     ///
-    /// A restore is no purchase of its own, whatever its date.
+    /// A restore is not a separate purchase, whatever its date.
     public var oneTimePurchases: [Purchase] { interpretation.oneTimePurchases }
-    /// What Apple said about the next renewal, by as-of.
+    /// Apple's statements about the next renewal, by as-of.
     public var renewals: Assertions { interpretation.renewals }
-    /// What Apple announced, each however often it was sent; see `notifications`.
+    /// Apple's announcements, including repeated deliveries; see `notifications`.
     var announcements: [KeyedAssertion] { interpretation.announcements }
-    /// Whose it is, as the operator stated it, by the instant that the statement names; see
+    /// The owners as stated by the operator, by the instant that each statement names; see
     /// `StreamClaims`.
     public var links: Assertions { interpretation.links }
-    /// The greatest as-of of anything Apple asserted, repetitions included; nil where nothing was.
+    /// The greatest as-of of anything Apple asserted, repetitions included; nil if nothing was.
     ///
-    /// Nothing is known of the time after it. Links do not count: they are of the operator's clock,
-    /// and tell nothing about the subscription.
+    /// Nothing is known about the time after it. Links do not count: they use the operator's clock,
+    /// and contain nothing about the subscription.
     public var horizon: Instant? { interpretation.horizon }
-    /// When each part of it became known; nil where it was folded without.
+    /// When each part of it became known; nil if it was folded without that.
     public var recorded: RecordedHistory? { interpretation.recorded }
 }
 
-/// What a timeline's events say, put together: the same under every policy.
+/// The combined content of a timeline's events: the same under every policy.
 private final class Interpretation: Sendable {
     let stream: StreamID
     let lane: Int
@@ -83,7 +84,7 @@ private final class Interpretation: Sendable {
     }
 }
 
-/// The assertions of a history by what they are about.
+/// The assertions of a history by subject.
 private struct GatheredAssertions {
     typealias Key = KeyedAssertion.Key
 
@@ -95,7 +96,7 @@ private struct GatheredAssertions {
     var horizon: Instant?
 
     init(_ history: StreamHistory) {
-        // Where they lie: a copy of an event costs more than all that is read of it.
+        // Read in place: a copy of an event costs more than everything that is read from it.
         history.events.withUnsafeBufferPointer { events in
             reserve(events)
             for index in events.indices where !events[index].isNamelessLink {

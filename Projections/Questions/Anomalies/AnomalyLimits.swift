@@ -1,16 +1,17 @@
-/// From where on something about a subscription is odd.
+/// The thresholds from which something about a subscription is an anomaly.
 public struct AnomalyLimits: Hashable, Sendable {
-    /// Fewest immediate changes of one window that are a refund loop; 3, because two may be a change
-    /// of mind and back.
+    /// The fewest immediate changes in one window that count as a refund loop; 3, because two may
+    /// be a change of mind and back.
     public var loopChangesMin = 3
     /// The window of a loop, in days: 30, the length of most periods.
     public var loopDays = 30
-    /// Fewest refunds of one purchase that are odd: 2, where the second follows a reversal.
+    /// The fewest refunds of one purchase that are an anomaly: 2, if the second follows a reversal.
     public var refundsOfPurchaseMin = 2
-    /// Fewest purchases that make everything more than a single refund, which is nothing odd: 2.
+    /// The fewest purchases for a refund of everything to be an anomaly: 2, because a single refund
+    /// is ordinary.
     public var everythingPurchasesMin = 2
 
-    /// The limits that hold unless others are named.
+    /// The default limits.
     public init() {}
 
     /// The window of a loop in milliseconds.

@@ -1,12 +1,12 @@
 internal import Events
 
-/// What about a subscription a person should look at: its money, and dates that cannot be right.
+/// What a person should check about a subscription: its money, and dates that cannot be right.
 public struct StreamAnomalies: Sendable {
-    /// At most one refund loop and one refund of everything, one row a purchase that was refunded
-    /// again, and at most one of all empty periods; in this order.
+    /// At most one refund loop and one refund of everything, one row for each purchase that was
+    /// refunded again, and at most one for all empty periods; in this order.
     public let found: [StreamAnomaly]
 
-    /// The anomalies of a timeline, its changes judged by these catalogs.
+    /// The anomalies of a timeline, with its changes classified by these catalogs.
     public init(
         _ timeline: Timeline,
         _ catalogs: CatalogHistory,
@@ -39,7 +39,7 @@ public struct StreamAnomalies: Sendable {
         )
     }
 
-    // The fullest window counts, of equal ones the first.
+    // The fullest window counts, or the first of equal ones.
     private static func loop(
         in changes: [PlanChange],
         _ refunds: [RefundCase],
@@ -112,7 +112,8 @@ public struct StreamAnomalies: Sendable {
         var given: [RefundCase] = []
         for (subject, purchase) in subscriptions + others where purchase.isPaid {
             let own = net.first { $0.subject == subject }
-            // The rest of a replaced period was given back for another one, which counts itself.
+            // The rest of a replaced period was refunded because of another purchase, which counts
+            // itself.
             if purchase.isUpgraded || own?.kind == .replaced { continue }
             guard let own, own.isWhole else { return nil }
             given.append(own)
@@ -134,7 +135,7 @@ public struct StreamAnomalies: Sendable {
 }
 
 extension Purchase {
-    // An unknown price is one: payloads carry it since 2023-10 only.
+    // An unknown price counts as paid: payloads contain it only since 2023-10.
     fileprivate var isPaid: Bool {
         var citations = Citations()
         return integer(.price, citing: &citations) != 0 && kind(citing: &citations) != .trial
@@ -158,7 +159,7 @@ extension StreamAnomaly {
         let currencies = refunds.compactMap(\.currency)
         let isOne = currencies.allSatisfy { byBytes($0, currencies[0]) == nil }
         currency = isOne ? currencies.first : nil
-        // Amounts of several currencies do not add up.
+        // Amounts in several currencies cannot be added up.
         let amounts = isOne ? refunds.compactMap(\.refundedMilliunits) : []
         givenMilliunits =
             amounts.isEmpty
@@ -176,7 +177,7 @@ extension StreamAnomaly {
 }
 
 extension PlanChange {
-    // Without a catalog every change that gives the rest of the old period back may be one.
+    // Without a catalog, every change that refunds the rest of the old period may be one.
     fileprivate var isLooping: Bool {
         guard state == .effective, refundsPrevious else { return false }
         switch changeClass {

@@ -1,31 +1,31 @@
 public import Events
 
-/// Something about one subscription that a person should look at.
+/// Something about one subscription that a person should check.
 public struct StreamAnomaly: Hashable, Sendable {
     /// The subscription.
     public let stream: StreamID
-    /// What is odd.
+    /// The kind of anomaly.
     public let kind: Kind
-    /// How many changes, refunds or periods make it so.
+    /// The number of changes, refunds or periods involved.
     public let count: Int
-    /// What is given back as things stand, in milliunits; nil where nothing of it is known.
+    /// The amount currently refunded, in milliunits; nil if none of it is known.
     public let givenMilliunits: Int64?
-    /// ISO 4217 of that; nil if it was never stated, or if there are several.
+    /// ISO 4217 code of that amount; nil if it was never stated, or if there are several.
     public let currency: String?
     /// The first of the changes or refunds, or the start of the first of the periods.
     public let from: Instant
     /// The last of them.
     public let to: Instant
-    /// The events that say so, ascending, each once.
+    /// The events it is based on, ascending, without duplicates.
     public let positions: [Position]
 
-    /// What is odd.
+    /// The kind of anomaly.
     public enum Kind: String, CaseIterable, Sendable {
-        /// Switching to and fro, each time with money back (Apple's data: trap 24).
+        /// Switching back and forth, each time with a refund (Apple's data: trap 24).
         case refundLoop = "refund_loop"
         /// One purchase refunded again after a reversal.
         case refundedAgain = "refunded_again"
-        /// Everything that was ever paid for was given back.
+        /// Everything that was ever paid for was refunded.
         case everythingRefunded = "everything_refunded"
         /// Periods that give no access, because the purchase is not before the expiry.
         case emptyPeriod = "empty_period"
@@ -33,7 +33,7 @@ public struct StreamAnomaly: Hashable, Sendable {
 }
 
 extension StreamAnomaly {
-    /// The worst first: by count, then by what was given back, then by stream and kind.
+    /// The worst first: by count, then by the amount refunded, then by stream and kind.
     public static func isWorse(_ left: StreamAnomaly, _ right: StreamAnomaly) -> Bool {
         if left.count != right.count { return left.count > right.count }
         let (mine, theirs) = (left.givenMilliunits ?? 0, right.givenMilliunits ?? 0)

@@ -1,9 +1,9 @@
 extension Customer {
-    /// App account tokens of the customer's other subscriptions, where a subscription has none of
-    /// them: two accounts of the app that Apple's account joins.
+    /// App account tokens of the customer's other subscriptions, if this one has none of them:
+    /// these are two accounts of the app that Apple's account joins.
     ///
-    /// Empty for a subscription without a token, and where a link decides: what Apple says joins,
-    /// and only a link overrules it.
+    /// Empty for a subscription without a token, and if a link decides: Apple's statements join,
+    /// and only a link overrides them.
     public func otherTokens(than stream: CustomerStream) -> [String] {
         guard stream.claims.linkedCustomer == nil, !stream.tokens.isEmpty else { return [] }
         let own = Set(stream.tokens.map(TokenValue.init))

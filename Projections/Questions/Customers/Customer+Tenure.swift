@@ -1,7 +1,8 @@
 public import Events
 
 extension Customer {
-    /// Of the subscriptions that are theirs at an instant, the stretch around it in which they are.
+    /// For the subscriptions that are theirs at an instant, the interval around it in which they
+    /// are.
     public func tenures(at instant: Instant) -> [StreamID: Range<Instant>] {
         var found: [StreamID: Range<Instant>] = [:]
         for owned in streams(ownedAt: instant) {

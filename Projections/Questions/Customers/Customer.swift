@@ -1,28 +1,28 @@
 public import Events
 
-/// All subscriptions of one customer in one environment: what entitlement, `explain` and the lists
-/// of support are answered from.
+/// All subscriptions of one customer in one environment: the basis of entitlement, `explain` and
+/// the lists for support.
 ///
-/// A customer is asked for by any of their names: the app's own, as links state it, an app account
-/// token, an `appTransactionId`, a transaction id or an original transaction id. Which
-/// subscriptions are theirs is decided by `CustomerParties`; whose each was at a time by
-/// `StreamClaims`. Subscriptions of different environments are never joined (Concepts: promises).
+/// A customer is identified by any of their ids: the app's own, as links state it, an app account
+/// token, an `appTransactionId`, a transaction id or an original transaction id. `CustomerParties`
+/// decides which subscriptions are theirs; `StreamClaims` decides who owned each at a time.
+/// Subscriptions of different environments are never joined (Concepts: promises).
 public struct Customer: Sendable {
-    /// The name that was asked for.
+    /// The id that was asked for.
     public let name: String
     /// Where the purchases were made.
     public let environment: Environment
-    /// The app's own name for the customer; nil where no link leads to exactly one.
+    /// The app's own id for the customer; nil unless links lead to exactly one.
     public let customerId: String?
-    /// The app account tokens that lead to this customer and to nobody else, by UTF-8; of the
-    /// spellings of one UUID the first.
+    /// The app account tokens that lead to this customer and to no other, in UTF-8 order; for one
+    /// UUID with several spellings, the first.
     public let tokens: [String]
-    /// Their subscriptions, by `StreamID`; see `streams(ownedAt:)` for those of a time.
+    /// Their subscriptions, by `StreamID`; see `streams(ownedAt:)` for those at a given time.
     public let streams: [CustomerStream]
-    /// Subscriptions of others that were theirs once, by a link or a bond, or that they claim in
-    /// vain, by `StreamID`.
+    /// Subscriptions of others that were once theirs, by a link or a bond, or that they claim
+    /// without effect, by `StreamID`.
     public let related: [CustomerStream]
-    /// Subscriptions, of `streams` or only akin to them, that lead to several customers and so
+    /// Subscriptions, in `streams` or only related to them, that lead to several customers and so
     /// count for none of them, by `StreamID`.
     public let ambiguous: [Ambiguity]
 
@@ -34,16 +34,16 @@ public struct Customer: Sendable {
     public struct Ambiguity: Sendable {
         /// The subscription.
         public let stream: StreamID
-        /// To whom it leads, by UTF-8.
+        /// The customers it leads to, in UTF-8 order.
         public let customerIds: [String]
     }
 
-    /// The customer of a name among subscriptions.
+    /// The customer with an id among subscriptions.
     ///
-    /// A name is looked for among links first, then among tokens, original transaction ids,
-    /// transaction ids and `appTransactionId`s; of several subscriptions with one transaction id
-    /// the first by `StreamID` counts. The answer is right if the subscriptions are all that share
-    /// anything with the answer's; more do no harm, and any order gives the same.
+    /// An id is looked up among links first, then among tokens, original transaction ids,
+    /// transaction ids and `appTransactionId`s; if several subscriptions have one transaction id,
+    /// the first by `StreamID` counts. The answer is right if the subscriptions include all that
+    /// share anything with the answer's; more do no harm, and their order does not matter.
     public init(_ name: String, in environment: Environment, among all: [CustomerStream]) {
         let all = all.filter { $0.stream.environment == environment }
             .sorted { $0.stream < $1.stream }
@@ -94,25 +94,25 @@ public struct Customer: Sendable {
             ).grounds
     }
 
-    /// Why a subscription is theirs; nil for one that neither `streams` nor `related` holds.
+    /// Why a subscription is theirs; nil for one in neither `streams` nor `related`.
     public func ground(of stream: StreamID) -> CustomerGround? { grounds[stream] }
 
     /// The subscriptions that were theirs at an instant, by `StreamID`.
     ///
-    /// Theirs is what a link gave to the customer then; else what had one of their tokens then, or
-    /// what a bond joined to them then. A link overrules a bond from the instant for which it holds
-    /// until its unlink, and a link that begins later changes nothing of before: until then, and
-    /// from the unlink on, the bond stands. A subscription that shares nothing with another one and
-    /// has no token is theirs only while their link holds, once one names it. What leads to several
-    /// customers at that instant is none of theirs, and stays with its token.
+    /// These are the subscriptions that a link gave to the customer then; otherwise those that had
+    /// one of their tokens then, or that a bond joined to them then. A link overrides a bond from
+    /// its first instant until its unlink, and does not change anything before it begins: before
+    /// the link, and after the unlink, the bond applies. A subscription that shares nothing with
+    /// another one and has no token is theirs only while their link is in force, once one names it.
+    /// A subscription that leads to several customers at that instant belongs to none of them, and
+    /// stays with its token.
     public func streams(ownedAt instant: Instant) -> [CustomerStream] {
         times.owned(at: instant).sorted().map { all[$0] }
     }
 
-    /// When a subscription was theirs: half-open, ascending, none touching.
+    /// When a subscription was theirs: half-open, ascending, with gaps in between.
     ///
-    /// The first instant of all time is written as the least `Instant`, the end that is not known
-    /// as the greatest.
+    /// The beginning of time is written as the least `Instant`, an unknown end as the greatest.
     public func tenures(of stream: StreamID) -> [Range<Instant>] {
         all.firstIndex { $0.stream == stream }.map(times.stretches) ?? []
     }
@@ -129,7 +129,7 @@ public struct Customer: Sendable {
         if all.contains(where: { $0.claims.links.contains { isName($0.customer) } }) {
             return .customer(.text(name))
         }
-        // A name of several stays with what has it and no link, if there is any such.
+        // An id of several subscriptions belongs to one that no link names, if there is any such.
         func unlinkedFirst(where matches: (CustomerStream) -> Bool) -> CustomerParties.Party? {
             first { $0.claims.linkedCustomer == nil && matches($0) } ?? first(where: matches)
         }

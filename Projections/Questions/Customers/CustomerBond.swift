@@ -2,32 +2,33 @@ public import Events
 
 /// Something that two subscriptions of one customer have in common.
 ///
-/// A bond is what Apple said, and joins subscriptions that no link gives to anybody; a link to
-/// somebody else wins for its subscription while it holds (`CustomerParties`). Members of a family
-/// share none of them: each has transactions, receipts and an `appTransactionId` of their own
-/// (developer.apple.com/documentation/storekit/supporting-family-sharing-in-your-app).
+/// A bond comes from Apple's statements, and joins subscriptions that no link assigns; a link to
+/// another customer takes precedence for its subscription while it is in force (`CustomerParties`).
+/// Family members share none of them: each has transactions, receipts and an `appTransactionId` of
+/// their own (developer.apple.com/documentation/storekit/supporting-family-sharing-in-your-app).
 public enum CustomerBond: Sendable {
-    /// An app account token, which the app gave Apple with a purchase of both.
+    /// An app account token, which the app passed to Apple with a purchase of both.
     case appAccountToken(String)
-    /// One `appTransactionId` in one app, which Apple makes once for each Apple Account that
-    /// downloads the app, and for each member of a family
+    /// One `appTransactionId` in one app, which Apple creates once for each Apple Account that
+    /// downloads the app, and for each family member
     /// (developer.apple.com/documentation/storekit/apptransaction/apptransactionid).
     case appTransactionId(String, bundleId: String)
     /// One app receipt, verifyReceipt response or version 1 notification, by its SHA-256: Apple
-    /// makes a receipt for the customer whose device or whose purchase asks for it, also for a
-    /// member of a family
-    /// (developer.apple.com/documentation/appstorereceipts/in_app_ownership_type).
+    /// creates a receipt for the customer whose device or whose purchase asks for it, also for a
+    /// family member (developer.apple.com/documentation/appstorereceipts/in_app_ownership_type).
     case appReceipt(Digest)
     /// A transaction id, under which a purchase of both was seen.
     case transactionId(String)
     /// A `webOrderLineItemId` of a purchase of both.
     case webOrderLineItemId(String)
-    /// That one continues the other, or both the same: the `previousOriginalTransactionId` of one,
-    /// which Apple names after a migration to the Advanced Commerce API
+    /// One subscription continues the other, or both continue the same one: the
+    /// `previousOriginalTransactionId` of one, which Apple names after a migration to the Advanced
+    /// Commerce API
     /// (developer.apple.com/documentation/appstoreservernotifications/previousoriginaltransactionid).
     case previousOriginalTransactionId(String)
 
-    /// What is shared, under Apple's name where it has one; printed, so added and never renamed.
+    /// What is shared, under Apple's name if it has one; it is printed, so kinds may be added but
+    /// never renamed.
     public var kind: String {
         switch self {
         case .appAccountToken: "appAccountToken"
@@ -49,8 +50,7 @@ public enum CustomerBond: Sendable {
         }
     }
 
-    // The strongest words about a person first: a bond that is named is the first of those there
-    // are.
+    // The strongest evidence about a person first, because an answer names the first bond there is.
     private var rank: Int {
         switch self {
         case .appAccountToken: 0
@@ -72,7 +72,7 @@ public enum CustomerBond: Sendable {
 }
 
 extension CustomerBond: Comparable, Hashable {
-    /// Equal when of one kind, value and app; values by their bytes, tokens as UUIDs.
+    /// Equal if kind, value and app are equal; values by their bytes, tokens as UUIDs.
     public static func == (left: CustomerBond, right: CustomerBond) -> Bool {
         left.rank == right.rank && byBytes(left.comparedValue, right.comparedValue) == nil
             && byBytes(left.scope, right.scope) == nil
@@ -93,12 +93,12 @@ extension CustomerBond: Comparable, Hashable {
 }
 
 extension CustomerStream {
-    /// What may join it to other subscriptions.
+    /// The bonds that may join it to other subscriptions.
     ///
-    /// Of a subscription whose customer was erased nothing does but a token that came later: what
-    /// Apple still says of it, under ids that stay, brings nobody back. A consumable is joined to
-    /// its account by no receipt and no `appTransactionId`: it gives no access, and a person may
-    /// have bought more of them than an answer takes.
+    /// A subscription whose customer was erased is joined only by a token that came later: Apple's
+    /// other statements, under ids that remain, must not restore the connection. A consumable is
+    /// joined to its account by no receipt and no `appTransactionId`: it gives no access, and a
+    /// person may have bought more of them than an answer accepts.
     public var bonds: [CustomerBond] {
         let tokens = TokenValue.unique(tokens).map { CustomerBond.appAccountToken($0) }
         guard !isCustomerErased else { return tokens }

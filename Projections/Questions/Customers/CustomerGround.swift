@@ -1,24 +1,23 @@
 public import Events
 
-/// Why a subscription counts among those of a customer: what an answer about it rests on.
+/// Why a subscription counts among those of a customer: the basis of an answer about it.
 public enum CustomerGround: Hashable, Sendable {
-    /// It has the name that was asked for: as its own id, as one of its transactions', as its token
-    /// or as its `appTransactionId`.
+    /// It has the id that was asked for: as its own id, as that of one of its transactions, as its
+    /// token or as its `appTransactionId`.
     ///
-    /// What continues the subscription of that name has another one: there a bond is named.
+    /// A subscription that continues it has another id, so it is listed with a bond.
     case named
-    /// A link gives it to the customer of that name, or once gave it.
+    /// A link gives it, or once gave it, to the customer with that id.
     case link(String)
     /// It shares this with another subscription.
     case bond(CustomerBond, with: StreamID)
 }
 
-/// Finds the shortest way from what was asked for to each subscription.
+/// Finds the shortest path from the requested id to each subscription.
 ///
-/// From those that have the name, over bonds; then from those that a link gives to the customer, or
-/// once gave: a subscription that was theirs once may be what holds two of theirs together. Steps
-/// are taken in the order of `StreamID` and of bonds, so that a set of subscriptions has one
-/// answer.
+/// From those that have the id, over bonds; then from those that a link gives, or once gave, to the
+/// customer: a subscription that was once theirs may be the one that connects two of theirs. Steps
+/// are taken in the order of `StreamID` and of bonds, so a set of subscriptions has one answer.
 struct GroundFinder {
     private(set) var grounds: [StreamID: CustomerGround] = [:]
 
@@ -26,7 +25,7 @@ struct GroundFinder {
     private let bonds: [[CustomerBond]]
     private var sharers: [CustomerBond: [Int]] = [:]
 
-    /// Finds them among subscriptions that are in the order of `StreamID`.
+    /// Finds them among subscriptions in the order of `StreamID`.
     init(
         _ all: [CustomerStream],
         name: String,
@@ -40,7 +39,8 @@ struct GroundFinder {
         }
         let named = all.indices.filter { all[$0].hasName(name) }
         for index in named { grounds[all[index].stream] = .named }
-        // An old id names what continues it, also where the log does not know the old one itself.
+        // An old id names the subscription that continues it, even if the log does not contain the
+        // old one.
         let continuing = all.indices.filter { index in
             grounds[all[index].stream] == nil
                 && all[index].previousOriginalTransactionIds.contains { byBytes($0, name) == nil }

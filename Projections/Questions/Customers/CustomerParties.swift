@@ -1,19 +1,19 @@
 internal import Events
 
-/// Cuts the subscriptions of one environment into parties: each subscription belongs to one.
+/// Divides the subscriptions of one environment into parties: each subscription belongs to one.
 ///
 /// 1. A subscription that a link gives to a customer belongs to that customer, whatever its tokens.
-/// 2. The others are grouped: those that share a `CustomerBond` are of one group.
+/// 2. The others are grouped: those that share a `CustomerBond` are in one group.
 /// 3. A group that leads by one of these to the subscriptions of exactly one customer is theirs.
-///    One that leads to several is nobody's: it stays with its tokens, and is ambiguous. A customer
-///    who once had a subscription counts, so that a transfer does not move the rest of an account.
-///    A group with an app account token that is the name of a customer leads to that customer: the
-///    token is the app's own name for whoever bought.
+///    One that leads to several belongs to none: it stays with its tokens, and is ambiguous. A
+///    customer who once had a subscription counts, so a transfer does not move the rest of an
+///    account. A group with an app account token that equals the id of a customer leads to that
+///    customer: the token is the app's own id for the buyer.
 ///
-/// At an instant only the links count that began by then: a link overrules a bond from the instant
-/// for which it holds, and says nothing of the time before. So a link changes no earlier answer.
-/// Where none of them leads a group anywhere, and whoever asks names something of Apple's, the
-/// first one after the instant names its customer, who then had the group before their name was
+/// At an instant, only links that began by then count: a link overrides a bond from its first
+/// instant on, and says nothing about the time before. So a link does not change any earlier
+/// answer. If none of them leads a group to a customer, and the question names an id of Apple's,
+/// the first link after the instant names its customer, who had the group before their id was
 /// known.
 ///
 /// A function of the set of subscriptions: groups are numbered by their first one in the order of
@@ -21,25 +21,26 @@ internal import Events
 struct CustomerParties {
     /// The party of each stream, by index.
     private(set) var parties: [Party]
-    /// The group of each stream that no link gave away then, by the index of its first stream.
+    /// The group of each stream that no link gave to a customer then, by the index of its first
+    /// stream.
     private(set) var groups: [Int?]
 
-    /// Whose a subscription is.
+    /// The owner of a subscription.
     enum Party: Equatable {
-        /// The customer's, as a byte-compared text.
+        /// A customer, as a byte-compared text.
         case customer(FieldValue)
-        /// Of a group without a customer, named by the index of its first stream.
+        /// A group without a customer, named by the index of its first stream.
         case group(Int)
-        /// The same, with the customers to whom it leads.
+        /// The same, with the several customers to whom it leads.
         case ambiguous(Int, [String])
     }
 
     private var parent: [Int]
 
-    /// The parties at an instant; nil for after all that is known.
+    /// The parties at an instant; nil for everything known.
     ///
-    /// With `namingBeforeFirstLink` a group that no link leads anywhere by then is of the customer
-    /// whom the first link after the instant names.
+    /// With `namingBeforeFirstLink`, a group that no link leads to a customer by then belongs to
+    /// the customer whom the first link after the instant names.
     init(
         _ streams: [CustomerStream],
         _ sharers: BondSharers,
@@ -51,7 +52,7 @@ struct CustomerParties {
         let linked = streams.map { stream in
             instant.map { stream.claims.linkedCustomer(at: $0) } ?? stream.claims.linkedCustomer
         }
-        // What a bond holds together does not depend on the order in which bonds are looked at.
+        // The groups that bonds form do not depend on the order in which bonds are processed.
         for indexes in sharers.indexes {
             let unlinked = indexes.filter { linked[$0] == nil }
             for index in unlinked.dropFirst() { join(unlinked[0], index) }
@@ -89,7 +90,7 @@ struct CustomerParties {
         }
     }
 
-    // A subscription by itself waits for its own link: no bond makes it anybody's before.
+    // A single subscription waits for its own link: no bond assigns it to a customer before.
     private mutating func addFirstLinks(
         after instant: Instant,
         of streams: [CustomerStream],
@@ -111,7 +112,7 @@ struct CustomerParties {
         }
     }
 
-    // The smaller index is the root, so that a group is named by its first stream.
+    // The smaller index is the root, so a group is named by its first stream.
     private mutating func join(_ left: Int, _ right: Int) {
         let (first, second) = (root(of: left), root(of: right))
         parent[max(first, second)] = min(first, second)
@@ -127,9 +128,9 @@ struct CustomerParties {
     }
 }
 
-/// Which subscriptions share a bond: found once, for the parties of every instant.
+/// Which subscriptions share a bond: computed once, for the parties of every instant.
 struct BondSharers {
-    /// By their places, ascending; a bond of one subscription joins nothing, and is left out.
+    /// The indexes of the subscriptions, ascending; a bond of a single subscription is left out.
     let indexes: [[Int]]
 
     init(_ streams: [CustomerStream]) {

@@ -9,41 +9,41 @@ public struct CustomerStream: Sendable {
     /// Who claimed it.
     public let claims: StreamClaims
     /// The app receipts, verifyReceipt responses and version 1 notifications that proved or
-    /// confirmed anything of it, by their digests; see `CustomerBond.appReceipt`.
+    /// confirmed anything about it, by their digests; see `CustomerBond.appReceipt`.
     public let receipts: [Digest]
-    /// Every transaction id under which a purchase of it was seen, by UTF-8.
+    /// Every transaction id under which a purchase of it was seen, in UTF-8 order.
     public let transactionIds: [String]
-    /// Every `webOrderLineItemId` of its purchases, by UTF-8.
+    /// Every `webOrderLineItemId` of its purchases, in UTF-8 order.
     ///
-    /// Equal on all devices and in all receipts, where transaction ids and even original ids differ
-    /// (Apple's data: trap 6).
+    /// Equal on all devices and in all receipts, whereas transaction ids and even original ids
+    /// differ (Apple's data: trap 6).
     public let webOrderLineItemIds: [String]
-    /// The subscriptions that it continues, by UTF-8 (Apple's data: trap 47).
+    /// The subscriptions that it continues, in UTF-8 order (Apple's data: trap 47).
     public let previousOriginalTransactionIds: [String]
-    /// Every `appTransactionId` that Apple gave it, with the app it is of, by UTF-8.
+    /// Every `appTransactionId` that Apple gave it, with its app, in UTF-8 order.
     public let appTransactions: [AppTransaction]
-    /// Whether what identifies its customer was erased, or all that was known of it.
+    /// Whether what identifies its customer was erased, or everything known about it.
     public let isCustomerErased: Bool
-    /// Whether it is a consumable, as far as Apple said of what type it is.
+    /// Whether it is a consumable, as far as Apple stated its type.
     public let isConsumable: Bool
 
     /// An Apple Account in an app.
     public struct AppTransaction: Sendable {
         /// Apple's `appTransactionId`.
         public let id: String
-        /// The app; empty where nothing that Apple said of the subscription names it.
+        /// The app; empty if none of Apple's statements about the subscription names it.
         public let bundleId: String
     }
 
     /// The subscription.
     public var stream: StreamID { timeline.stream }
 
-    /// The app it is of; nil where nothing that Apple said of it names one.
+    /// Its app; nil if none of Apple's statements about it names one.
     public var bundleId: String? {
         ByteSet(history.events.map(\.fact.bundleId)).sorted.first { !$0.isEmpty }
     }
 
-    /// The tokens it ever had, in all spellings, by UTF-8, each once.
+    /// The tokens it ever had, in all spellings, in UTF-8 order, without duplicates.
     public var tokens: [String] { ByteSet(claims.tokens.map(\.token)).sorted }
 
     /// Folds a history; `receipts` are the receipts that its events and confirmations cite.
@@ -51,7 +51,7 @@ public struct CustomerStream: Sendable {
         self.init(history, Timeline(history), receipts: receipts)
     }
 
-    /// A history with its fold, where that was made already.
+    /// A history with its fold, if that exists already.
     public init(_ history: StreamHistory, _ timeline: Timeline, receipts: [Digest]) {
         self.history = history
         self.timeline = timeline
@@ -76,7 +76,7 @@ public struct CustomerStream: Sendable {
 }
 
 extension CustomerStream.AppTransaction {
-    // Renewal info names no app: it is of the app that the rest of the subscription is of.
+    // Renewal info names no app: it belongs to the app of the rest of the subscription.
     fileprivate static func all(in history: StreamHistory) -> [Self] {
         let own = ByteSet(history.events.map(\.fact.bundleId)).sorted.filter { !$0.isEmpty }
         var bundles: [FieldValue: [String]] = [:]
@@ -98,9 +98,9 @@ extension CustomerStream.AppTransaction {
 
 extension Event {
     /// Whether what identifies the subscription's customer was erased here, as far as the event
-    /// knows.
+    /// shows.
     ///
-    /// Of a link only what it stated is gone: the subscription may belong to somebody else.
+    /// For a link, only what it stated is gone: the subscription may belong to another customer.
     fileprivate var erasesCustomer: Bool {
         switch fact.kind {
         case .link: false

@@ -2,17 +2,18 @@ internal import Events
 
 /// When each subscription was one customer's: from one change of the claims to the next.
 ///
-/// Theirs is what a link gave to them then. What no link gave to anybody is theirs by a bond, as
-/// the parties of that instant say (`CustomerParties`), or where it had one of their tokens. Who
-/// asks by a name that belongs to no customer has what the bonds of then join to it.
+/// Theirs is what a link gave to them then. A subscription without a link is theirs by a bond,
+/// according to the parties of that instant (`CustomerParties`), or if it had one of their tokens.
+/// For an id that belongs to no customer, it is what the bonds at that time join to the id.
 ///
-/// Who asks by the customer's own name has nothing before the first link that says it: a link of
-/// the future counts for nothing. Who asks by an id of Apple's has what bonds join to that id also
-/// before a link named their customer.
+/// By the customer's own id, nothing is theirs before the first link that names it: a later link
+/// does not count. By an id of Apple's, what bonds join to that id is theirs even before a link
+/// named their customer.
 struct CustomerTimes {
-    /// The first instants of the stretches but the first, which has none; ascending.
+    /// The first instants of the intervals except the first, which has none; ascending.
     let changes: [Instant]
-    /// The places of what was theirs, by stretch: one more than there are changes.
+    /// The indexes of the subscriptions that were theirs, by interval: one more than there are
+    /// changes.
     let owned: [Set<Int>]
 
     /// The times of a customer.
@@ -20,10 +21,10 @@ struct CustomerTimes {
     /// - Parameters:
     ///   - all: The subscriptions, in the order of `StreamID`.
     ///   - sharers: What joins them.
-    ///   - customerId: The app's own name; nil for a party without one.
-    ///   - isNamedByLink: Whether that name was asked for: then nothing is theirs before a link.
-    ///   - members: The places of what is the party's after all that is known.
-    ///   - tokens: The tokens that are nobody else's.
+    ///   - customerId: The app's own id; nil for a party without one.
+    ///   - isNamedByLink: Whether that id was asked for: then nothing is theirs before a link.
+    ///   - members: The indexes of the party's subscriptions according to everything known.
+    ///   - tokens: The tokens that belong to no other customer.
     init(
         _ all: [CustomerStream],
         _ sharers: BondSharers,
@@ -40,7 +41,7 @@ struct CustomerTimes {
         func parties(at instant: Instant) -> CustomerParties {
             CustomerParties(all, sharers, at: instant, namingBeforeFirstLink: !isNamedByLink)
         }
-        // A token that changes moves no party.
+        // A change of token does not change any party.
         var held = parties(at: .epoch)
         owned = ([.epoch] + changes).map { instant in
             if linkChanges.contains(instant) { held = parties(at: instant) }
@@ -71,7 +72,7 @@ struct CustomerTimes {
         owned[changes.firstIndex { $0 > instant } ?? changes.count]
     }
 
-    /// The stretches in which one was theirs: half-open, ascending, touching ones merged.
+    /// The intervals in which one was theirs: half-open, ascending, adjacent ones merged.
     func stretches(of index: Int) -> [Range<Instant>] {
         let edges = [Instant(milliseconds: .min)] + changes + [Instant(milliseconds: .max)]
         return zip(edges, edges.dropFirst()).enumerated()

@@ -1,10 +1,10 @@
 public import Events
 
-/// A half-open time with access, for pictures.
+/// A half-open interval with access, for pictures.
 public struct AccessSpan: Hashable, Sendable {
-    /// From its first instant to the first one without.
+    /// From its first instant to the first one without access.
     public let time: Range<Instant>
-    /// Whether it is a grace.
+    /// Whether it is a grace period.
     public let isGrace: Bool
 
     /// This span.
@@ -13,11 +13,11 @@ public struct AccessSpan: Hashable, Sendable {
         self.isGrace = isGrace
     }
 
-    /// The last instant to which access is counted, the end of 2199: what is later is no date that
-    /// Apple's data can carry (`Instant.isPlausible`), but stands for "endless".
+    /// The last instant to which access is counted, the end of 2199: a later date cannot occur in
+    /// Apple's data (`Instant.isPlausible`), but stands for "endless".
     public static let endMax = Instant(milliseconds: 7_258_118_400_000)
 
-    /// The spans of some rows; empty ones and those without a start are none.
+    /// The span of a row; nil if it is empty or has no start.
     init?(_ row: ProjectionRow, _ columns: ComparedTable.Access) {
         guard let from = row.values[columns.from].integer.map(Instant.init(milliseconds:)) else {
             return nil

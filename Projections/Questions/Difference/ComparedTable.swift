@@ -4,9 +4,10 @@ public import Events
 public struct ComparedTable: Sendable {
     /// The projection's name.
     public let name: String
-    /// The version of the fold that made the old table; nil where nobody knows, or it is missing.
+    /// The version of the fold that built the old table; nil if it is not known, or the table is
+    /// missing.
     public let oldVersion: Int?
-    /// The version of the fold that made the new table.
+    /// The version of the fold that built the new table.
     public let newVersion: Int
     /// The columns that both have, in the order of the new table: those of a row's values.
     public let columns: [String]
@@ -14,7 +15,7 @@ public struct ComparedTable: Sendable {
     public let columnsAdded: [String]
     /// The columns that only the old table has.
     public let columnsRemoved: [String]
-    /// Every kind of change that there can be, in the order of listings.
+    /// Every possible kind of change, in listing order.
     public let kinds: [String]
 
     let identities: [[RowKey.Part]]
@@ -23,7 +24,7 @@ public struct ComparedTable: Sendable {
     let money: Money?
     let instant: Int?
 
-    // Where in `kinds` those kinds stand that every table has.
+    // The indexes in `kinds` of the kinds that every table has.
     static let added = 0
     static let removed = 1
     var changed: Int { kinds.count - 2 }
@@ -51,11 +52,11 @@ public struct ComparedTable: Sendable {
     ///
     /// - Parameters:
     ///   - name: The projection's name.
-    ///   - oldVersion: The version that made the old table.
-    ///   - newVersion: The version that made the new one.
+    ///   - oldVersion: The version that built the old table.
+    ///   - newVersion: The version that built the new one.
     ///   - oldColumns: The old table's own columns, without those of the stream and `positions`.
     ///   - newColumns: The new table's own columns, likewise.
-    ///   - comparison: What the rows are.
+    ///   - comparison: The meaning of the rows.
     public init(
         name: String,
         oldVersion: Int?,
@@ -85,21 +86,21 @@ public struct ComparedTable: Sendable {
         instant = comparison.instant.flatMap(common.firstIndex)
     }
 
-    /// Whether both tables have the same columns; another order of them is no difference.
+    /// Whether both tables have the same columns, in any order.
     public var hasSameColumns: Bool { columnsAdded.isEmpty && columnsRemoved.isEmpty }
 
-    /// Whether it tells of money.
+    /// Whether it contains amounts of money.
     public var hasMoney: Bool { money != nil }
 
-    /// Whether it tells when there was access.
+    /// Whether it contains times with access.
     public var hasAccess: Bool { access != nil }
 
-    /// The time with access of which a row tells; nil where it tells of none.
+    /// The time with access in a row; nil if there is none.
     public func accessSpan(of row: ProjectionRow) -> AccessSpan? {
         access.flatMap { AccessSpan(row, $0) }
     }
 
-    /// The instant that a row is about; nil where it tells none.
+    /// The instant that a row is about; nil if there is none.
     public func instant(of row: ProjectionRow) -> Instant? {
         instant.flatMap { row.values[$0].integer }.map(Instant.init(milliseconds:))
     }
@@ -144,8 +145,8 @@ extension ComparedTable.Money {
 }
 
 extension [ComparedTable] {
-    /// The tables that tell of money, a journal before others: of those whose money differs the
-    /// first one counts.
+    /// The tables with money, a journal before others: of those whose money differs, the first one
+    /// counts.
     var moneyTables: [Int] {
         let withMoney = indices.filter { self[$0].money != nil }
         return withMoney.filter { self[$0].money?.isJournal == true }

@@ -1,25 +1,25 @@
 public import Events
 
-/// What a difference does to access and money in one environment.
+/// The effect of a difference on access and money in one environment.
 public struct EnvironmentEffect: Sendable {
     /// The environment.
     public let environment: Environment
-    /// How many of its subscriptions differ.
+    /// The number of its subscriptions that differ.
     public private(set) var streamsChanged = 0
     /// How long they have access on one side only.
     public private(set) var access = AccessTotals()
 
-    // By the tables' ranks, then by currency; what gained and lost nothing is left out.
+    // By the tables' ranks, then by currency; entries without a change are left out.
     private var allMoney: [MoneyTotals] = []
 
-    /// How much more and less money there is, by currency; what gained and lost nothing is left
+    /// How much more and less money there is, by currency; currencies without a change are left
     /// out.
     ///
-    /// Of one table alone, that no money counts twice: the journal where it differs in money, else
+    /// In one table only, so no amount counts twice: the journal if it differs in money, otherwise
     /// the first table that does.
     public var money: [MoneyTotals] { allMoney.filter { $0.rank == allMoney.first?.rank } }
 
-    /// The same of the other tables, by table; they may tell of that money again, and are never to
+    /// The same for the other tables, by table; they may contain that money again, and must never
     /// be added to `money` nor to each other.
     public var otherMoney: [MoneyTotals] {
         allMoney.filter { $0.rank != allMoney.first?.rank }
@@ -59,8 +59,8 @@ public struct EnvironmentEffect: Sendable {
     }
 }
 
-/// How long subscriptions have access on one side only, in milliseconds, exact; each at most to
-/// `AccessSpan.endMax`.
+/// How long subscriptions have access on one side only, in milliseconds, exact; each up to
+/// `AccessSpan.endMax` at most.
 public struct AccessTotals: Hashable, Sendable {
     /// On the new side only.
     public private(set) var gained: Int64 = 0
@@ -80,19 +80,19 @@ public struct AccessTotals: Hashable, Sendable {
 
 /// How much more and less money there is in one table and currency, in milliunits.
 ///
-/// Of one subscription what is more and what is less is set against each other first: a charge
-/// that is found under another date changes nothing.
+/// Gains and losses of one subscription are offset first: a charge that moves to another date
+/// changes nothing.
 public struct MoneyTotals: Hashable, Sendable {
-    /// The index of the table that tells it.
+    /// The index of the table.
     public let table: Int
-    /// ISO 4217; nil where no row said.
+    /// ISO 4217 code; nil if no row stated it.
     public let currency: String?
     /// Summed over the subscriptions that have more on the new side.
     public internal(set) var gained: Int64
     /// Summed over the subscriptions that have less on the new side, not negative.
     public internal(set) var lost: Int64
 
-    // The table's place among those that tell of money.
+    // The table's place among those with money.
     fileprivate let rank: Int
 }
 
@@ -106,7 +106,7 @@ extension MoneyTotals {
             table: amount.table,
             currency: amount.currency,
             gained: max(0, amount.milliunits),
-            // The least number has no counterpart.
+            // The least integer has no positive counterpart.
             lost: amount.milliunits < 0 ? Int64(clamping: amount.milliunits.magnitude) : 0,
             rank: amount.rank
         )

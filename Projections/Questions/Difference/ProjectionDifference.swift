@@ -1,41 +1,41 @@
 internal import Events
 
 /// The difference between two builds of some projections: counted by kind, with its effect on
-/// access and money, and the customers it concerns most.
+/// access and money, and the customers most affected.
 ///
-/// A value that subscriptions are added to, each once. The order of adding is of no account, and
-/// neither is how they are shared out over several values that are added up in the end. Its size is
-/// bounded by the samples, whatever differs.
+/// A value to which subscriptions are added, each once. Neither the order of adding matters, nor
+/// how they are divided among several values that are added up in the end. Its size is bounded by
+/// the samples, however much differs.
 public struct ProjectionDifference: Sendable {
     /// What is compared.
     public let tables: [ComparedTable]
-    /// Most samples that are kept.
+    /// The most samples that are kept.
     public let samplesMax: Int
-    /// How many subscriptions have rows on either side; 0 until somebody says.
+    /// The number of subscriptions with rows on either side; 0 until it is set.
     public var streamsCompared = 0
-    /// How many of them differ.
+    /// The number of these that differ.
     public private(set) var streamsChanged = 0
     /// What changed in each table, in the order of `tables`.
     public private(set) var totals: [TableTotals]
-    /// The effect on access and money, by environment: Production first, the others by their words;
-    /// those without a subscription that differs are left out.
+    /// The effect on access and money, by environment: Production first, the others by name;
+    /// environments without a difference are left out.
     public private(set) var effects: [EnvironmentEffect] = []
     /// The subscriptions that differ most: by length of access, then money, then rows, then id.
     public private(set) var samples: [StreamDifference] = []
 
     private let moneyTables: [Int]
 
-    /// Samples where nobody asks for another number: a page that somebody reads to its end.
+    /// The default number of samples: a page that can be read to its end.
     public static let samplesDefault = 10
 
-    /// The largest number of samples: each costs some folds, and up to a megabyte.
+    /// The largest number of samples: each costs several folds, and up to a megabyte.
     public static let samplesLimit = 1000
 
-    /// No difference yet.
+    /// Creates an empty difference.
     ///
     /// - Parameters:
     ///   - tables: What is compared; rows name them by index.
-    ///   - samplesMax: Most samples to keep, from 0 to `samplesLimit`.
+    ///   - samplesMax: The most samples to keep, from 0 to `samplesLimit`.
     public init(_ tables: [ComparedTable], samplesMax: Int = ProjectionDifference.samplesDefault) {
         self.tables = tables
         self.samplesMax = min(max(0, samplesMax), ProjectionDifference.samplesLimit)
@@ -48,14 +48,14 @@ public struct ProjectionDifference: Sendable {
         streamsChanged == 0 && tables.allSatisfy(\.hasSameColumns)
     }
 
-    /// The effect on what is real: access that customers have and money that they paid.
+    /// The effect in production: access that customers have and money that they paid.
     ///
     /// No other environment is ever added to it.
     public var production: EnvironmentEffect {
         effects.first { $0.environment == .production } ?? EnvironmentEffect(.production)
     }
 
-    /// Whether a table tells of access at all.
+    /// Whether any table contains access.
     public var comparesAccess: Bool { tables.contains(where: \.hasAccess) }
 
     /// Adds the rows of one subscription, which was not added before.
@@ -76,7 +76,7 @@ public struct ProjectionDifference: Sendable {
         keep(rank) { StreamDifference(comparison) }
     }
 
-    /// Adds what was added to another difference of the same tables.
+    /// Adds the content of another difference of the same tables.
     public mutating func add(_ other: ProjectionDifference) {
         streamsCompared += other.streamsCompared
         streamsChanged += other.streamsChanged
@@ -85,7 +85,7 @@ public struct ProjectionDifference: Sendable {
         for sample in other.samples { keep(SampleRank(sample)) { sample } }
     }
 
-    // Most subscriptions are no sample: only of those that are is it made.
+    // Most subscriptions are not samples, so samples are created only on demand.
     private mutating func keep(_ rank: SampleRank, _ sample: () -> StreamDifference) {
         let index = samples.firstIndex { rank.isBefore(SampleRank($0)) } ?? samples.endIndex
         guard index < samplesMax else { return }
@@ -103,7 +103,7 @@ public struct ProjectionDifference: Sendable {
     }
 }
 
-/// Which of two subscriptions is the better sample.
+/// Ranks subscriptions as samples.
 private struct SampleRank {
     let access: Int64
     let money: Int64
@@ -112,7 +112,8 @@ private struct SampleRank {
 
     init(_ stream: StreamID, access: Int64, money: [StreamDifference.Money], rows: Int) {
         self.access = access
-        // Of several currencies: the sum of what cannot be summed still is an order.
+        // With several currencies: a sum of different currencies is meaningless as an amount, but
+        // gives an order.
         self.money = money.reduce(0) {
             $0.addingUpToMax(Int64(clamping: $1.milliunits.magnitude))
         }

@@ -1,21 +1,22 @@
 internal import Events
 
-/// Which rows of two sides are the same thing.
+/// Matches rows of two sides that stand for the same thing.
 ///
-/// A function of two sets of rows: neither ordinals nor positions count, so that a row that comes
-/// in between moves no other.
+/// A function of two sets of rows: neither ordinals nor positions count, so a row that is inserted
+/// does not move any other.
 struct RowMatching {
-    /// Rows that are the same thing and not equal, by their indices.
+    /// Matching rows that are not equal, by their indices.
     private(set) var pairs: [(old: Int, new: Int)] = []
     /// Rows that only the old side has.
     private(set) var removed: [Int] = []
     /// Rows that only the new side has.
     private(set) var added: [Int] = []
-    /// How many ordinals hold another row, where both sides have the same rows; else 0.
+    /// The number of ordinals with another row, if both sides have the same rows; otherwise 0.
     private(set) var reordered = 0
 
     init(_ old: [ProjectionRow], _ new: [ProjectionRow], by identities: [[RowKey.Part]]) {
-        // Mostly a row or two of many differ: those before and after them need no bytes.
+        // Usually one or two of many rows differ: those before and after them need no comparison by
+        // bytes.
         let (head, tail) = RowMatching.equalEnds(old, new)
         let oldKeys = (head..<old.count - tail).map {
             RowKey(bytes: old[$0].canonicalBytes, row: $0)
@@ -23,8 +24,8 @@ struct RowMatching {
         let newKeys = (head..<new.count - tail).map {
             RowKey(bytes: new[$0].canonicalBytes, row: $0)
         }
-        // What is left stays in the order of its bytes, in which equal keys are then paired: no
-        // order of the rows decides who is whose partner.
+        // The remaining rows stay in the order of their bytes, in which equal keys are then paired,
+        // so the order of the rows does not affect the pairing.
         var equals = RowKey.Join(RowKey.sorted(oldKeys), RowKey.sorted(newKeys))
         if equals.oldRest.isEmpty, equals.newRest.isEmpty {
             reordered = zip(oldKeys, newKeys).count { $0.bytes != $1.bytes }
@@ -44,7 +45,7 @@ struct RowMatching {
 }
 
 extension RowMatching {
-    /// How many rows are equal from the first on, and of the others from the last on.
+    /// The number of equal rows at the start and, among the others, at the end.
     private static func equalEnds(
         _ old: [ProjectionRow],
         _ new: [ProjectionRow]
@@ -61,7 +62,7 @@ extension RowMatching {
     }
 }
 
-/// What says which thing a row is: the bytes of some of its values.
+/// What identifies a row: the bytes of some of its values.
 struct RowKey {
     let bytes: [UInt8]
     let row: Int
@@ -95,7 +96,7 @@ struct RowKey {
         self.row = row
     }
 
-    /// The key of a row; nil where all its columns are NULL, which makes nothing the same thing.
+    /// The key of a row; nil if all its columns are NULL, which identifies nothing.
     init?(_ projected: ProjectionRow, row: Int, _ parts: [Part]) {
         let values = projected.values
         var writer = RowWriter()
@@ -113,7 +114,7 @@ struct RowKey {
         self.init(bytes: writer.row(citing: []).canonicalBytes, row: row)
     }
 
-    /// By their bytes; equal ones keep their order.
+    /// In the order of their bytes; equal ones keep their order.
     static func sorted(_ keys: [RowKey]) -> [RowKey] {
         keys.enumerated().sorted { left, right in
             if left.element.bytes == right.element.bytes { return left.offset < right.offset }
@@ -121,7 +122,7 @@ struct RowKey {
         }.map(\.element)
     }
 
-    /// Pairs equal keys, each with one.
+    /// Pairs equal keys one to one.
     struct Join {
         private(set) var pairs: [(old: Int, new: Int)] = []
         private(set) var oldRest: [Int] = []
@@ -154,15 +155,15 @@ struct RowKey {
 }
 
 extension ProjectionRow {
-    /// Whether two rows of one table are equal but for their causes.
+    /// Whether two rows of one table are equal except for their causes.
     fileprivate func hasSameValues(as other: ProjectionRow) -> Bool {
         canonicalBytes == other.canonicalBytes
     }
 }
 
 extension ColumnValue {
-    /// Whether two values have the same bytes; never Swift's own equality of texts, which is that
-    /// of Unicode and not of `COLLATE "C"`.
+    /// Whether two values have the same bytes; never use Swift's own equality of texts, which is
+    /// that of Unicode and not of `COLLATE "C"`.
     func isSame(as other: ColumnValue) -> Bool {
         switch (self, other) {
         case (.text(let left), .text(let right)): byBytes(left, right) == nil

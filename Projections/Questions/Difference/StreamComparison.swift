@@ -1,7 +1,6 @@
 internal import Events
 
-/// One subscription's rows of two builds, compared: all that is counted, and what a sample is made
-/// of.
+/// One subscription's rows of two builds, compared: all counts, and the source of a sample.
 struct StreamComparison {
     let rows: StreamRows
     /// What changed in each table; tables without a change are left out.
@@ -9,7 +8,7 @@ struct StreamComparison {
     let access: AccessDifference
     let oldSpans: [AccessSpan]?
     let newSpans: [AccessSpan]?
-    /// By the tables' ranks, then by currency; at most two currencies or so in each table.
+    /// By the tables' ranks, then by currency; rarely more than two currencies in each table.
     let allMoney: [StreamDifference.Money]
 
     init(_ rows: StreamRows, in tables: [ComparedTable], moneyTables: [Int]) {
@@ -45,7 +44,7 @@ struct StreamComparison {
     /// How many rows changed, in all tables.
     var rowsChanged: Int { tables.reduce(0) { $0 + $1.rows.count } }
 
-    /// Whether the two sides say the same.
+    /// Whether the two sides are the same.
     var isEmpty: Bool { tables.isEmpty }
 }
 
@@ -87,8 +86,8 @@ struct ChangedRows {
 
     var isEmpty: Bool { rows.isEmpty && reordered == 0 }
 
-    /// The rows by their instant; of one instant removed, changed and added ones, then by their
-    /// bytes.
+    /// The rows by their instant; at the same instant removed, changed and added ones, then by
+    /// their bytes.
     var rowsInOrder: [Row] {
         rows.enumerated().sorted { left, right in
             let (first, second) = (instant(left.element), instant(right.element))
@@ -119,8 +118,8 @@ struct ChangedRows {
 
 /// The money of both sides by currency.
 private struct MoneySums {
-    // By the currency's bytes, no currency first; a subscription has one or two of them. Wide, so
-    // that no sum of amounts overflows.
+    // In the order of the currency's bytes, no currency first; a subscription has one or two of
+    // them. 128 bits, so no sum of amounts overflows.
     private var sums: [(currency: String?, milliunits: Int128)] = []
 
     init?(_ sides: StreamRows.Sides, _ columns: ComparedTable.Money?) {
@@ -153,7 +152,7 @@ private struct MoneySums {
     }
 }
 
-/// Whether a currency stands before another one: by bytes, none at all before all others.
+/// Whether a currency sorts before another one: by bytes, no currency before all others.
 func areInOrder(_ left: String?, _ right: String?) -> Bool {
     switch (left, right) {
     case (nil, let right): right != nil

@@ -1,61 +1,61 @@
 public import Events
 
-/// What two builds say differently about one subscription.
+/// How two builds differ about one subscription.
 public struct StreamDifference: Sendable {
     /// The subscription.
     public let stream: StreamID
     /// The times with access that only one side has.
     public let access: AccessDifference
-    /// The times with access on the old side, by row; nil where the tables do not differ in them.
+    /// The times with access on the old side, by row; nil if the tables do not differ in them.
     public let oldSpans: [AccessSpan]?
     /// The same on the new side.
     public let newSpans: [AccessSpan]?
-    /// By how much the money of the subscription is more or less, by currency: of the first table
-    /// in which it is, a journal before others.
+    /// The change in the money of the subscription, by currency: in the first table that differs, a
+    /// journal before others.
     public let money: [Money]
-    /// The same of the other tables, which may tell of that money again: never added to `money`.
+    /// The same for the other tables, which may contain that money again: never added to `money`.
     public let otherMoney: [Money]
     /// The rows that changed, in the order of tables, then removed, changed and added ones, each by
     /// their instant.
     public let changes: [Change]
-    /// How many more changed than are in `changes`.
+    /// The number of changed rows that are not in `changes`.
     public let changesOmitted: Int
-    /// The first instant at which the two sides differ: where access does, else the first that a
-    /// changed row is about; nil where no row tells one.
+    /// The first instant at which the two sides differ: where access does, otherwise the first that
+    /// a changed row is about; nil if no row has one.
     public let firstInstant: Instant?
 
-    /// Most changes that are kept of one subscription: what somebody can read.
+    /// The most changes kept for one subscription: as many as a person can read.
     public static let changesMax = 50
 
     /// One row that changed.
     public struct Change: Sendable {
         /// The index of its table.
         public let table: Int
-        /// What happened to it: machine words of `ComparedTable.kinds`.
+        /// What happened to it: machine-readable words of `ComparedTable.kinds`.
         public let kinds: [String]
-        /// The columns that have other values; empty where the row is added or removed.
+        /// The columns with different values; empty if the row is added or removed.
         public let columns: [String]
-        /// The row on the old side; nil where it is added.
+        /// The row on the old side; nil if it is added.
         public let old: ProjectionRow?
-        /// The row on the new side; nil where it is removed.
+        /// The row on the new side; nil if it is removed.
         public let new: ProjectionRow?
     }
 
     /// The difference of an amount of money.
     public struct Money: Hashable, Sendable {
-        /// The index of the table that tells it.
+        /// The index of the table.
         public let table: Int
-        /// ISO 4217; nil where no row said.
+        /// ISO 4217 code; nil if no row stated it.
         public let currency: String?
-        /// New less old, never 0.
+        /// New minus old, never 0.
         public let milliunits: Int64
 
-        // The table's place among those that tell of money, the one that counts first.
+        // The table's place among those with money; the first one counts.
         let rank: Int
     }
 
-    /// The times with access on the old side, ascending, touching ones merged; nil where the tables
-    /// do not differ in them.
+    /// The times with access on the old side, ascending, adjacent ones merged; nil if the tables do
+    /// not differ in them.
     public var oldActive: [Range<Instant>]? { oldSpans?.map(\.time).merged }
 
     /// The same on the new side.
@@ -66,16 +66,15 @@ public struct StreamDifference: Sendable {
         access.gained.length.addingUpToMax(access.lost.length)
     }
 
-    /// How many rows changed.
+    /// The number of rows that changed.
     public var rowsChanged: Int { changes.count + changesOmitted }
 
-    /// What happened to a table's rows as a whole, for a stream whose rows only stand in another
-    /// order: nothing that `changes` could show.
+    /// Whether the rows are the same in another order, which `changes` cannot show.
     public var isOnlyReordered: Bool { rowsChanged == 0 }
 }
 
 extension [Range<Instant>] {
-    /// How long these disjoint intervals are together, in milliseconds.
+    /// The total length of these disjoint intervals, in milliseconds.
     public var length: Int64 { reduce(0) { $0.addingUpToMax($1.milliseconds) } }
 }
 

@@ -32,7 +32,7 @@ public struct StreamRows: Sendable {
 }
 
 extension Range<Instant> {
-    /// Milliseconds from the first instant to the end; bounds of any size.
+    /// Milliseconds from the first instant to the end, for any bounds.
     var milliseconds: Int64 {
         let (length, isTooLong) = upperBound.milliseconds.subtractingReportingOverflow(
             lowerBound.milliseconds
@@ -42,8 +42,8 @@ extension Range<Instant> {
 }
 
 extension Int64 {
-    /// The sum of two numbers that are not negative, at most the greatest number: so every order of
-    /// adding gives the same.
+    /// The sum of two non-negative numbers, capped at the greatest number: the order of adding does
+    /// not matter.
     func addingUpToMax(_ other: Int64) -> Int64 {
         let (sum, isTooMuch) = addingReportingOverflow(other)
         return isTooMuch ? .max : sum

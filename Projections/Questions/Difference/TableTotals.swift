@@ -2,9 +2,9 @@
 public struct TableTotals: Sendable {
     /// The projection's name.
     public let name: String
-    /// How many rows changed, each once, whatever happened to it.
+    /// The number of rows that changed, each counted once.
     public private(set) var rowsChanged = 0
-    /// How many subscriptions have such rows, or rows in another order.
+    /// The number of subscriptions with such rows, or with rows in another order.
     public private(set) var streamsChanged = 0
 
     private let kinds: [String]
@@ -12,7 +12,7 @@ public struct TableTotals: Sendable {
     private var counts: [Count]
     private var columnRows: [Int]
 
-    /// How many.
+    /// The counts for one kind.
     public struct Count: Hashable, Sendable {
         /// Rows; one that changed in several ways counts in each.
         public internal(set) var rows = 0
@@ -28,13 +28,14 @@ public struct TableTotals: Sendable {
         columnRows = table.columns.map { _ in 0 }
     }
 
-    /// What happened, by kind, in the order of `ComparedTable.kinds`; what did not is left out.
+    /// The counts by kind, in the order of `ComparedTable.kinds`; kinds without a change are left
+    /// out.
     public var changes: [(kind: String, count: Count)] {
         zip(kinds, counts).filter { $1.rows > 0 }.map { ($0, $1) }
     }
 
-    /// In how many rows that stayed the same thing a column has another value, in the order of
-    /// columns; columns without one are left out.
+    /// The number of matching rows in which a column's value differs, in the order of columns;
+    /// columns without one are left out.
     public var changedColumns: [(column: String, rows: Int)] {
         zip(columns, columnRows).filter { $1 > 0 }.map { ($0, $1) }
     }

@@ -1,19 +1,20 @@
 public import Events
 
-/// Holds the fold against Apple: every status in a version 2 notification and every signed renewal
-/// info says where the subscription stood when it was signed
-/// (Apple's data: status values, renewal info).
+/// Compares the fold with Apple: every status in a version 2 notification and every signed renewal
+/// info states the status of the subscription when it was signed (Apple's data: status values,
+/// renewal info).
 ///
-/// A drift is a bug of the fold, or tells that a purchase never reached the ledger, or that Apple
-/// moved the date of a revocation behind the instant at which it had signed that status: the date
-/// signed last stands for the access.
+/// A drift is a bug of the fold, or means that a purchase never reached the ledger, or that Apple
+/// moved the date of a revocation past the instant at which it had signed that status: the last
+/// signed date determines access.
 public enum Drift {
-    /// Compares all of Apple's statements in a history with what is folded from those signed no
-    /// later, or in the same payload.
+    /// Compares all of Apple's statements in a history with the fold of those signed no later, or
+    /// in the same payload.
     ///
-    /// One fold for each instant at which Apple said something: quadratic in the events of one
+    /// One fold for each instant of a statement by Apple: quadratic in the events of one
     /// subscription, which are few. `recentSubscriptionStartDate` is not compared: it bridges gaps
-    /// (Apple's data: trap 46). Nor is what only repeats an earlier statement, which is no event.
+    /// (Apple's data: trap 46). A mere repetition of an earlier statement is not compared either,
+    /// because it is not an event.
     public static func check(_ history: StreamHistory) -> DriftReport {
         var report = DriftReport()
         var past: Past?
@@ -34,7 +35,7 @@ public enum Drift {
         return report
     }
 
-    /// What Apple stated last about a subscription; nil where it stated nothing.
+    /// Apple's last statement about a subscription; nil if there is none.
     static func newestStatement(in history: StreamHistory) -> Event? {
         history.events.filter(isStatement).max {
             ($0.fact.asOf, $0.position) < ($1.fact.asOf, $1.position)
@@ -55,7 +56,7 @@ private struct Past {
     private let timeline: Timeline
     private let states: RenewalStates
     private let asOf: Instant
-    // Nil where nothing of the statement's payload was signed after it.
+    // Nil if nothing in the statement's payload was signed after it.
     private let evidence: Int64?
 
     init(_ history: StreamHistory, until statement: Event) {
@@ -73,15 +74,14 @@ private struct Past {
         states = RenewalStates(timeline)
     }
 
-    /// Whether nothing else was known when that statement was made.
+    /// Whether exactly the same was known when that statement was made.
     ///
-    /// Those of one instant share their past, unless a part of one's payload was signed later.
+    /// Statements of one instant share their past, unless a part of one's payload was signed later.
     func holds(for statement: Event) -> Bool {
         statement.fact.asOf == asOf && evidence == nil
     }
 
-    /// What does not agree with a statement; nil where no purchase was known that it could be
-    /// held against.
+    /// What disagrees with a statement; nil if no purchase was known to compare it with.
     func disagreements(with event: Event) -> [DriftReport.Disagreement]? {
         guard let newest = timeline.newestCharge else { return nil }
         let content = event.fact.content
@@ -102,7 +102,7 @@ private struct Past {
         }
         if event.fact.kind == .notification {
             guard let raw = content.integer(.status) else { return [] }
-            // A status of tomorrow is compared as it is, and does not agree with any of ours.
+            // An unknown status is compared as a number, and never agrees with any of ours.
             let apple = SubscriptionStatus(rawValue: raw).map { "\($0)" } ?? "\(raw)"
             compare(.status, apple, status.map { "\($0)" })
             return found
@@ -123,7 +123,7 @@ private struct Past {
         return found
     }
 
-    // Cancelling ends a grace at once, though its date may still be told, unless Apple's status
+    // Cancelling ends a grace at once, although its date may still be stated, unless Apple's status
     // says otherwise (Apple's data: trap 22).
     private func promisesGrace(_ content: Content) -> Bool {
         guard let date = content.instant(.gracePeriodExpiresDate), asOf < date else { return false }
@@ -133,8 +133,8 @@ private struct Past {
 }
 
 extension Timeline {
-    /// What a signed status 5 disagrees with since the revocation has a later date; nil where it
-    /// has not, or where the subscription counts as revoked then all the same.
+    /// The disagreement with a signed status 5 after the revocation got a later date; nil if it did
+    /// not, or if the subscription counts as revoked at that time all the same.
     fileprivate func movedRevocation(from event: Event) -> DriftReport.Disagreement? {
         let (fact, asOf) = (event.fact, event.fact.asOf)
         guard fact.kind == .notification,
@@ -152,14 +152,14 @@ extension Timeline {
         )
     }
 
-    /// The newest purchase that none has replaced, begun or charged; nil where there is none.
+    /// The newest purchase, begun or charged, that was not replaced; nil if there is none.
     var newestCharge: Purchase? {
         purchases.last { !$0.isUpgraded } ?? purchases.last
     }
 }
 
 extension Purchase {
-    // Whether the date of its revocation lies after an instant by which another one was signed.
+    // Whether the date of its revocation is after an instant by which another one was signed.
     fileprivate func isRevoked(after instant: Instant) -> Bool {
         guard let revocationDate, revocationDate > instant, !isDenied(after: instant) else {
             return false
@@ -170,7 +170,7 @@ extension Purchase {
         }
     }
 
-    // Whether a later statement had no revocation: the one that stands is then another one.
+    // Whether a later statement had no revocation: the current one is then a different one.
     private func isDenied(after instant: Instant) -> Bool {
         revocationEvents.contains { event in
             if case .denial = event.word { event.asOf > instant } else { false }

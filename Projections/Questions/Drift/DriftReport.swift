@@ -1,34 +1,34 @@
 public import Events
 
-/// How well the fold agrees with what Apple itself says about subscriptions.
+/// How well the fold agrees with Apple's own statements about subscriptions.
 public struct DriftReport: Hashable, Sendable {
     /// How many of Apple's statements were compared.
     public var checked = 0
-    /// How many of them agree in everything.
+    /// How many of them agree completely.
     public var agreeing = 0
     /// What does not agree, by position.
     public var disagreements: [Disagreement] = []
 
-    /// A report of nothing.
+    /// Creates an empty report.
     public init() {}
 
-    /// One thing that Apple says otherwise.
+    /// One difference from a statement of Apple's.
     public struct Disagreement: Hashable, Sendable {
-        /// The event that holds Apple's statement.
+        /// The event with Apple's statement.
         public let position: Position
         /// The subscription.
         public let stream: StreamID
-        /// When Apple said it.
+        /// Apple's date for the statement.
         public let asOf: Instant
         /// What it is about.
         public let subject: Subject
         /// Apple's value.
         public let apple: String
-        /// The fold's value; empty where it has none.
+        /// The fold's value; empty if it has none.
         public let ours: String
     }
 
-    /// What Apple's statements are compared in; the raw values are Apple's names.
+    /// The compared values; the raw values are Apple's names.
     public enum Subject: String, CaseIterable, Sendable {
         /// The status of a notification.
         case status
@@ -42,7 +42,7 @@ public struct DriftReport: Hashable, Sendable {
         case gracePeriodExpiresDate
     }
 
-    /// Takes in the report of another subscription; counts all, and keeps at most that many
+    /// Adds the report of another subscription; counts everything, and keeps at most that many
     /// disagreements.
     public mutating func add(_ other: DriftReport, keeping limit: Int) {
         checked += other.checked

@@ -1,9 +1,8 @@
 public import Events
 
-/// Which offers a customer may be made in one subscription group at one instant
-/// (Apple's data: offer eligibility).
+/// Which offers a customer may receive in one group (Apple's data: offer eligibility).
 public struct GroupEligibility: Hashable, Sendable {
-    /// The group: each offer is given once in it, whatever the product.
+    /// The group: each offer applies once in it, whatever the product.
     public let group: SubscriptionGroup
     /// A trial or an introductory price.
     public let introductory: IntroductoryOfferEligibility
@@ -11,33 +10,34 @@ public struct GroupEligibility: Hashable, Sendable {
     public let promotional: PromotionalOfferEligibility
     /// A win-back offer.
     public let winBack: WinBackOfferEligibility
-    /// What the customer is to an offer code, each of which the developer makes for some of these.
+    /// How an offer code classifies the customer; the developer creates each code for some of
+    /// these.
     public let subscriber: SubscriberKind
 }
 
 /// Whether the customer may start with an introductory offer, in order of precedence.
 ///
-/// A subscription that can be given for the reason is given as the one that stands in the way.
+/// If a purchase is the reason, it is returned as the blocking transaction.
 public enum IntroductoryOfferEligibility: Hashable, Sendable {
     /// Eligible: no transaction of the group is known.
     case neverSubscribed
-    /// Not eligible, for ever and for each product of the group: had one already.
+    /// Not eligible, permanently and for each product of the group: already had one.
     case usedIntroductoryOffer(BlockingTransaction)
-    /// Not eligible: a purchase was taken back. A rule of this ledger, more careful than Apple's
-    /// (Apple's data: offer eligibility).
+    /// Not eligible: a purchase was refunded; stricter than Apple (Apple's data: offer
+    /// eligibility).
     case refunded(BlockingTransaction)
     /// Not eligible: a purchase has not reached its end.
     case currentlySubscribed(BlockingTransaction)
-    /// Not eligible: the renewal failed, and access goes on for a while; still a subscriber.
+    /// Not eligible: the renewal failed, but access continues for a while; still a subscriber.
     case inGracePeriod(BlockingTransaction)
-    /// Eligible: was subscribed, never with an introductory offer, and is no more.
+    /// Eligible: was subscribed, never with an introductory offer, and no longer is.
     case lapsed
 
     /// Whether the offer may be made.
     public var isEligible: Bool { self == .neverSubscribed || self == .lapsed }
 }
 
-/// Whether the customer may be made a promotional offer; which of them is up to the developer.
+/// Whether the customer may receive a promotional offer; the developer decides which.
 public enum PromotionalOfferEligibility: Hashable, Sendable {
     /// Not eligible: neither a purchase of the group nor a renewal of one is known.
     case neverSubscribed
@@ -48,25 +48,27 @@ public enum PromotionalOfferEligibility: Hashable, Sendable {
     public var isEligible: Bool { self == .subscriber }
 }
 
-/// Whether the customer may be won back, in order of precedence (Apple's data: trap 44).
+/// Whether the customer may receive a win-back offer, in order of precedence (Apple's data: trap
+/// 44).
 ///
-/// Apple decides who is eligible by rules of the developer that no payload shows, so that its own
-/// list counts wherever there is one
+/// Apple decides by rules of the developer that no payload shows, so Apple's own list counts
+/// wherever there is one
 /// (https://developer.apple.com/documentation/appstoreserverapi/eligiblewinbackofferids).
 public enum WinBackOfferEligibility: Hashable, Sendable {
-    /// Not eligible: there is nobody to win back.
+    /// Not eligible: never was a subscriber.
     case neverSubscribed
     /// Not eligible: a purchase has not reached its end.
     case currentlySubscribed(BlockingTransaction)
-    /// Not eligible: access goes on for a while after a failed renewal.
+    /// Not eligible: access continues for a while after a failed renewal.
     case inGracePeriod(BlockingTransaction)
-    /// Eligible for the offers that Apple lists; not eligible where Apple lists none.
+    /// Eligible for the offers that Apple lists; not eligible if Apple lists none.
     case listedByApple(WinBackList)
-    /// Not eligible: the renewal failed and is tried again.
+    /// Not eligible: the renewal failed and is retried.
     case inBillingRetry(BlockingTransaction)
-    /// Not eligible: expired, but as far as Apple said auto-renewal was on and may yet succeed.
+    /// Not eligible: expired, but by Apple's last statement auto-renewal was on and may yet
+    /// succeed.
     case awaitingRenewal(BlockingTransaction)
-    /// Eligible as far as is known: expired, not to be renewed, and without a list of Apple's.
+    /// Eligible as far as is known: expired, not going to renew, and without a list from Apple.
     case churned
 
     /// Whether the offer may be made.
@@ -79,7 +81,7 @@ public enum WinBackOfferEligibility: Hashable, Sendable {
     }
 }
 
-/// What a customer is to a group of products.
+/// The relation of a customer to a group of products.
 public enum SubscriberKind: String, CaseIterable, Sendable {
     /// Never subscribed.
     case new
@@ -89,7 +91,7 @@ public enum SubscriberKind: String, CaseIterable, Sendable {
     case expired
 }
 
-/// The purchase that stands in the way of an offer.
+/// The purchase that prevents an offer.
 public struct BlockingTransaction: Hashable, Sendable {
     /// The subscription.
     public let stream: StreamID
@@ -101,6 +103,6 @@ public struct BlockingTransaction: Hashable, Sendable {
     public let purchaseDate: Instant
     /// Natural end of the purchase.
     public let expiresDate: Instant
-    /// The events that say so, ascending, each once.
+    /// The events it is based on, ascending, without duplicates.
     public let positions: [Position]
 }

@@ -1,18 +1,18 @@
 internal import Events
 
-/// How a customer stands to one group at one instant: what decides about each kind of offer.
+/// The status of a customer in one group at one instant, which decides about each kind of offer.
 struct GroupStanding {
-    // By their start; only those that had begun.
+    // By start; only those that had begun.
     private let purchases: [PurchaseAccess]
     private let renewals: [KnownRenewal]
     private let instant: Instant
 
-    /// Apple tries to charge for at most sixty days (Apple's data: trap 18): then a renewal that
-    /// nobody told the end of has failed.
+    /// Apple tries to charge for at most sixty days (Apple's data: trap 18): after that, a renewal
+    /// without a stated outcome has failed.
     static let billingRetryMax: Int64 = 60 * 86_400_000
 
-    /// Apple tries to charge from a day before the end (Apple's data: trap 18), so that a failure
-    /// is told at the earliest then.
+    /// Apple tries to charge from a day before the end (Apple's data: trap 18), so a failure is
+    /// stated no earlier than that.
     static let renewalAttemptsMax: Int64 = 86_400_000
 
     init(_ purchases: [PurchaseAccess], _ renewals: [KnownRenewal], at instant: Instant) {
@@ -24,7 +24,7 @@ struct GroupStanding {
     /// Whether anything of the group is known.
     var isKnown: Bool { !purchases.isEmpty || !renewals.isEmpty }
 
-    /// The first rule that says something, in their order of precedence.
+    /// The first rule that applies, in order of precedence.
     var introductory: IntroductoryOfferEligibility {
         guard isKnown else { return .neverSubscribed }
         if let used = introductoryUse { return .usedIntroductoryOffer(used) }
@@ -34,7 +34,7 @@ struct GroupStanding {
         return .lapsed
     }
 
-    /// The first rule that says something, in their order of precedence.
+    /// The first rule that applies, in order of precedence.
     var winBack: WinBackOfferEligibility {
         guard isKnown else { return .neverSubscribed }
         if let current { return .currentlySubscribed(current.blocking()) }
@@ -53,7 +53,8 @@ struct GroupStanding {
         return awaiting.map { .awaitingRenewal($0) } ?? .churned
     }
 
-    // Of several subscriptions the list that was signed last; of one instant by subscription.
+    // If several subscriptions have one, the list that was signed last; at the same instant by
+    // subscription.
     private var winBackList: WinBackList? {
         renewals.compactMap { renewal in
             let last = purchases.last { $0.access.period.stream == renewal.stream }
@@ -87,8 +88,8 @@ struct GroupStanding {
     }
 
     // By the purchase's own end (Apple's data: offer eligibility): a purchase marked as upgraded
-    // gives no access, but whoever upgraded is subscribed; once the purchase that took its place is
-    // known, that one decides. One taken back is as if never bought.
+    // gives no access, but a customer who upgraded is subscribed; once the purchase that replaced
+    // it is known, that one decides. A revoked one counts as never bought.
     private var current: PurchaseAccess? {
         purchases.filter { access in
             access.access.period.kind != .grace && access.purchase.expiresDate > instant
@@ -115,7 +116,7 @@ struct GroupStanding {
             }
     }
 
-    // Of a subscription that may still be renewed: taken back ones are not.
+    // For a subscription that may still be renewed: revoked ones may not.
     private func lastPurchase(of renewal: KnownRenewal) -> PurchaseAccess? {
         guard let last = purchases.last(where: { $0.access.period.stream == renewal.stream }),
             !isTakenBack(last),
@@ -127,7 +128,7 @@ struct GroupStanding {
 }
 
 extension KnownRenewal {
-    /// The offset of the event that says that the renewal after this purchase is tried again.
+    /// The offset of the event that states that the renewal after this purchase is retried.
     fileprivate func billingRetry(after purchase: Purchase) -> Int64? {
         let earliest = purchase.expiresDate.milliseconds - GroupStanding.renewalAttemptsMax
         let later = assertions.sorted.drop { $0.asOf.milliseconds < earliest }
@@ -137,7 +138,7 @@ extension KnownRenewal {
         return decision.offset
     }
 
-    /// The offset of the event that says that auto-renewal is on.
+    /// The offset of the event that states that auto-renewal is on.
     fileprivate var autoRenewalOn: Int64? {
         guard let decision = assertions.decision(on: .autoRenewStatus),
             decision.state == .value(.integer(1))
@@ -147,7 +148,7 @@ extension KnownRenewal {
 }
 
 extension PurchaseAccess {
-    /// The purchase as what stands in the way, for what an event says of it.
+    /// The purchase as a blocking transaction, with the event that makes it one.
     fileprivate func blocking(citing offset: Int64? = nil) -> BlockingTransaction {
         var citations = Citations()
         citations.cite(purchase.datesOffset)

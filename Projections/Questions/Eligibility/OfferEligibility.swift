@@ -1,20 +1,20 @@
 public import Events
 
-/// Which offers a customer may be made, over all their subscriptions in one environment.
+/// Which offers a customer may receive, over all their subscriptions in one environment.
 ///
-/// Per subscription group, for an offer used for one product is used for all of its group
-/// (Apple's data: offer eligibility). Family-shared purchases count like others: what is known of
-/// the family's eligibility is nothing, and an offer that Apple then refuses is the worse mistake.
+/// Per subscription group, because an offer used for one product is used for all of its group
+/// (Apple's data: offer eligibility). Family-shared purchases count like others: nothing is known
+/// of the family's eligibility, and an offer that Apple then refuses is the worse mistake.
 public struct OfferEligibility: Sendable {
-    /// The environment it speaks of.
+    /// The environment it covers.
     public let environment: Environment
 
     private let purchases: [PurchaseAccess]
     private let renewals: [StreamRenewals]
     private let catalogs: CatalogHistory
 
-    /// The eligibility of the customer of these subscriptions, in whatever order they come, each
-    /// once; those of other environments do not count.
+    /// The eligibility of the customer of these subscriptions, in any order, each once; those of
+    /// other environments do not count.
     public init(
         _ timelines: [Timeline],
         environment: Environment = .production,
@@ -29,7 +29,7 @@ public struct OfferEligibility: Sendable {
         renewals = own.map { StreamRenewals($0, catalogs) }
     }
 
-    /// Every group the customer is known in, and each that the catalog holds at that instant.
+    /// Every group in which the customer is known, and each in the catalog at that instant.
     public func groups(at instant: Instant) -> [GroupEligibility] {
         var groups = purchases.map(\.access.group) + renewals.flatMap(\.groups)
         let sold = catalogs.version(at: instant)?.subscriptions ?? []
@@ -40,8 +40,8 @@ public struct OfferEligibility: Sendable {
         }
     }
 
-    /// The group of a product: by the catalog of an instant, else by the customer's purchase of it
-    /// that began last; nil where neither names one.
+    /// The group of a product: by the catalog of an instant, otherwise by the customer's purchase
+    /// of it that began last; nil if neither names one.
     public func group(ofProduct productId: String, at instant: Instant) -> SubscriptionGroup? {
         if let sold = catalogs.version(at: instant)?.subscription(productId) {
             return .identified(sold.subscriptionGroupIdentifier)
@@ -51,9 +51,9 @@ public struct OfferEligibility: Sendable {
         return bought?.access.group
     }
 
-    /// The eligibility in one group, which the customer need not be known in.
+    /// The eligibility in one group, in which the customer need not be known.
     ///
-    /// Purchases that begin after the instant do not count, nor do revocations and renewal infos
+    /// Purchases that begin after the instant do not count, nor do revocations and renewal info
     /// after it.
     public func eligibility(in group: SubscriptionGroup, at instant: Instant) -> GroupEligibility {
         let begun = purchases.filter {
@@ -74,7 +74,7 @@ public struct OfferEligibility: Sendable {
     }
 }
 
-/// What Apple said about the renewals of one subscription.
+/// Apple's statements about the renewals of one subscription.
 private struct StreamRenewals {
     let stream: StreamID
     let lane: Int
@@ -97,7 +97,7 @@ private struct StreamRenewals {
         self.groups = groups
     }
 
-    /// What was said up to an instant; nil where it was nothing, or is of another group.
+    /// The statements up to an instant; nil if there are none, or they are about another group.
     func upTo(_ instant: Instant, in group: SubscriptionGroup) -> KnownRenewal? {
         guard groups.contains(group) else { return nil }
         let known = Assertions(inOrder: assertions.sorted.prefix { $0.asOf <= instant })

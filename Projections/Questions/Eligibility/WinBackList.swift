@@ -1,22 +1,22 @@
 public import Events
 
-/// The win-back offers that Apple says a customer is eligible to redeem.
+/// The win-back offers that a customer may redeem according to Apple.
 ///
 /// Source: https://developer.apple.com/documentation/appstoreserverapi/eligiblewinbackofferids
 public struct WinBackList: Hashable, Sendable {
     /// The subscription whose renewal info has the list.
     public let stream: StreamID
-    /// Apple's identifiers of the offers, the best one first; empty where Apple lists none.
+    /// Apple's identifiers of the offers, best first; empty if Apple lists none.
     public let offerIds: [String]
-    /// When Apple said so.
+    /// Apple's date for the list.
     public let asOf: Instant
-    /// The event that holds the list.
+    /// The event with the list.
     public let position: Position
 }
 
 extension KnownRenewal {
-    /// Apple's list as the newest signed renewal info has it; nil where that has none, or where a
-    /// purchase that began after it has made it out of date.
+    /// Apple's list in the newest signed renewal info; nil if that has none, or if a purchase that
+    /// began after it has made it obsolete.
     func winBackList(lane: Int, lastPurchase: Purchase?) -> WinBackList? {
         let signed = assertions.sorted.filter { $0.content.format == .signedRenewalInfo }
         guard let asOf = signed.last?.asOf,

@@ -1,28 +1,25 @@
 public import Events
 
-/// A stretch of access that a customer has by one of their subscriptions.
+/// An interval of access that a customer has through one of their subscriptions.
 public struct AccessPeriod: Hashable, Sendable {
-    /// The stretch, with its product and what caused it.
+    /// The interval, with its product and its causes.
     public let period: ActivePeriod
-    /// The group the product is of.
+    /// The group of the product.
     public let group: SubscriptionGroup
-    /// Whether another member of the family pays for it; it still gives access (Apple's data: trap
-    /// 33).
+    /// Whether another family member pays for it; it still gives access (Apple's data: trap 33).
     public let isFamilyShared: Bool
-    /// When Apple took the purchase back, also after its end; nil where it did not, or where that
-    /// was the money for the rest of a period that another one replaced
-    /// (Apple's data: traps 9, 10).
+    /// When Apple revoked the purchase, even after its end; nil if it did not, or if that only
+    /// refunded the rest of a period that another one replaced (Apple's data: traps 9, 10).
     public let revocationDate: Instant?
 
-    /// Whether it gives access at an instant: from its start, and not at its end.
+    /// Whether it gives access at an instant: from its start, up to but excluding its end.
     public func isActive(at instant: Instant) -> Bool {
         period.validFrom <= instant && instant < period.validTo
     }
 }
 
 extension AccessPeriod {
-    /// What is left of it where it gives no access from an instant on; nil where it begins then or
-    /// later.
+    /// The remaining part if it gives no access from an instant on; nil if it begins then or later.
     func ending(by end: Instant) -> AccessPeriod? {
         period.ending(by: end).map { period in
             AccessPeriod(
@@ -34,11 +31,12 @@ extension AccessPeriod {
         }
     }
 
-    /// Longest time between the change to another product and the date on which Apple gives back
-    /// the money for the rest; two seconds were seen (Apple's data: trap 9).
+    /// The longest time, in milliseconds, between the change to another product and the date on
+    /// which Apple refunds the rest; two seconds were seen (Apple's data: trap 9).
     static let replacementMax: Int64 = 60_000
 
-    // By time, then by all that tells two of them apart, so that no order of arrival decides.
+    // By time, then by everything that distinguishes two of them, so the order of arrival has no
+    // effect.
     static func areInOrder(_ left: AccessPeriod, _ right: AccessPeriod) -> Bool {
         if left.period.validFrom != right.period.validFrom {
             return left.period.validFrom < right.period.validFrom
@@ -55,13 +53,13 @@ extension AccessPeriod {
     }
 }
 
-/// A stretch of access with the purchase behind it.
+/// An interval of access with its purchase.
 struct PurchaseAccess {
     let access: AccessPeriod
     let purchase: Purchase
     let lane: Int
 
-    /// All of one subscription, in no order.
+    /// All of one subscription, in no particular order.
     static func all(of timeline: Timeline, _ catalogs: CatalogHistory) -> [PurchaseAccess] {
         let groups = GroupFinder(timeline, catalogs)
         return timeline.periodsOfPurchases.map { period, index in
@@ -91,8 +89,7 @@ extension Purchase {
 }
 
 extension ActivePeriod {
-    /// What is left of it where it gives no access from an instant on; nil where it begins then or
-    /// later.
+    /// The remaining part if it gives no access from an instant on; nil if it begins then or later.
     func ending(by end: Instant) -> ActivePeriod? {
         guard end < validTo else { return self }
         guard validFrom < end else { return nil }

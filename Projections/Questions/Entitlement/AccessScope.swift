@@ -1,4 +1,4 @@
-/// What access is asked for.
+/// The access that a question is about.
 public enum AccessScope: Hashable, Sendable {
     /// To anything.
     case anything

@@ -2,22 +2,23 @@ public import Events
 
 /// Which issues a customer has unlocked: the magazine rule (Apple's data: magazine rule).
 ///
-/// Periods that touch are one run. A run unlocks the newest issue out at its start, and each that
-/// comes out while it lasts; at its very end no more (Apple gives no rule; half-open is ours). What
-/// was unlocked stays unlocked when the run ends. A purchase that Apple took back unlocks nothing,
-/// "as if never bought", so that its run may begin later, and with another issue; unless a refund is
-/// to change nothing of the time before it, when all stays unlocked that was then.
+/// Adjacent periods are one run. A run unlocks the newest issue published by its start, and each
+/// that is published while it lasts, excluding its very end (Apple gives no rule; half-open is
+/// ours). What was unlocked stays unlocked when the run ends. A refunded purchase unlocks nothing,
+/// "as if never bought", so its run may begin later, and with another issue. If a refund is
+/// configured not to change the time before it, everything unlocked by then stays unlocked.
 public struct ContentAccess: Sendable {
     /// The runs that had begun, ascending.
     public let runs: [Range<Instant>]
-    /// Each issue that was out, by date, then name, and why it is unlocked or that it is not.
+    /// Each issue that had been published, by date, then name, and why it is unlocked or that it is
+    /// not.
     public let issues: [Verdict]
 
-    /// What is said about one issue.
+    /// The result for one issue.
     public struct Verdict: Hashable, Sendable {
         /// The issue.
         public let issue: Issue
-        /// Why it is unlocked; nil where it is not.
+        /// Why it is unlocked; nil if it is not.
         public let unlocked: Reason?
     }
 
@@ -25,16 +26,16 @@ public struct ContentAccess: Sendable {
     public enum Reason: Hashable, Sendable {
         /// It was the newest one when this run began.
         case newestAtStart(of: Range<Instant>)
-        /// It came out during this run.
+        /// It was published during this run.
         case published(during: Range<Instant>)
     }
 
-    /// What of these issues is unlocked at an instant.
+    /// Which of these issues are unlocked at an instant.
     ///
-    /// Issues that come out and runs that begin after it do not count, nor do revocations after it.
-    /// Of issues of one date each counts as the newest.
+    /// Issues published and runs that begin after it do not count, nor do revocations after it. If
+    /// issues have the same date, each counts as the newest.
     ///
-    /// `refundIsRetroactive` says whether what a refunded purchase unlocked before the refund is
+    /// `refundIsRetroactive` selects whether what a refunded purchase unlocked before the refund is
     /// locked again.
     public init(
         _ entitlement: Entitlement,
@@ -57,7 +58,7 @@ public struct ContentAccess: Sendable {
         self.issues = ContentAccess.verdicts(on: out, runs)
     }
 
-    // Issues and runs are in order, so that one pass over both is enough.
+    // Issues and runs are in order, so one pass over both is enough.
     private static func verdicts(on issues: [Issue], _ runs: [Range<Instant>]) -> [Verdict] {
         var (nextRun, newer) = (0, 0)
         return issues.map { issue in
@@ -72,7 +73,7 @@ public struct ContentAccess: Sendable {
             if run.contains(issue.publishedAt) {
                 return Verdict(issue: issue, unlocked: .published(during: run))
             }
-            // The run begins later: unlocked only if nothing newer is out by then.
+            // The run begins later: unlocked only if nothing newer was published by then.
             let isNewest = newer == issues.count || issues[newer].publishedAt > run.lowerBound
             return Verdict(issue: issue, unlocked: isNewest ? .newestAtStart(of: run) : nil)
         }

@@ -3,24 +3,24 @@ public import Events
 /// What a customer has access to, over all their subscriptions and one-time purchases in one
 /// environment.
 ///
-/// A union: a subscription that ends takes nothing from another one (Apple's data: traps 3, 36).
-/// Others' environments are left out: a sandbox purchase never gives access in production.
+/// A union: a subscription that ends does not affect another one (Apple's data: traps 3, 36). Other
+/// environments are left out: a sandbox purchase never gives access in production.
 public struct Entitlement: Sendable {
-    /// The environment it speaks of.
+    /// The environment it covers.
     public let environment: Environment
-    /// Every stretch of access there is or was, by its start, then by subscription; empty ones
-    /// (taken back before they began) included.
+    /// Every interval of access, past or present, by start, then by subscription; includes empty
+    /// ones (revoked before they began).
     public let periods: [AccessPeriod]
     /// Every purchase that does not renew and has no end of its own, by date, then by stream.
     public let oneTimePurchases: [OneTimePurchase]
 
     private let catalogs: CatalogHistory
 
-    /// The entitlement of these subscriptions of one customer, in whatever order they come, each
-    /// once; those of other environments do not count.
+    /// The entitlement of these subscriptions of one customer, in any order, each once; those of
+    /// other environments do not count.
     ///
     /// `tenureEnds` names when subscriptions stop being the customer's: they give no access from
-    /// then.
+    /// then on.
     public init(
         _ timelines: [Timeline],
         environment: Environment = .production,
@@ -59,18 +59,19 @@ public struct Entitlement: Sendable {
         return groups
     }
 
-    /// All that gives access at an instant, by group; of each group what counts comes first.
+    /// Everything that gives access at an instant, by group; in each group the period that counts
+    /// comes first.
     public func active(at instant: Instant, to scope: AccessScope = .anything) -> [AccessPeriod] {
         groups(at: instant).flatMap(\.active).filter { scope.contains($0) }
     }
 
-    /// The non-consumables that are owned at an instant: access too, in no group and without end
-    /// (developer.apple.com/documentation/storekit/transaction/currententitlements).
+    /// The non-consumables that are owned at an instant: these give access too, in no group and
+    /// without end (developer.apple.com/documentation/storekit/transaction/currententitlements).
     public func owned(at instant: Instant, to scope: AccessScope = .anything) -> [OneTimePurchase] {
         oneTimePurchases.filter { scope.contains($0) && $0.isOwned(at: instant) }
     }
 
-    /// The one-time purchases made by an instant of which only the app knows what they still give.
+    /// The one-time purchases made by an instant for which only the app knows what they still give.
     public func notJudged(
         at instant: Instant,
         to scope: AccessScope = .anything
@@ -81,7 +82,7 @@ public struct Entitlement: Sendable {
         }
     }
 
-    /// The one-time purchases of any type that Apple had taken back by an instant.
+    /// The one-time purchases of any type that Apple had revoked by an instant.
     public func revoked(
         at instant: Instant,
         to scope: AccessScope = .anything
@@ -92,15 +93,15 @@ public struct Entitlement: Sendable {
         }
     }
 
-    /// The times with access by subscriptions: half-open, ascending, touching ones merged, none
-    /// empty.
+    /// The times with access through subscriptions: half-open, ascending, adjacent ones merged,
+    /// none empty.
     public func intervals(of scope: AccessScope = .anything) -> [Range<Instant>] {
         merged(periods.lazy.filter { scope.contains($0) }.map(\.period))
     }
 
-    // The highest level by the catalog of the time, products it does not know after those it
-    // knows; else what began last, what the customer pays for, what lasts longest. The rest only
-    // makes the answer one.
+    // The highest level by the catalog of the time, products it does not know after those it knows;
+    // otherwise the one that began last, that the customer pays for, that lasts longest. The rest
+    // only makes the answer unique.
     private func outranks(
         _ left: AccessPeriod,
         _ right: AccessPeriod,
@@ -125,10 +126,10 @@ public struct Entitlement: Sendable {
 
 /// The access in one subscription group at one instant.
 public struct GroupAccess: Hashable, Sendable {
-    /// The one period that counts: the highest level, else the latest start.
+    /// The one period that counts: the highest level, otherwise the latest start.
     public let counting: AccessPeriod
-    /// What is active besides, by the same rank: subscriptions of one group bought apart, as while
-    /// the older one was retried (Apple's data: trap 3).
+    /// The other active periods, by the same rank: subscriptions of one group bought separately, as
+    /// while the older one was retried (Apple's data: trap 3).
     public fileprivate(set) var others: [AccessPeriod] = []
 
     fileprivate init(counting: AccessPeriod) {
@@ -138,11 +139,11 @@ public struct GroupAccess: Hashable, Sendable {
     /// The group.
     public var group: SubscriptionGroup { counting.group }
 
-    /// All that is active, what counts first.
+    /// All active periods, starting with the one that counts.
     public var active: [AccessPeriod] { [counting] + others }
 }
 
-/// The union of periods that come by their start: half-open, touching ones merged, none empty.
+/// The union of periods ordered by start: half-open, adjacent ones merged, none empty.
 func merged(_ periods: some Sequence<ActivePeriod>) -> [Range<Instant>] {
     var merged: [Range<Instant>] = []
     for period in periods where period.validFrom < period.validTo {

@@ -1,14 +1,14 @@
 public import Events
 
-/// Something that is published once and stays unlocked for whoever was subscribed: a magazine's
-/// issue.
+/// Something that is published once and stays unlocked for everyone subscribed at the time: a
+/// magazine's issue.
 public struct Issue: Hashable, Sendable {
-    /// What it is called.
+    /// Its name.
     public let name: String
-    /// When it came out.
+    /// When it was published.
     public let publishedAt: Instant
 
-    /// An issue of that name and date.
+    /// An issue with that name and date.
     public init(name: String, publishedAt: Instant) {
         self.name = name
         self.publishedAt = publishedAt

@@ -3,35 +3,35 @@ public import Events
 /// A purchase that does not renew and has no end of its own: a consumable, a non-consumable or a
 /// non-renewing subscription.
 ///
-/// Only a non-consumable is access: it is owned from its purchase until Apple revokes it
+/// Only a non-consumable gives access: it is owned from its purchase until Apple revokes it
 /// (developer.apple.com/documentation/storekit/transaction/currententitlements). Whether the goods
 /// of a consumable are used up, and how long a non-renewing subscription lasts, only the app knows
-/// (Apple's data: trap 35); they are not judged, except that what Apple revoked gives nothing.
+/// (Apple's data: trap 35); they are not judged, except that a revoked purchase gives nothing.
 public struct OneTimePurchase: Hashable, Sendable {
     /// Apple's original transaction id and its environment.
     public let stream: StreamID
-    /// The product; empty where no format said it.
+    /// The product; empty if no format stated it.
     public let productId: String
-    /// When it was bought, in whole seconds; of what was restored since, the first date.
+    /// When it was bought, in whole seconds; for a restored purchase, the first date.
     public let purchaseDate: Instant
-    /// What kind of product it is.
+    /// The kind of product.
     public let kind: Kind
-    /// Whether another member of the family bought it (Apple's data: trap 33).
+    /// Whether another family member bought it (Apple's data: trap 33).
     public let isFamilyShared: Bool
-    /// When Apple revoked it, as stated last; nil while it stands.
+    /// When Apple revoked it, as last stated; nil if it is not revoked.
     public let revocationDate: Instant?
-    /// The times at which it is owned, ascending; empty where the kind is not judged.
+    /// The times at which it is owned, ascending; empty if the kind is not judged.
     public let owned: [Range<Instant>]
-    /// The events that decide this, ascending, each once.
+    /// The events that decide this, ascending, without duplicates.
     public let positions: [Position]
 
-    /// What kind of product it is; the raw value is the word for JSON.
+    /// The kind of product; the raw value is the word for JSON.
     public enum Kind: String, CaseIterable, Sendable {
         /// Bought once and owned from then on.
         case nonConsumable
         /// Used up by the app.
         case consumable
-        /// As long as the app says.
+        /// Lasts as long as the app decides.
         case nonRenewing
         /// Neither Apple's `type` nor the catalog names the kind, as in a receipt.
         case unknown
@@ -46,10 +46,10 @@ public struct OneTimePurchase: Hashable, Sendable {
         }
     }
 
-    /// Whether it can be judged at all.
+    /// Whether the ledger can decide its access.
     public var isJudged: Bool { kind == .nonConsumable }
 
-    /// Whether Apple had revoked it by an instant; what Apple took back gives nothing any more,
+    /// Whether Apple had revoked it by an instant; a revoked purchase gives nothing any more,
     /// whatever its type (developer.apple.com/documentation/appstoreserverapi/revocationdate).
     public func isRevoked(at instant: Instant) -> Bool {
         revocationDate.map { $0 <= instant } ?? false
@@ -88,7 +88,8 @@ public struct OneTimePurchase: Hashable, Sendable {
         positions = citations.positions(lane: timeline.lane)
     }
 
-    // By date, then by all that tells two of them apart, so that no order of arrival decides.
+    // By date, then by everything that distinguishes two of them, so the order of arrival has no
+    // effect.
     static func areInOrder(_ left: OneTimePurchase, _ right: OneTimePurchase) -> Bool {
         if left.purchaseDate != right.purchaseDate { return left.purchaseDate < right.purchaseDate }
         if left.stream != right.stream { return left.stream < right.stream }

@@ -6,11 +6,11 @@ public import Events
 public enum SubscriptionGroup: Sendable {
     /// Apple's `subscriptionGroupIdentifier`.
     case identified(String)
-    /// No format named the group of this stream, so that it is one of its own.
+    /// No format named the group of this stream, so it is a group of its own.
     case ofStream(StreamID)
 }
 
-// Identifiers are the same where their bytes are; Swift holds more texts equal than that.
+// Identifiers are equal if their bytes are; Swift treats more texts as equal than that.
 extension SubscriptionGroup: Comparable, Hashable {
     /// Identified groups by their bytes, then streams by theirs.
     public static func < (left: SubscriptionGroup, right: SubscriptionGroup) -> Bool {
@@ -22,7 +22,7 @@ extension SubscriptionGroup: Comparable, Hashable {
         }
     }
 
-    /// Whether neither comes first.
+    /// Whether neither sorts before the other.
     public static func == (left: SubscriptionGroup, right: SubscriptionGroup) -> Bool {
         !(left < right) && !(right < left)
     }
@@ -49,9 +49,9 @@ extension SubscriptionGroup: CustomStringConvertible {
 
 /// Finds the group of each purchase of one stream.
 ///
-/// What Apple says of the purchase counts; else what it says of the others, if that is one group,
-/// for a subscription stays in its group (Apple's data: traps 2, 23); else the catalog's word on
-/// the product; else the stream is its own group.
+/// Apple's statement about the purchase counts; otherwise its statements about the others, if they
+/// name a single group, because a subscription stays in its group (Apple's data: traps 2, 23);
+/// otherwise the catalog's entry for the product; otherwise the stream is its own group.
 struct GroupFinder {
     private let stream: StreamID
     private let common: SubscriptionGroup?
@@ -76,7 +76,7 @@ struct GroupFinder {
             ?? group(ofProduct: purchase.productId, at: purchase.purchaseDate)
     }
 
-    /// The group of a stream of which no purchase is known, by the product it renews.
+    /// The group of a stream without a known purchase, by the product it renews.
     func group(ofProduct productId: String, at instant: Instant) -> SubscriptionGroup {
         catalogs.version(at: instant)?.subscription(productId)
             .map { .identified($0.subscriptionGroupIdentifier) } ?? .ofStream(stream)

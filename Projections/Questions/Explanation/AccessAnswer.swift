@@ -1,29 +1,29 @@
 public import Events
 
-/// Whether there is access at an instant, as far as something was known, and why.
+/// Whether there is access at an instant, as far as was known, and why.
 public enum AccessAnswer: Hashable, Sendable {
-    /// Yes, by that period.
+    /// Yes, through that period.
     case access(ActivePeriod)
-    /// Yes, by a non-consumable that is owned; a period that gives access goes before.
+    /// Yes, through a non-consumable that is owned; a period that gives access has precedence.
     case owned(OneTimePurchase)
-    /// No; the period is the last one that began before, where there is one; what a refund or its
-    /// reversal left of a purchase is a period of its own.
+    /// No; the period is the last one that began before, if there is one; the part of a purchase
+    /// that a refund or its reversal left is a period of its own.
     case none(NoAccessReason, ActivePeriod?)
     /// No; there was no period, but this one-time purchase.
     case notOwned(NoAccessReason, OneTimePurchase)
 
     /// The answer of the rows of one or more subscriptions.
     ///
-    /// Of several periods that hold the instant the one that began last counts; without one, the
-    /// purchase that began last tells why.
+    /// If several periods contain the instant, the one that began last counts; if none does, the
+    /// purchase that began last gives the reason.
     ///
     /// - Parameters:
-    ///   - rows: What is known of each period, in whatever order.
-    ///   - oneTime: The one-time purchases, in whatever order; the one bought last counts.
+    ///   - rows: What is known of each period, in any order.
+    ///   - oneTime: The one-time purchases, in any order; the one bought last counts.
     ///   - isKnown: Whether any event is known at all.
     ///   - instant: The instant asked about.
     ///   - stream: The stream asked about by its own id: without access, its one-time purchase
-    ///     tells why, and not what else the customer bought.
+    ///     gives the reason, rather than the customer's other purchases.
     init(
         _ rows: [ActivePeriod],
         _ oneTime: [OneTimePurchase] = [],
@@ -68,7 +68,7 @@ public enum AccessAnswer: Hashable, Sendable {
         }
     }
 
-    /// The period that decides the answer; nil where no purchase had begun.
+    /// The period that decides the answer; nil if no purchase had begun.
     public var period: ActivePeriod? {
         switch self {
         case .access(let period): period
@@ -77,7 +77,7 @@ public enum AccessAnswer: Hashable, Sendable {
         }
     }
 
-    /// The one-time purchase that decides the answer; nil where none does.
+    /// The one-time purchase that decides the answer; nil if none does.
     public var oneTimePurchase: OneTimePurchase? {
         switch self {
         case .owned(let purchase), .notOwned(_, let purchase): purchase
@@ -85,7 +85,7 @@ public enum AccessAnswer: Hashable, Sendable {
         }
     }
 
-    /// Why there is none; nil where there is access.
+    /// Why there is none; nil if there is access.
     public var reason: NoAccessReason? {
         switch self {
         case .none(let reason, _), .notOwned(let reason, _): reason
@@ -93,7 +93,7 @@ public enum AccessAnswer: Hashable, Sendable {
         }
     }
 
-    // A total order, so that no order of streams or rows decides.
+    // A total order, so the order of streams or rows has no effect.
     private static func countsLess(_ left: ActivePeriod, _ right: ActivePeriod) -> Bool {
         if left.purchaseDate != right.purchaseDate { return left.purchaseDate < right.purchaseDate }
         if left.validFrom != right.validFrom { return left.validFrom < right.validFrom }
@@ -111,15 +111,16 @@ public enum NoAccessReason: String, CaseIterable, Sendable {
     case neverBought
     /// The first purchase comes later.
     case notYetBought
-    /// The last period, with its grace, had run out.
+    /// The last period, with its grace, had ended.
     case expired
-    /// Apple had taken the last purchase back (Apple's data: trap 10).
+    /// Apple had refunded the last purchase (Apple's data: trap 10).
     case refunded
     /// Family sharing had ended (Apple's data: trap 33).
     case revoked
-    /// Another purchase had taken its place; with a product asked for, one of another product.
+    /// Another purchase had replaced it; if a product was asked for, one of another product.
     case upgraded
-    /// A one-time purchase of which only the app knows what it still gives (Apple's data: trap 35).
+    /// A one-time purchase for which only the app knows what it still gives (Apple's data: trap
+    /// 35).
     case notJudged
 
     fileprivate init(_ purchase: OneTimePurchase, at instant: Instant) {
@@ -142,8 +143,8 @@ public enum NoAccessReason: String, CaseIterable, Sendable {
 }
 
 extension ActivePeriod {
-    /// Whether two rows are of one purchase: the key, an extended expiry apart
-    /// (Apple's data: trap 7).
+    /// Whether two rows are of one purchase: the same key, ignoring an extended expiry (Apple's
+    /// data: trap 7).
     func isOfSamePurchase(as other: ActivePeriod) -> Bool {
         purchaseDate == other.purchaseDate && stream == other.stream
             && byBytes(productId, other.productId) == nil

@@ -1,12 +1,12 @@
 internal import Events
 
-/// Finds the shortest chain of events behind an answer: those by which, while Apple said more, the
-/// answer turned, as far as they are about the purchases that decide it in the end or decided it
-/// then.
+/// Finds the shortest chain of events behind an answer: those that changed the answer as Apple
+/// stated more, as far as they are about the purchases that decide it now or decided it then.
 ///
-/// It follows Apple's clock and not ours, so that the order of delivery chooses no event.
+/// It follows Apple's clock rather than ours, so the order of delivery does not affect the choice
+/// of events.
 struct DecisiveChain {
-    /// The chain, in the order in which Apple said it.
+    /// The chain, in the order of Apple's dates.
     private(set) var events: [DecisiveEvent] = []
 
     private let accesses: [KnownAccess]
@@ -15,9 +15,9 @@ struct DecisiveChain {
     /// The chain of an answer.
     ///
     /// - Parameters:
-    ///   - accesses: The subscriptions by what Apple had stated when.
+    ///   - accesses: The subscriptions by what Apple had stated at each instant.
     ///   - instant: The instant asked about.
-    ///   - entitled: The answer as known in the end.
+    ///   - entitled: The answer with everything known.
     ///   - served: The answer as known then.
     init(
         _ accesses: [KnownAccess],
@@ -58,14 +58,14 @@ struct DecisiveChain {
         let all = accesses.entries(of: turn.row.stream).filter { $0.asOf <= turn.stated }
         let entries = all.filter { $0.asOf == turn.stated }
         let role = role(of: turn)
-        // What decides may have been said before it took effect on the answer.
+        // The deciding event may have been stated before it affected the answer.
         let chosen =
             entries.first { $0.does(role, to: turn.row) } ?? all.last {
                 $0.does(role, to: turn.row)
             }
             ?? entries.first { turn.row.positions.contains($0.event.position) } ?? entries.first
         guard let chosen else { return }
-        // What was not known before its end became known began by an event of its own.
+        // A purchase that became known only with its end was opened by an event of its own.
         if role == .ended, turn.before.period.map({ !$0.isOfSamePurchase(as: turn.row) }) ?? true,
             let opening = entries.first(where: { $0.isAbout(turn.row) }),
             opening.event.position != chosen.event.position
@@ -104,14 +104,14 @@ struct DecisiveChain {
         row.continues(oneOf: accesses.rows(knownAt: stated)) ? .renewed : .opened
     }
 
-    /// The period that a purchase opened, also where its grace decides the answer.
+    /// The period that a purchase opened, even if its grace decides the answer.
     private func opened(_ row: ActivePeriod, stated: Instant) -> ActivePeriod {
         guard row.isGrace else { return row }
         let rows = accesses.rows(knownAt: stated)
         return rows.first { !$0.isGrace && $0.isOfSamePurchase(as: row) } ?? row
     }
 
-    // Where another purchase decided while this one became known, its beginning is still missing.
+    // If another purchase decided while this one became known, its beginning is still missing.
     private mutating func addOpening(of row: ActivePeriod) {
         let isThere = events.contains {
             $0.period?.isOfSamePurchase(as: row) == true
@@ -125,7 +125,8 @@ struct DecisiveChain {
         append(first, openingRole(of: period, stated: first.asOf), period)
     }
 
-    /// What showed that nothing would follow: Apple's reason, else that auto-renewal was off.
+    /// The statement that nothing would follow: Apple's reason, or otherwise that auto-renewal was
+    /// off.
     private mutating func addMissingRenewal(after row: ActivePeriod) {
         guard let history = accesses.first(where: { $0.history.stream == row.stream })?.history
         else { return }
@@ -175,8 +176,8 @@ struct DecisiveChain {
         append(entry, role, row.stream, occurredAt, period: row, oneTimePurchase: nil)
     }
 
-    // The first event that holds the purchase; then each by which it was revoked, or was not any
-    // more. Where the first one holds the revocation, it is named once, as the end.
+    // The first event with the purchase; then each that revoked it, or reversed that. If the first
+    // event already has the revocation, it is listed once, as the end.
     private mutating func addOneTimePurchase(_ purchase: OneTimePurchase) {
         var revocationDate: Instant?
         var isOpened = false
@@ -231,7 +232,7 @@ struct DecisiveChain {
 }
 
 extension DecisiveEvent {
-    // Of what Apple said at one instant, the beginning comes before the end.
+    // At the same instant, the beginning comes before the end.
     fileprivate var rank: Int {
         switch role {
         case .opened, .renewed: 0
@@ -243,7 +244,7 @@ extension DecisiveEvent {
 }
 
 extension AccessAnswer {
-    /// Whether it differs for a person: in yes or no, in the reason, in the purchase or its end.
+    /// Whether it differs for a reader: in yes or no, in the reason, in the purchase or its end.
     fileprivate func isOther(than other: AccessAnswer) -> Bool {
         guard hasAccess == other.hasAccess, reason == other.reason else { return true }
         guard let mine = period, let theirs = other.period else {

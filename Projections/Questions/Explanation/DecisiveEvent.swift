@@ -1,56 +1,57 @@
 public import Events
 
-/// An event that made the answer what it is, with both of its clocks.
+/// An event that contributed to the answer, with both of its times.
 public struct DecisiveEvent: Hashable, Sendable {
     /// The subscription.
     public let stream: StreamID
-    /// The event; where a repetition made the answer, the event that was repeated.
+    /// The event; if a repetition contributed, the event that was repeated.
     public let position: Position
-    /// What it did.
+    /// Its effect.
     public let role: Role
-    /// Apple's word for the notification that came in the same payload; nil where none did.
+    /// The type of the notification in the same payload; nil if there was none.
     public let notificationType: String?
-    /// Its subtype; nil where there is none.
+    /// Its subtype; nil if there is none.
     public let subtype: String?
-    /// When what it did took effect: valid time.
+    /// When its effect began: valid time.
     public let occurredAt: Instant
-    /// When Apple said so.
+    /// Apple's date for the statement.
     public let signedAt: Instant
-    /// When the log learnt it.
+    /// When the log recorded it.
     public let recordedAt: Instant
-    /// The period it is about, as it was known from then on; nil where it is about a one-time
+    /// The period it is about, as it was known from then on; nil if it is about a one-time
     /// purchase.
     public let period: ActivePeriod?
-    /// The one-time purchase it is about; nil where it is about a period.
+    /// The one-time purchase it is about; nil if it is about a period.
     public let oneTimePurchase: OneTimePurchase?
 
     /// The product it is about.
     public var productId: String { period?.productId ?? oneTimePurchase?.productId ?? "" }
 
-    /// What an event did to the access.
+    /// The effect of an event on access.
     public enum Role: String, CaseIterable, Sendable {
         /// A purchase began.
         case opened
-        /// A renewal began where the period before ended.
+        /// A renewal began at the end of the previous period.
         case renewed
         /// Billing grace began.
         case grace
-        /// The end of the period was moved.
+        /// The end of the period was changed.
         case extended
         /// The access ended.
         case ended
-        /// Apple said that no renewal follows, and why: auto-renewal is off, or an expiration intent.
+        /// Apple stated that no renewal follows, and why: auto-renewal is off, or an expiration
+        /// intent.
         case notRenewed
-        /// What had been taken back was given back.
+        /// A revocation was reversed.
         case restored
-        /// Something else that is known about a period changed.
+        /// Another known detail of a period changed.
         case corrected
     }
 
-    /// How late the log learnt it, in whole seconds, never negative.
+    /// The delay until the log recorded it, in whole seconds, never negative.
     ///
-    /// Counted from when it took effect; a restoration, which takes effect in the past, from when
-    /// Apple said so. A renewal that is charged before it begins is not late.
+    /// Counted from when its effect began; for a restoration, whose effect begins in the past, from
+    /// Apple's date. A renewal that is charged before it begins is not late.
     public var lagSeconds: Int64 {
         let since = role == .restored ? signedAt : occurredAt
         return max(0, (recordedAt.milliseconds - since.milliseconds) / 1000)

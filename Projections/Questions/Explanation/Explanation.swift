@@ -1,40 +1,40 @@
 public import Events
 
-/// Why a customer had access at an instant, or had none: the verdict, what was answered then, the
-/// shortest chain of events that makes it, and which of them would change it.
+/// Why a customer did or did not have access at an instant: the verdict, the answer at the time,
+/// the shortest chain of events behind it, and which of them would change it.
 ///
-/// Costs one fold for each instant at which something became known, one for each at which Apple
-/// said something, and one for each event of the chain; linear in the length of the
-/// history times its number of instants.
+/// Costs one fold for each instant at which something became known, one for each instant of a
+/// statement by Apple, and one for each event of the chain; linear in the length of the history
+/// times its number of instants.
 public struct Explanation: Sendable {
     /// The instant asked about.
     public let at: Instant
-    /// The answer about it as known in the end.
+    /// The answer for the instant, with everything known.
     public let entitled: AccessAnswer
-    /// The answer about it as known at it.
+    /// The answer for the instant, as known at that instant.
     public let served: AccessAnswer
-    /// The answers about it as known from each instant on at which something became known,
-    /// ascending; the last is `entitled`.
+    /// The answers for the instant, by each instant at which something became known, ascending; the
+    /// last is `entitled`.
     public let answers: [KnownAnswer]
-    /// How long the two differ around it; nil where they agree.
+    /// How long the two answers differ around the instant; nil if they agree.
     public let difference: WrongAnswers.Stretch?
-    /// Why this ledger cannot have been asked at the instant; nil where it can.
+    /// Why this ledger cannot have been asked at the instant; nil if it can.
     public let notAsked: WrongAnswers.NotAsked?
-    /// The events that made the answers, in the order in which Apple said them: the same for every
+    /// The events that produced the answers, in the order of Apple's dates: the same for every
     /// order of delivery.
     public let because: [DecisiveEvent]
-    /// The events of `because` without which the answer would be the opposite one.
+    /// The events of `because` without which the answer would be the opposite.
     public let changesIf: [Position]
-    /// The rows as known in the end, for the picture.
+    /// The rows with everything known, for the picture.
     public let rowsNow: [ActivePeriod]
     /// The rows as known at the instant, for the picture.
     public let rowsThen: [ActivePeriod]
-    /// The one-time purchases as known in the end.
+    /// The one-time purchases with everything known.
     public let oneTimeNow: [OneTimePurchase]
     /// The one-time purchases as known at the instant.
     public let oneTimeThen: [OneTimePurchase]
-    /// The refunds of the periods that decide the answers, which came when those had ended: they
-    /// take back money, and no access (Apple's data: trap 10).
+    /// Refunds of the deciding periods that arrived after those had ended: they return money
+    /// without ending access (Apple's data: trap 10).
     public let refundsAfterEnd: [RefundCase]
     /// What counted as access.
     public let policy: AccessPolicy
@@ -44,16 +44,16 @@ public struct Explanation: Sendable {
     /// - Parameters:
     ///   - histories: One subscription, or all of one customer, cut to the knowledge that counts.
     ///   - instant: The instant asked about.
-    ///   - product: Only access by this product; nil for any.
-    ///   - stream: The stream asked about by its own id; nil where a customer is asked about.
+    ///   - product: Only access to this product; nil for any.
+    ///   - stream: The stream asked about by its own id; nil if a customer is asked about.
     ///   - policy: What counts as access.
-    ///   - catalogs: Which type a product is of where Apple does not say.
-    ///   - tenures: The time around the instant in which a subscription was the customer's; none for
-    ///     one that counts for all of time.
-    ///   - connections: From when it was known whose a subscription is, where that was later than
-    ///     its events.
-    ///   - firstCommit: When the ledger made its first commit; nil where that does not matter.
-    ///   - now: Our clock; nil where no instant is still to come.
+    ///   - catalogs: The type of a product if Apple does not state it.
+    ///   - tenures: The time around the instant in which a subscription was the customer's; none
+    ///     for one that counts for all of time.
+    ///   - connections: When the owner of a subscription became known, if that was later than its
+    ///     events.
+    ///   - firstCommit: When the ledger made its first commit; nil if that does not matter.
+    ///   - now: Our clock; nil if no instant is in the future.
     public init(
         _ histories: [RecordedHistory],
         at instant: Instant,
@@ -110,7 +110,7 @@ public struct Explanation: Sendable {
 }
 
 extension [Position] {
-    // Each once, in the order of the first.
+    // Without duplicates, in order of first appearance.
     fileprivate var uniqued: [Position] {
         reduce(into: []) { unique, position in
             if !unique.contains(position) { unique.append(position) }
@@ -119,7 +119,7 @@ extension [Position] {
 }
 
 extension [RecordedHistory] {
-    // The refunds of these periods that came when they had ended.
+    // The refunds of these periods that arrived after they had ended.
     fileprivate func refunds(
         afterEndOf periods: [ActivePeriod],
         under policy: AccessPolicy
@@ -130,8 +130,8 @@ extension [RecordedHistory] {
 }
 
 extension [KnownAccess] {
-    // Without a difference too: where nothing was known and an import brought all there is, "no"
-    // was right by chance, and nobody asked.
+    // Also without a difference: if nothing was known and an import brought everything, "no" was
+    // right by chance, and was not asked for.
     fileprivate func notAsked(
         at instant: Instant,
         served: AccessAnswer,
@@ -146,7 +146,7 @@ extension [KnownAccess] {
 }
 
 extension RefundCase {
-    // The rest of a replaced period is part of the change that replaced it.
+    // The refund for the rest of a replaced period is part of the change that replaced it.
     fileprivate func comesAfterEnd(of periods: [ActivePeriod]) -> Bool {
         guard isNet, state == .refunded, kind != .replaced, let refunded else { return false }
         return periods.contains { period in

@@ -1,8 +1,8 @@
 internal import Events
 
-// Sets of time: half-open intervals, ascending, disjoint, none empty, touching ones merged.
+// Sets of time: half-open intervals, ascending, disjoint, none empty, adjacent ones merged.
 extension [Range<Instant>] {
-    /// The union of these intervals, in whatever order and however they overlap.
+    /// The union of these intervals, in any order and with any overlaps.
     var merged: [Range<Instant>] {
         var merged: [Range<Instant>] = []
         for interval in sorted(by: { $0.lowerBound < $1.lowerBound }) where !interval.isEmpty {
@@ -16,12 +16,12 @@ extension [Range<Instant>] {
         return merged
     }
 
-    /// The parts of these intervals that lie in another one.
+    /// The parts of these intervals within another one.
     func within(_ bounds: Range<Instant>) -> [Range<Instant>] {
         map { $0.clamped(to: bounds) }.filter { !$0.isEmpty }
     }
 
-    /// The parts of a set of time that lie in none of another set.
+    /// The parts of a set of time outside another set.
     func subtracting(_ others: [Range<Instant>]) -> [Range<Instant>] {
         var rest: [Range<Instant>] = []
         var next = others.startIndex
@@ -41,6 +41,6 @@ extension [Range<Instant>] {
         return rest
     }
 
-    /// The interval that holds an instant; nil where none does.
+    /// The interval that contains an instant; nil if none does.
     func holding(_ instant: Instant) -> Range<Instant>? { first { $0.contains(instant) } }
 }

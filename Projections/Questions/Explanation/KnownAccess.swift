@@ -1,13 +1,13 @@
 internal import Events
 
-/// What one subscription's rows were at each instant at which its knowledge changed.
+/// The rows of one subscription at each instant at which its knowledge changed.
 ///
 /// One fold for each such instant: for a stream of n events at most n folds of at most n events,
 /// some milliseconds for the 400 events of a heavy user.
 struct KnownAccess {
     /// The events and when they became known.
     let history: RecordedHistory
-    /// What was known, by ascending instant; empty where nothing ever was.
+    /// What was known, by ascending instant; empty if nothing ever was.
     let steps: [Step]
 
     /// The rows from one instant of our clock until the next step.
@@ -18,10 +18,10 @@ struct KnownAccess {
         let active: [Range<Instant>]
     }
 
-    /// The steps of a history; with a product only what is of it counts.
+    /// The steps of a history; with a product, only that product counts.
     ///
-    /// Of a subscription that was the customer's for a time only, `tenure` is that time: periods
-    /// end with it, as in `Entitlement`, and no access before or after it was theirs.
+    /// If a subscription was the customer's only for a time, `tenure` is that time: periods end
+    /// with it, as in `Entitlement`, and access before or after it was not theirs.
     init(
         _ history: RecordedHistory,
         product: String?,
@@ -40,8 +40,8 @@ struct KnownAccess {
         )
     }
 
-    /// The steps of a history as Apple told it, whenever the log learnt it: those of another order
-    /// of delivery are the same.
+    /// The steps of a history by Apple's dates, regardless of when the log recorded it: they are
+    /// the same for every order of delivery.
     init(
         stated history: RecordedHistory,
         product: String?,
@@ -99,13 +99,13 @@ struct KnownAccess {
         }
     }
 
-    /// What was known at an instant, that instant included; nil before the first step.
+    /// What was known at an instant, inclusive; nil before the first step.
     func step(knownAt instant: Instant) -> Step? { steps.last { $0.knownFrom <= instant } }
 
-    /// The access of which the ledger knows in the end.
+    /// The access with everything known.
     var entitled: [Range<Instant>] { steps.last?.active ?? [] }
 
-    /// The access that the ledger answered at the time: each step's, for as long as it lasted.
+    /// The access that the ledger answered at the time: that of each step while it was the newest.
     var served: [Range<Instant>] {
         var parts: [Range<Instant>] = []
         for (index, step) in steps.enumerated() {
@@ -119,7 +119,7 @@ struct KnownAccess {
 }
 
 extension [KnownAccess] {
-    /// The instants at which anything became known, ascending, each once.
+    /// The instants at which anything became known, ascending, without duplicates.
     var instants: [Instant] {
         var unique: [Instant] = []
         for instant in flatMap({ $0.steps.map(\.knownFrom) }).sorted() where unique.last != instant
@@ -139,7 +139,7 @@ extension [KnownAccess] {
         flatMap { $0.step(knownAt: instant)?.oneTime ?? [] }
     }
 
-    /// The answer about an instant as known at another one.
+    /// The answer for one instant as known at another.
     func answer(
         at instant: Instant,
         knownAt: Instant,
@@ -154,7 +154,7 @@ extension [KnownAccess] {
         )
     }
 
-    /// The access of which the ledger knows in the end.
+    /// The access with everything known.
     var entitled: [Range<Instant>] { flatMap(\.entitled).merged }
 
     /// The access that the ledger answered at the time.
@@ -162,14 +162,14 @@ extension [KnownAccess] {
 }
 
 extension ActivePeriod {
-    /// Whether it is of a product; nil is any.
+    /// Whether it is of a product; nil matches any.
     func isOf(_ product: String?) -> Bool {
         product.map { byBytes(productId, $0) == nil } ?? true
     }
 }
 
 extension OneTimePurchase {
-    /// Whether it is of a product; nil is any.
+    /// Whether it is of a product; nil matches any.
     func isOf(_ product: String?) -> Bool {
         product.map { byBytes(productId, $0) == nil } ?? true
     }

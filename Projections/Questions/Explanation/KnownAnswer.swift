@@ -1,17 +1,17 @@
 public import Events
 
-/// The answer about an instant as it was known from one instant of our clock on.
+/// The answer for an instant as it was known from one instant of our clock on.
 public struct KnownAnswer: Hashable, Sendable {
-    /// From when on this was known.
+    /// The first instant at which this was known.
     public let knownFrom: Instant
     /// The answer.
     public let answer: AccessAnswer
-    /// Start of the first purchase that was known; nil where none was.
+    /// Start of the first purchase that was known; nil if none was.
     public let firstPurchase: Instant?
 }
 
 extension [KnownAccess] {
-    /// The answers about an instant, one for each instant of knowledge, ascending.
+    /// The answers for an instant, one for each instant of knowledge, ascending.
     func answers(at instant: Instant, askedFor stream: StreamID?) -> [KnownAnswer] {
         instants.map { known in
             let starts =
@@ -27,7 +27,7 @@ extension [KnownAccess] {
 }
 
 extension Timeline {
-    /// Whether another member of the family bought what a period is of (Apple's data: trap 33).
+    /// Whether another family member made the purchase of a period (Apple's data: trap 33).
     public func isFamilyShared(_ period: ActivePeriod) -> Bool {
         purchases.contains { purchase in
             purchase.isFamilyShared && purchase.purchaseDate == period.purchaseDate

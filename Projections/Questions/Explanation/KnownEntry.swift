@@ -1,14 +1,14 @@
 internal import Events
 
-/// Something that Apple said at one instant: an event, or a repetition of one.
+/// A statement by Apple at one instant: an event, or a repetition of one.
 struct KnownEntry {
     /// The event.
     let event: Event
-    /// When Apple said it, or repeated it.
+    /// Apple's date for the statement or the repetition.
     let asOf: Instant
     /// When it became known.
     let recordedAt: Instant
-    /// The notification that came in the same payload; nil where none did.
+    /// The notification in the same payload; nil if there was none.
     let notification: Fact?
 
     /// Whether it is a transaction of that purchase.
@@ -18,20 +18,20 @@ struct KnownEntry {
             && byBytes(fact.content.text(.productId) ?? "", row.productId) == nil
     }
 
-    /// Whether it is a transaction of that one-time purchase, whichever date it gives it.
+    /// Whether it is a transaction of that one-time purchase, whatever date it states for it.
     func isAbout(_ purchase: OneTimePurchase) -> Bool {
         let fact = event.fact
         return fact.kind == .transaction && fact.expiresDate == Instant(milliseconds: 0)
             && byBytes(fact.content.text(.productId) ?? "", purchase.productId) == nil
     }
 
-    /// Whether its format says whether the field is set.
+    /// Whether its format states whether the field is set.
     func speaks(of field: Field) -> Bool {
         Assertion(offset: event.position.offset, asOf: asOf, content: event.fact.content)
             .fields.contains(field)
     }
 
-    /// Whether it says what that role needs.
+    /// Whether its content has the effect of that role.
     func does(_ role: DecisiveEvent.Role, to row: ActivePeriod) -> Bool {
         let content = event.fact.content
         switch role {
@@ -57,8 +57,8 @@ struct KnownEntry {
 }
 
 extension [KnownAccess] {
-    /// All that Apple said of a subscription, by as-of, then by what was said, so that no order of
-    /// delivery decides which comes first.
+    /// All of Apple's statements about a subscription, by as-of, then by content, so the order of
+    /// delivery does not affect which comes first.
     func entries(of stream: StreamID) -> [KnownEntry] {
         guard let history = first(where: { $0.history.stream == stream })?.history else {
             return []
@@ -97,8 +97,8 @@ extension [KnownAccess] {
 }
 
 extension Fact {
-    // A payload may hold many notifications (a page of Apple's notification history): the one about
-    // the same purchase counts, and of these the one signed at the nearest instant.
+    // A payload may contain many notifications (a page of Apple's notification history): the one
+    // about the same purchase counts, and of these the one signed at the nearest instant.
     fileprivate func announcement(among notifications: [Fact]) -> Fact? {
         if kind == .notification { return self }
         let own = notifications.filter { purchaseDate == $0.purchaseDate || kind == .renewal }
@@ -124,7 +124,7 @@ extension KnownEntry {
 }
 
 extension Events.Kind {
-    // Of what Apple said at once the transaction tells most, and the notification least.
+    // At the same as-of, the transaction has the most detail, and the notification the least.
     fileprivate var rank: Int {
         switch self {
         case .transaction: 0

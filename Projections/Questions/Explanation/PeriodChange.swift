@@ -1,14 +1,15 @@
 public import Events
 
-/// What more knowledge did to one row of the active periods, or to a one-time purchase.
+/// The effect of additional knowledge on one row of the active periods, or on a one-time purchase.
 public struct PeriodChange: Hashable, Sendable {
-    /// What happened to the access.
+    /// The effect on access.
     public let role: DecisiveEvent.Role
-    /// The row as it was; nil where it is new.
+    /// The earlier row; nil if it is new.
     public let before: ActivePeriod?
-    /// The row as it is; nil where it is gone.
+    /// The later row; nil if it is gone.
     public let after: ActivePeriod?
-    /// The one-time purchase that was bought, taken back or given back; nil where it is a row.
+    /// The one-time purchase that was bought, revoked or restored; nil if the change is about a
+    /// row.
     public let oneTimePurchase: OneTimePurchase?
 
     private init(role: DecisiveEvent.Role, before: ActivePeriod?, after: ActivePeriod?) {
@@ -28,7 +29,7 @@ public struct PeriodChange: Hashable, Sendable {
     /// The changes from some one-time purchases of a stream to later ones, by date.
     static func between(_ old: [OneTimePurchase], _ new: [OneTimePurchase]) -> [PeriodChange] {
         new.sorted(by: OneTimePurchase.areInOrder).flatMap { purchase -> [PeriodChange] in
-            // A restore may have moved the date; it stays one purchase.
+            // A restore may have changed the date; it stays one purchase.
             let known = old.first { $0.isSame(as: purchase) }
             var changes: [PeriodChange] = []
             if known == nil { changes.append(PeriodChange(role: .opened, purchase)) }
@@ -44,7 +45,8 @@ public struct PeriodChange: Hashable, Sendable {
 
     /// The changes from some rows of a subscription to later ones, by start.
     ///
-    /// That a period is not the last one any more, or Apple has not spoken since, is no change.
+    /// It is not a change that a period is no longer the last one, or that Apple has made no
+    /// statement since.
     public static func between(_ old: [ActivePeriod], _ new: [ActivePeriod]) -> [PeriodChange] {
         var changes: [PeriodChange] = []
         var rest = old
@@ -56,8 +58,8 @@ public struct PeriodChange: Hashable, Sendable {
         return changes.sorted { $0.start < $1.start }
     }
 
-    // A second may hold two purchases of one product (Apple's data: trap 40): each old row is taken
-    // by one new row, that of its own expiry first.
+    // One second may have two purchases of one product (Apple's data: trap 40): each old row is
+    // matched with one new row, preferably the one with the same expiry.
     private static func pairs(
         of new: [ActivePeriod],
         with rest: inout [ActivePeriod]
@@ -100,16 +102,16 @@ extension OneTimePurchase {
     }
 }
 
-/// What each event of a subscription did to its active periods and one-time purchases.
+/// The effect of each event on a subscription's active periods and one-time purchases.
 public struct EventEffects: Sendable {
     /// The changes by event, in the order of the events.
     public let changes: [[PeriodChange]]
 
-    /// Most events of a history for which effects are told: they cost one fold each, a second or
-    /// two for this many.
+    /// The most events of a history whose effects are computed: they cost one fold each, a second
+    /// or two for this many.
     public static let eventsMax = 2000
 
-    /// The effects of a history; nil where it has more than `eventsMax` events.
+    /// The effects of a history; nil if it has more than `eventsMax` events.
     public init?(_ history: RecordedHistory) {
         guard history.events.count <= EventEffects.eventsMax else { return nil }
         var rows: [ActivePeriod] = []
@@ -132,7 +134,7 @@ extension ActivePeriod {
         isGrace == other.isGrace && isOfSamePurchase(as: other)
     }
 
-    /// Whether it begins where another purchase of the subscription ends by itself.
+    /// Whether it begins where another purchase of the subscription ends naturally.
     func continues(oneOf rows: [ActivePeriod]) -> Bool {
         rows.contains {
             $0.stream == stream && !$0.isGrace && $0.expiresDate == purchaseDate
@@ -141,14 +143,14 @@ extension ActivePeriod {
     }
 }
 
-/// What more knowledge did to the access.
+/// The effect of additional knowledge on access.
 public struct AccessDifference: Hashable, Sendable {
     /// The times with access before and without it after, ascending.
     public let lost: [Range<Instant>]
     /// The times without access before and with it after, ascending.
     public let gained: [Range<Instant>]
 
-    /// The difference of two sets of time, given as intervals in whatever order.
+    /// The difference of two sets of time, given as intervals in any order.
     public init(from old: [Range<Instant>], to new: [Range<Instant>]) {
         let (before, after) = (old.merged, new.merged)
         lost = before.subtracting(after)

@@ -1,7 +1,7 @@
 internal import Events
 
 extension RecordedHistory {
-    /// The instants at which Apple said something about the subscription, ascending, each once.
+    /// The instants of Apple's statements about the subscription, ascending, without duplicates.
     var statedInstants: [Instant] {
         var unique: [Instant] = []
         let all = events.map(\.fact.asOf) + repetitions.map(\.confirmation.asOf)
@@ -9,10 +9,10 @@ extension RecordedHistory {
         return unique
     }
 
-    /// What Apple had said by an instant, that instant included, whenever the log learnt it.
+    /// Apple's statements up to an instant, inclusive, regardless of when the log recorded them.
     ///
-    /// Which of two payloads that say the same is the event, and which its repetition, depends on
-    /// the order of delivery: an event that Apple said first in a repetition counts from then.
+    /// Which of two payloads with the same content is the event, and which its repetition, depends
+    /// on the order of delivery: an event that Apple stated first in a repetition counts from then.
     func stated(by instant: Instant) -> StreamHistory {
         let repeated = repetitions.map(\.confirmation).filter { $0.asOf <= instant }
         let byPosition = Dictionary(grouping: repeated, by: \.position)
@@ -27,7 +27,7 @@ extension RecordedHistory {
 }
 
 extension Event {
-    /// The event as far as its repetitions said the same, at the first of their instants.
+    /// The event as far as its repetitions stated the same, at the first of their instants.
     fileprivate func asStated(in repetitions: [Confirmation]) -> Event? {
         guard let first = repetitions.map(\.asOf).min() else { return nil }
         let fields = repetitions.reduce(into: FieldSet()) { $0.formUnion($1.fields) }

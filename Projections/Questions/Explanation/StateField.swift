@@ -2,34 +2,33 @@ public import Events
 
 /// One thing that is known about a subscription at an instant, and the event that is responsible.
 public struct StateField: Hashable, Sendable {
-    /// What: a word of its own, or Apple's name of the property.
+    /// The field: a word of our own, or Apple's name of the property.
     public let name: String
     /// Its value.
     public let value: FieldValue
     /// The event that decides it.
     public let position: Position
 
-    /// Whether two are the same for a person, whichever event says so.
+    /// Whether two are the same for a reader, whichever event states them.
     public func isSame(as other: StateField) -> Bool {
         name == other.name && value == other.value
     }
 
     /// The state of a subscription at an instant, as far as is known.
     ///
-    /// Of its purchases the one that decides the access counts, with all that was ever said about
-    /// it; of the next renewal what Apple had said up to the instant.
+    /// The purchase shown is the one that decides access, with everything ever stated about it; the
+    /// next renewal is as Apple had stated it up to the instant.
     ///
     /// - Parameters:
     ///   - history: What is known.
     ///   - instant: The instant.
-    /// - Returns: The fields in the order in which people ask for them; none where nothing is
-    ///   known.
+    /// - Returns: The fields, most asked-for first; empty if nothing is known.
     public static func all(of history: StreamHistory, at instant: Instant) -> [StateField] {
         StateReading(Timeline(history), at: instant).fields
     }
 }
 
-/// Gathers the fields of one instant.
+/// Collects the fields of one instant.
 private struct StateReading {
     private(set) var fields: [StateField] = []
     private let lane: Int

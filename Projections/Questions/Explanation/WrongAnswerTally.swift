@@ -2,21 +2,21 @@ public import Events
 
 /// The wrong answers of many subscriptions: sums over all, and those with the most seconds.
 public struct WrongAnswerTally: Sendable {
-    /// Number of subscriptions looked at.
+    /// Number of subscriptions read.
     public private(set) var streams = 0
     /// Number of those with any wrong answer.
     public private(set) var streamsWithAny = 0
-    /// Seconds by kind and cause, of all subscriptions, the greatest first.
+    /// Seconds by kind and cause, of all subscriptions, in descending order.
     public var totals: [Total] {
         milliseconds.map { Total(kind: $0.key.kind, cause: $0.key.cause, seconds: $0.value / 1000) }
             .sorted(by: Total.areInOrder)
     }
-    /// The subscriptions with the most seconds, the greatest first; at most `limit`.
+    /// The subscriptions with the most seconds, in descending order; at most `limit`.
     public private(set) var worst: [Line] = []
 
     /// Number of subscriptions with any time in which the ledger cannot have been asked.
     public private(set) var streamsNotAsked = 0
-    /// How long these times are together, in whole seconds.
+    /// The total length of these times, in whole seconds.
     public var secondsNotAsked: Int64 { millisecondsNotAsked / 1000 }
 
     private var millisecondsNotAsked: Int64 = 0
@@ -33,33 +33,33 @@ public struct WrongAnswerTally: Sendable {
 
     /// Seconds of one kind and cause.
     public struct Total: Hashable, Sendable {
-        /// What the answers were.
+        /// The kind of wrong answer.
         public let kind: WrongAnswers.Kind
-        /// What was learnt too late.
+        /// What the ledger learned too late.
         public let cause: WrongAnswers.Cause
-        /// How long, in whole seconds.
+        /// The length, in whole seconds.
         public let seconds: Int64
     }
 
     /// One subscription.
     public struct Line: Sendable {
-        /// Which.
+        /// The subscription.
         public let stream: StreamID
         /// Its wrong answers.
         public let answers: WrongAnswers
 
-        /// How long the answer was wrong in any way, in whole seconds.
+        /// How long the answer was wrong in either way, in whole seconds.
         public var seconds: Int64 {
             answers.seconds(.wronglyDenied) + answers.seconds(.wronglyGranted)
         }
     }
 
-    /// A tally of nothing.
+    /// Creates an empty tally.
     ///
     /// - Parameters:
     ///   - limit: How many of the worst subscriptions it keeps.
-    ///   - leftOut: What has one of these causes is passed over.
-    ///   - firstCommit: When the ledger made its first commit; nil where that does not matter.
+    ///   - leftOut: Wrong answers with one of these causes are ignored.
+    ///   - firstCommit: When the ledger made its first commit; nil if that does not matter.
     ///   - countsNotAsked: Whether times in which the ledger cannot have been asked count too.
     public init(
         limit: Int,

@@ -1,33 +1,33 @@
 internal import Events
 
 extension WrongAnswers {
-    /// What was learnt too late; the raw value is the word for JSON.
+    /// What the ledger learned too late; the raw value is the word for JSON.
     public enum Cause: String, CaseIterable, Sendable {
-        /// Nothing of the subscription was known.
+        /// Nothing about the subscription was known.
         case notYetKnown
         /// The purchase or renewal that gives access was not known.
         case lateNotification
-        /// The purchase counted as taken back, and was not in the end (Apple's data: trap 30).
+        /// The purchase counted as revoked, but was not in the end (Apple's data: trap 30).
         case refundReversedLater
-        /// The end of the period was moved, which was not known (Apple's data: trap 7).
+        /// A change of the period's end was not known (Apple's data: trap 7).
         case extensionKnownLater
         /// The billing grace was not known (Apple's data: trap 20).
         case graceKnownLater
-        /// The purchase was taken back, which was not known (Apple's data: trap 10).
+        /// A refund of the purchase was not known (Apple's data: trap 10).
         case refundedLater
-        /// Family sharing had ended, which was not known (Apple's data: trap 33).
+        /// The end of family sharing was not known (Apple's data: trap 33).
         case revokedLater
-        /// Another purchase had taken its place, which was not known (Apple's data: trap 26).
+        /// The purchase that had replaced it was not known (Apple's data: trap 26).
         case upgradeKnownLater
-        /// The billing grace had ended, which was not known (Apple's data: trap 22).
+        /// The end of the billing grace was not known (Apple's data: trap 22).
         case graceEndedLater
-        /// Something else that was known about the purchase was corrected.
+        /// Another known detail of the purchase was corrected.
         case correctedLater
     }
 }
 
 extension WrongAnswers.Cause {
-    /// What turned one answer into the other.
+    /// The cause that changed one answer into the other.
     init(
         from before: AccessAnswer,
         to after: AccessAnswer,

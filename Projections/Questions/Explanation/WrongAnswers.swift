@@ -1,27 +1,29 @@
 public import Events
 
-/// When the ledger's answer at the time was not what it knows now: the price of late news.
+/// When the ledger's answer at the time differed from what it knows now: the cost of late events.
 ///
-/// *Served* is the access at t as known at t, *entitled* the access at t as known in the end. What
-/// this ledger cannot have been asked then is marked (`NotAsked`): it is nobody's wrong answer.
+/// *Served* is the access at t as known at t, *entitled* the access at t with everything known.
+/// Answers that this ledger cannot have been asked for are marked (`NotAsked`) and do not count as
+/// wrong.
 public struct WrongAnswers: Sendable {
-    /// The stretches, by start.
+    /// The intervals, by start.
     public let stretches: [Stretch]
 
-    /// A time of one kind of wrong answer, as long as it lasted.
+    /// An interval with one kind of wrong answer.
     public struct Stretch: Hashable, Sendable {
-        /// Which kind.
+        /// The kind.
         public let kind: Kind
         /// The first instant with a wrong answer.
         public let from: Instant
-        /// The first instant after it with a right one.
+        /// The first later instant with a right answer.
         public let to: Instant
-        /// What was learnt too late; of its first instant where it changes on the way.
+        /// What the ledger learned too late; if it changes within the interval, that of its first
+        /// instant.
         public let cause: Cause
-        /// Why the ledger cannot have been asked; nil where it can.
+        /// Why the ledger cannot have been asked; nil if it can.
         public let notAsked: NotAsked?
 
-        /// How long, in whole seconds.
+        /// The length, in whole seconds.
         public var seconds: Int64 { (to.milliseconds - from.milliseconds) / 1000 }
     }
 
@@ -37,19 +39,19 @@ public struct WrongAnswers: Sendable {
     public enum NotAsked: String, CaseIterable, Sendable {
         /// It had no commit yet.
         case beforeLedger
-        /// What it learnt too late was brought by an import of files, and did not arrive live.
+        /// The late information came from an import of files, and did not arrive live.
         case imported
-        /// The instant is still to come.
+        /// The instant is in the future.
         case inFuture
     }
 
     /// The wrong answers of one subscription, or of all of one customer.
     ///
     /// - Parameters:
-    ///   - histories: What is known, cut to the knowledge that counts as the end.
-    ///   - product: Only access by this product; nil for any.
+    ///   - histories: What is known, cut to the final state of knowledge.
+    ///   - product: Only access to this product; nil for any.
     ///   - policy: What counts as access.
-    ///   - firstCommit: When the ledger made its first commit; nil where that does not matter.
+    ///   - firstCommit: When the ledger made its first commit; nil if that does not matter.
     public init(
         _ histories: [RecordedHistory],
         product: String? = nil,
@@ -75,13 +77,13 @@ public struct WrongAnswers: Sendable {
         self.stretches = stretches.sorted { $0.from < $1.from }
     }
 
-    /// The same without the stretches of some causes.
+    /// The same without the intervals of some causes.
     public func without(_ causes: Set<Cause>) -> WrongAnswers {
         causes.isEmpty
             ? self : WrongAnswers(stretches: stretches.filter { !causes.contains($0.cause) })
     }
 
-    /// Only the stretches in which this ledger can have been asked.
+    /// Only the intervals in which this ledger can have been asked.
     public var asked: WrongAnswers {
         WrongAnswers(stretches: stretches.filter { $0.notAsked == nil })
     }
@@ -90,7 +92,7 @@ public struct WrongAnswers: Sendable {
         self.stretches = stretches
     }
 
-    /// The stretch that holds an instant; nil where the answer was right.
+    /// The interval that contains an instant; nil if the answer was right.
     public func stretch(holding instant: Instant) -> Stretch? {
         stretches.first { $0.from <= instant && instant < $0.to }
     }
@@ -127,14 +129,14 @@ extension [KnownAccess] {
         )
     }
 
-    /// Whether all events that became known at an instant of our clock came by an import.
+    /// Whether all events that became known at an instant of our clock came from an import.
     func isImported(at recordedAt: Instant) -> Bool {
         let learnt = flatMap(\.history.events).filter { $0.recordedAt == recordedAt }
         return !learnt.isEmpty && learnt.allSatisfy(\.isImported)
     }
 
-    // The last instant of knowledge at which the answer about an instant became what it is in the
-    // end, and the one before it.
+    // The last instant of knowledge at which the answer for an instant took its final value, and
+    // the one before it.
     private func turn(
         of kind: WrongAnswers.Kind,
         at instant: Instant
@@ -152,8 +154,8 @@ extension [KnownAccess] {
         return turn
     }
 
-    // What was learnt too late to answer rightly about an instant at that instant: what changed at
-    // that turn.
+    // What the ledger learned too late to answer correctly for an instant at that instant: the
+    // change at that turn.
     private func cause(
         of turn: (before: Instant, after: Instant),
         at instant: Instant
@@ -168,7 +170,7 @@ extension [KnownAccess] {
 }
 
 extension Range<Instant> {
-    /// The parts before and from an instant on, those that are not empty.
+    /// The parts before and from an instant on, without empty ones.
     fileprivate func split(at instant: Instant?) -> [Range<Instant>] {
         guard let instant, contains(instant), instant != lowerBound else { return [self] }
         return [lowerBound..<instant, instant..<upperBound]

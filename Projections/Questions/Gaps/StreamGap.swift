@@ -1,29 +1,29 @@
 public import Events
 
-/// Something that the ledger should know about a subscription, and does not.
+/// Something that the ledger should know about a subscription but does not.
 public struct StreamGap: Hashable, Sendable {
     /// The subscription.
     public let stream: StreamID
     /// What is missing.
     public let kind: Kind
-    /// Since when: the end of the access, the date of Apple's status, or of the notification.
+    /// The start of the gap: the end of the access, or the date of Apple's status or notification.
     public let since: Instant
-    /// How long that was, or how long the notification took, in milliseconds.
+    /// How long it lasted, or how long the notification took, in milliseconds.
     public let milliseconds: Int64
-    /// What Apple says: of a contradiction its value, of a notification its type.
+    /// Apple's statement: the value for a contradiction, the type for a notification.
     public let apple: String
-    /// What is folded from the log; empty where nothing is.
+    /// The value folded from the log; empty if there is none.
     public let ours: String
-    /// The events that say so, ascending, each once.
+    /// The events it is based on, ascending, without duplicates.
     public let positions: [Position]
 
     /// What is missing.
     public enum Kind: String, CaseIterable, Sendable {
-        /// The period of a subscription that renews ended, and Apple has not spoken since.
+        /// The period of a subscription that renews ended, without a statement from Apple since.
         case renewalMissing = "renewal_missing"
-        /// Apple's newest status differs from what is folded of all that was signed by then.
+        /// Apple's newest status differs from the fold of everything signed by then.
         case statusContradicts = "status_contradicts"
-        /// A notification that only the question to Apple brought.
+        /// A notification that was received only by requesting it from Apple.
         case notificationMissed = "notification_missed"
     }
 

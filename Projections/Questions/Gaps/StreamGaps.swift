@@ -1,17 +1,17 @@
 public import Events
 
-/// What the ledger should know about a subscription, and does not, as far as its own events show.
+/// What the ledger should know about a subscription but does not, as far as its own events show.
 public struct StreamGaps: Sendable {
-    /// At most one renewal that never came and one contradiction.
+    /// At most one renewal that never arrived and one contradiction.
     public let found: [StreamGap]
 
     /// The gaps of a history at an instant.
     ///
-    /// Pure: the instant comes from outside.
+    /// Pure: the instant is a parameter.
     ///
     /// - Parameters:
-    ///   - history: All that is known.
-    ///   - instant: As things stand at it.
+    ///   - history: Everything known.
+    ///   - instant: The instant as of which renewals count as missing.
     ///   - patience: How long a renewal may be late, in milliseconds.
     public init(_ history: StreamHistory, at instant: Instant, patience: Int64) {
         found = [
@@ -25,7 +25,7 @@ public struct StreamGaps: Sendable {
         at instant: Instant,
         _ patience: Int64
     ) -> StreamGap? {
-        // Without an end: whoever was never asked about stays a gap.
+        // Without a limit: a subscription about which Apple was never asked stays a gap.
         let due = DueCharge(timeline, at: instant, withinMilliseconds: 0, endedWithin: .max)
         guard let due, due.reason == .overdue, let newest = timeline.newestCharge else {
             return nil
@@ -43,7 +43,8 @@ public struct StreamGaps: Sendable {
         )
     }
 
-    // What Apple said last counts: an earlier contradiction is one of the fold, and among `drift`.
+    // Only Apple's last statement counts: an earlier contradiction is one of the fold, and appears
+    // in `drift`.
     private static func contradiction(
         in history: StreamHistory,
         at instant: Instant

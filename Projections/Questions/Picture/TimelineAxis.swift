@@ -1,6 +1,6 @@
 package import Events
 
-/// A stretch of time laid out over columns: of text, or of a picture's points.
+/// An interval of time laid out over columns: of text, or of a picture's points.
 package struct TimelineAxis {
     /// The first instant of the first column.
     package let start: Instant
@@ -11,24 +11,24 @@ package struct TimelineAxis {
 
     private let tickColumns: Int
 
-    /// Fewest columns between two ticks: the longest label and a space.
+    /// The fewest columns between two ticks: the longest label and a space.
     package static let tickColumnsMin = 12
 
-    /// The longest stretch that a picture shows, thirteen months: a longer one has columns too
-    /// coarse for grace periods, so it is cut around the instant asked about.
+    /// The longest interval that a picture shows, thirteen months: in a longer one the columns are
+    /// too coarse for grace periods, so it is cut around the instant asked about.
     static let spanMax: Int64 = 400 * day
 
     static let minute: Int64 = 60_000
     static let hour = 60 * minute
     static let day = 24 * hour
 
-    /// The axis that shows some intervals and an instant, with a little room on both sides.
+    /// The axis for some intervals and an instant, with some room on both sides.
     ///
     /// - Parameters:
-    ///   - intervals: What is to be seen; cut where it spans more than `spanMax`.
-    ///   - asked: An instant that is on the axis in any case.
+    ///   - intervals: What must be visible; cut if it spans more than `spanMax`.
+    ///   - asked: An instant that is always on the axis.
     ///   - columns: Number of columns, at least one.
-    ///   - tickColumns: Fewest columns between two ticks; those of a text where it is left out.
+    ///   - tickColumns: The fewest columns between two ticks; by default those of a text.
     package init(
         showing intervals: [Range<Instant>],
         asked: Instant,
@@ -51,7 +51,7 @@ package struct TimelineAxis {
         self.tickColumns = tickColumns
     }
 
-    /// The column that holds an instant; before the first 0, after the last `columns`.
+    /// The column of an instant; 0 before the first, `columns` after the last.
     package func column(of instant: Instant) -> Int {
         if instant <= start { return 0 }
         if instant >= end { return columns }
@@ -69,7 +69,7 @@ package struct TimelineAxis {
     package struct Tick: Hashable {
         /// The column of its instant.
         package let column: Int
-        /// Its words.
+        /// Its text.
         package let label: String
     }
 

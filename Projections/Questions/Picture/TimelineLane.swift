@@ -4,9 +4,9 @@ internal import Events
 struct TimelineLane {
     /// The name at its left.
     let name: String
-    /// The cells; a space where nothing is.
+    /// The cells; a space if empty.
     private(set) var cells: [Character]
-    /// How many marks or labels found their place taken.
+    /// How many marks or labels did not fit.
     private(set) var omitted = 0
 
     /// An empty lane.
@@ -15,12 +15,12 @@ struct TimelineLane {
         cells = [Character](repeating: " ", count: columns)
     }
 
-    /// Sets a cell, whatever is there.
+    /// Sets a cell, whatever it contains.
     mutating func set(_ column: Int, _ cell: Character) {
         if cells.indices.contains(column) { cells[column] = cell }
     }
 
-    /// Writes a text with a free cell before it; counts it as omitted where it does not fit.
+    /// Writes a text with a free cell before it; counts it as omitted if it does not fit.
     mutating func write(_ text: String, at column: Int) {
         let range = column..<(column + text.count)
         guard !text.isEmpty else { return }
@@ -36,8 +36,8 @@ struct TimelineLane {
 
     /// Draws a span from edge to edge with its label inside.
     ///
-    /// Without the label, which then counts as omitted, where it is too narrow. At least one cell
-    /// wide; never over another span.
+    /// If it is too narrow, the label is left out and counts as omitted. At least one cell wide;
+    /// never over another span.
     mutating func span(
         from: Int,
         to: Int,

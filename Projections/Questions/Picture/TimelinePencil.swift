@@ -14,11 +14,11 @@ struct TimelinePencil {
         return lane
     }
 
-    /// The ticks, and where the question points.
+    /// The ticks, and the mark of the instant asked about.
     func marks(asked: Instant) -> TimelineLane {
         var lane = lane("")
         let column = axis.column(of: asked)
-        // At the right edge the word stands before its arrow's place.
+        // At the right edge, the word is placed before its arrow.
         let start = min(column, axis.columns - glyphs.asked.count)
         for tick in axis.ticks where !(start - 1...start + glyphs.asked.count ~= tick.column) {
             lane.set(tick.column, glyphs.tick)
@@ -27,10 +27,11 @@ struct TimelinePencil {
         return lane
     }
 
-    /// Which kind of period gives access, column by column; what is owned, as what is paid for.
+    /// The kind of period that gives access, column by column; owned purchases are drawn like paid
+    /// ones.
     ///
-    /// A column shows its middle. A period that lies between two middles has one cell all the same,
-    /// where no other access has it.
+    /// A column shows its middle. A period between two middles still gets one cell, unless another
+    /// access occupies it.
     func access(
         _ name: String,
         _ rows: [ActivePeriod],
@@ -70,7 +71,7 @@ struct TimelinePencil {
         return lane
     }
 
-    /// Which product was paid for, or tried.
+    /// The product that was paid for, or tried.
     func products(_ rows: [ActivePeriod]) -> TimelineLane {
         var lane = lane("product")
         let paid = rows.filter { !$0.isGrace && $0.validFrom < $0.validTo }
@@ -101,7 +102,7 @@ struct TimelinePencil {
                 guard let status = snapshot.autoRenewStatus, status != last else { continue }
                 last = status
                 let word = status == 0 ? "off" : "on"
-                // What held when the axis begins stands at its first column.
+                // The setting in force at the start of the axis is shown in its first column.
                 let column = axis.column(of: snapshot.asOf)
                 if column == 0 { changes = [] }
                 if column < axis.columns { changes.append((column, word)) }
@@ -120,8 +121,8 @@ struct TimelinePencil {
         return lane
     }
 
-    /// What was paid and refunded; amounts of family members are not theirs
-    /// (Apple's data: trap 33).
+    /// What was paid and refunded, without the amounts of family members, which the customer did
+    /// not pay (Apple's data: trap 33).
     func money(_ timelines: [Timeline]) -> TimelineLane {
         var lane = lane("money")
         for label in timelines.flatMap({ $0.moneyLabels(glyphs) }).sorted(by: MoneyLabel.areInOrder)
@@ -167,7 +168,7 @@ extension Timeline {
 }
 
 extension TimelineAxis {
-    // Whether a period is on the axis, and no column's middle lies in it.
+    // Whether a period is on the axis, and contains no column's middle.
     fileprivate func isBetweenMiddles(_ row: ActivePeriod) -> Bool {
         guard start <= row.validFrom, row.validFrom < end else { return false }
         let column = column(of: row.validFrom)
@@ -179,7 +180,7 @@ extension TimelineAxis {
 }
 
 extension ActivePeriod {
-    /// The last two parts of the product's id, which tell the products of one app apart.
+    /// The last two parts of the product's id, which distinguish the products of one app.
     fileprivate var shortProductId: String {
         productId.split(separator: ".").suffix(2).joined(separator: ".")
     }

@@ -1,44 +1,44 @@
 public import Events
 
-/// The answer as a picture of text: access as known now and as known then, products, auto-renewal
-/// and money over one axis of time.
+/// The answer as a picture made of text: access as known now and as known then, products,
+/// auto-renewal and money over one time axis.
 ///
-/// Nothing is told by colour. A label that has no room is left out and counted, never written over
-/// another one; the table of events below a picture holds the same facts.
+/// No information depends on colour. A label without room is left out and counted, never written
+/// over another one; the table of events below a picture has the same information.
 public struct TimelinePicture: Sendable {
-    /// The lines, without line breaks, none longer than the width asked for.
+    /// The lines, without line breaks, none longer than the requested width.
     public let lines: [String]
-    /// What had no room, by lane: lane and number of labels, in the order of the lanes.
+    /// Labels that did not fit, by lane: lane and number of labels, in the order of the lanes.
     public let omitted: [Omission]
 
-    /// Labels of one lane that had no room.
+    /// Labels of one lane that did not fit.
     public struct Omission: Hashable, Sendable {
         /// The lane's name.
         public let lane: String
-        /// How many.
+        /// The number of labels.
         public let count: Int
     }
 
-    /// With which characters it is drawn.
+    /// The characters it is drawn with.
     public enum Style: Sendable {
         /// Box drawing and shades.
         case unicode
-        /// Letters, for terminals and pipes that may know no more.
+        /// Letters, for terminals and pipes that may support nothing else.
         case ascii
     }
 
-    /// The width where nothing says how wide the terminal is.
+    /// The width if that of the terminal is not known.
     public static let defaultWidth = 100
-    /// Below this nothing could be told apart.
+    /// The smallest width at which a picture is legible.
     public static let widthMin = 60
 
     /// The picture of an explanation.
     ///
     /// - Parameters:
-    ///   - explanation: What was answered.
-    ///   - histories: The same that it was made of.
+    ///   - explanation: The explanation.
+    ///   - histories: The histories it was made from.
     ///   - width: Columns of the terminal; at least `widthMin` are used.
-    ///   - style: With which characters.
+    ///   - style: The characters to draw with.
     public init(
         _ explanation: Explanation,
         of histories: [RecordedHistory],
@@ -76,8 +76,8 @@ public struct TimelinePicture: Sendable {
         }
     }
 
-    // Of what goes on after the last change and the instant asked about a quarter of the time
-    // before it is enough: an arrow says that there is more.
+    // Of the time after the last change and the instant asked about, a quarter of the time before
+    // it is enough: an arrow shows that it continues.
     private static func shown(_ rows: [ActivePeriod], asked: Instant) -> [Range<Instant>] {
         let rows = rows.filter { $0.validFrom < $0.validTo }
         guard let first = rows.map(\.validFrom).min(), let last = rows.map(\.validFrom).max() else {

@@ -15,8 +15,8 @@ struct ActivePeriodsProjection: Projection {
         String(decoding: PackageResources.active_periods_indexes_sql, as: UTF8.self)
     }
 
-    // A row is of one purchase, or of the grace after it. What Apple says later may move its end,
-    // and a fold may take its product or start from elsewhere.
+    // A row is about one purchase, or about the grace after it. Apple's later statements may change
+    // its end, and another fold may take its product or start from another source.
     var comparison: RowComparison {
         let grace = RowComparison.IdentityPart.holds("kind", text: "grace")
         return RowComparison(

@@ -1,19 +1,19 @@
 internal import Events
 
-/// A stretch of time in which a subscription had one customer by a link, and one token.
+/// An interval in which a subscription had one customer by a link, and one token.
 struct CustomerHolding {
-    /// By the link that held; nil where none did.
+    /// The customer by the link in force; nil if there was none.
     let customer: String?
-    /// The token of the time; nil where Apple signed none.
+    /// The token at that time; nil if Apple signed none.
     let appAccountToken: String?
-    /// Its first instant; the epoch for from the first purchase on.
+    /// Its first instant; the epoch stands for the first purchase.
     let from: Instant
-    /// Its end, not included; nil where none is known.
+    /// Its end, exclusive; nil if none is known.
     let to: Instant?
-    /// The events that say so.
+    /// The events it is based on.
     let positions: [Position]
 
-    /// The row as a projection holds it.
+    /// The row as stored in a projection.
     func row(_ writer: inout RowWriter) -> ProjectionRow {
         writer.text(customer)
         writer.text(appAccountToken)
@@ -24,7 +24,7 @@ struct CustomerHolding {
 }
 
 extension StreamClaims {
-    /// Who had it, from the first purchase on, by start; times of nobody left out.
+    /// Who had it, from the first purchase on, by start; intervals without an owner are left out.
     var holdings: [CustomerHolding] {
         let held = links.filter { !$0.isContested }
         let changes = Set(

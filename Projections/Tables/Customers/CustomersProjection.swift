@@ -1,7 +1,7 @@
-/// The table `customers`: whose a subscription was when, as far as its own events say it.
+/// The table `customers`: the owners of a subscription over time, according to its own events.
 ///
-/// What joins subscriptions to one another (`CustomerBond`) is known to no fold of one stream, and
-/// is left to `Customer`.
+/// A fold of one stream cannot see what joins subscriptions to one another (`CustomerBond`), so
+/// that is left to `Customer`.
 struct CustomersProjection: Projection {
     let name = "customers"
     let version = 2
@@ -11,7 +11,7 @@ struct CustomersProjection: Projection {
 
     var indexSQL: String { String(decoding: PackageResources.customers_indexes_sql, as: UTF8.self) }
 
-    // A stretch is told by its start; an unlink or another token moves its end.
+    // An interval is identified by its start; an unlink or another token changes its end.
     var comparison: RowComparison {
         RowComparison(
             "stretch",

@@ -1,22 +1,22 @@
 /// Apple's names of events in Sales and Trends (Apple's data: report events).
 ///
-/// Spelled as the Subscription Event report 1_3 does; nil wherever Apple is not known to have a
-/// name.
+/// Spelled as in the Subscription Event report 1_3; nil if Apple is not known to have a name.
 enum AppleEvent {
     /// A charge was refunded.
     static let refund = "Refund"
 
-    /// How a purchase follows on what was before.
+    /// How a purchase relates to what was before.
     enum Start {
         /// The first one of the subscription.
         case new
         /// After a lapse.
         case resubscribed
-        /// It carries on, out of that status; `isFirst` where its predecessor is not known.
+        /// It continues the subscription, from that status; `isFirst` if its predecessor is not
+        /// known.
         case continuing(isFirst: Bool, after: SubscriptionStatus?)
     }
 
-    /// The name of a purchase.
+    /// The name for a purchase.
     static func acquisition(
         offerType: Int64?,
         previousOfferType: Int64?,
@@ -40,14 +40,14 @@ enum AppleEvent {
         }
     }
 
-    /// The name of a failed charge.
+    /// The name for a failed charge.
     static func billingIssue(isGrace: Bool, offerType: Int64?) -> String? {
         let issue = isGrace ? "Grace Period" : "Billing Retry"
         guard let offerType else { return "\(issue) from Paid Subscription" }
         return offer(offerType).map { "\(issue) from \($0)" }
     }
 
-    /// The name of an end.
+    /// The name for an end.
     static func churn(from status: SubscriptionStatus, isAfterExtension: Bool) -> String {
         switch status {
         case .billingRetry: "Canceled from Billing Retry"
@@ -69,7 +69,7 @@ enum AppleEvent {
         }
     }
 
-    // A win-back is for those who were there before: no name of a start is known.
+    // A win-back is for former subscribers, so no name for a start is known.
     private static func started(_ offerType: Int64) -> String? {
         offerType == winBack ? nil : offer(offerType).map { "Start \($0)" }
     }
@@ -114,7 +114,7 @@ enum AppleEvent {
         }
     }
 
-    // Without a catalog a change has no name of Apple's.
+    // Without a catalog, Apple has no name for a change.
     private static func name(_ change: PlanChangeClass) -> String? {
         switch change {
         case .upgrade: "Upgrade"

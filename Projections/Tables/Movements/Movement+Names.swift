@@ -1,6 +1,6 @@
 extension Movement.Kind {
-    /// Apple's grouping in the App Store Subscription Event report of App Analytics; nil where Apple
-    /// has none, or did not say why a subscription ended.
+    /// Apple's grouping in the App Store Subscription Event report of App Analytics; nil if Apple
+    /// has none, or did not state why a subscription ended.
     var appleGrouping: String? {
         switch self {
         case .offerStart: "Offer Starts"
@@ -11,8 +11,8 @@ extension Movement.Kind {
         case .billingIssueEntered: "Entered Billing Issue"
         case .billingIssueRecovered: "Recoveries from Billing Issue"
         case .churnInvoluntary: "Involuntary Churn"
-        // The customer did not agree to a price, or the app took the product from sale: no charge
-        // failed.
+        // The customer did not agree to a price, or the app removed the product from sale: no
+        // charge failed.
         case .churnVoluntary, .churnPriceIncrease, .churnProductUnavailable: "Voluntary Churn"
         case .exitPlanChange, .exitRefund: "Exits"
         case .extension: "Extensions"
@@ -23,8 +23,8 @@ extension Movement.Kind {
         }
     }
 
-    /// Apple's sub type of a purchase, a change of plan or a refund; others depend on the status
-    /// before, which `MovementFold` knows.
+    /// Apple's sub type of a purchase, a change of plan or a refund; others depend on the previous
+    /// status, which `MovementFold` knows.
     func appleSubType(_ terms: PurchaseTerms, after previous: PurchaseTerms?) -> String? {
         switch self {
         case .offerStart: terms.isFree ? "Free Trial Starts" : "Paid Offer Starts"
@@ -41,9 +41,9 @@ extension Movement.Kind {
 }
 
 extension Movement {
-    /// RevenueCat's name of the event in its webhooks; nil where it sends none.
+    /// RevenueCat's name of the event in its webhooks; nil if it sends none.
     ///
-    /// A recovery has none of its own: the renewal that it is made of is a movement next to it.
+    /// A recovery has none of its own, because its renewal is a separate movement.
     var rcEvent: String? {
         switch kind {
         case .offerStart, .paidStart: isInitial ? "INITIAL_PURCHASE" : "RENEWAL"

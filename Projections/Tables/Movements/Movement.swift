@@ -1,65 +1,66 @@
 public import Events
 
-/// Something that counts in the books of a business: a start, a renewal, money, a loss.
+/// Something that counts in the accounts of a business: a start, a renewal, money, a loss.
 public struct Movement: Hashable, Sendable {
     /// The subscription, or the one-time purchase.
     public let stream: StreamID
-    /// What moved.
+    /// The kind of movement.
     public let kind: Kind
-    /// Apple's name for it in Sales and Trends (Apple's data: report events); nil where Apple has
+    /// Apple's name for it in Sales and Trends (Apple's data: report events); nil if Apple has
     /// none.
     public let appleEvent: String?
     /// Apple's name for its sub type in the App Store Subscription Event report of App Analytics;
-    /// nil where Apple has none, or what Apple signs does not decide it.
+    /// nil if Apple has none, or the data that Apple signs does not determine it.
     public let appleSubType: String?
     /// Whether it is the first purchase of the subscription.
     let isInitial: Bool
     /// When, on Apple's clock.
     public let occurred: Instant
-    /// The product; of a wish the one wished for.
+    /// The product; for a requested change, the requested one.
     public let productId: String
-    /// The product before; nil where none was replaced.
+    /// The previous product; nil if none was replaced.
     public let previousProductId: String?
     /// Start of the purchase it is about, in whole seconds.
     public let purchaseDate: Instant
-    /// Natural end of that purchase, in whole seconds; nil for what never expires.
+    /// Natural end of that purchase, in whole seconds; nil if it never expires.
     public let expiresDate: Instant?
-    /// Charged (positive) or given back (negative) in milliunits; nil where no money moved, or
-    /// if the amount was never stated.
+    /// The amount charged (positive) or refunded (negative) in milliunits; nil if no money moved,
+    /// or if the amount was never stated.
     public let amountMilliunits: Int64?
     /// ISO 4217; nil if it was never stated.
     public let currency: String?
-    /// Whether it is a family member's, which brings no money (Apple's data: trap 33).
+    /// Whether it belongs to a family member, so it brings no money (Apple's data: trap 33).
     public let isFamilyShared: Bool
     /// Whether it is a purchase after a lapse.
     public let isResubscribe: Bool
     /// Why a subscription ended, in Apple's words; nil for other movements, and if Apple did not
-    /// say.
+    /// state a reason.
     public let expirationReason: ExpirationReason?
-    /// The events that caused the row, ascending, each once; they depend on the order of arrival.
+    /// The events that caused the row, ascending, without duplicates; they depend on the order of
+    /// arrival.
     public let positions: [Position]
 
-    /// What moved; of one instant in this order.
+    /// The kind of movement; at the same instant in this order.
     public enum Kind: String, CaseIterable, Sendable {
-        /// A purchase with an offer that the one before did not have.
+        /// A purchase with an offer that the previous one did not have.
         case offerStart = "offer_start"
-        /// A purchase without an offer that carries nothing on.
+        /// A purchase without an offer that does not continue the subscription.
         case paidStart = "paid_start"
         /// The next period of the same offer.
         case offerRenewal = "offer_renewal"
-        /// The first period without an offer after one with it.
+        /// The first period without an offer after one with an offer.
         case conversion
         /// The next period, without an offer.
         case renewal
         /// A purchase that never expires.
         case oneTimePurchase = "one_time_purchase"
-        /// A product given up for another one.
+        /// A product replaced by another one.
         case exitPlanChange = "exit_plan_change"
-        /// A charge failed, or the grace after it ran out.
+        /// A charge failed, or the grace after it ended.
         case billingIssueEntered = "billing_issue_entered"
-        /// The charge went through after all.
+        /// The charge succeeded after all.
         case billingIssueRecovered = "billing_issue_recovered"
-        /// Ended as the customer wanted it: auto-renewal was off.
+        /// Ended by the customer: auto-renewal was off.
         case churnVoluntary = "churn_voluntary"
         /// Ended because nothing could be charged.
         case churnInvoluntary = "churn_involuntary"
@@ -69,25 +70,25 @@ public struct Movement: Hashable, Sendable {
         case churnProductUnavailable = "churn_product_unavailable"
         /// Ended without a stated reason, or for a reason that Apple calls other.
         case churnUnknown = "churn_unknown"
-        /// Money given back.
+        /// Money was refunded.
         case exitRefund = "exit_refund"
         /// Family sharing ended.
         case familyRevoke = "family_revoke"
-        /// A refund undone.
+        /// A refund was reversed.
         case refundReversed = "refund_reversed"
-        /// A refund asked for.
+        /// A refund was requested.
         case refundRequested = "refund_requested"
-        /// A refund refused.
+        /// A refund was declined.
         case refundDeclined = "refund_declined"
-        /// Apple moved the end of a period.
+        /// Apple changed the end of a period.
         case `extension`
-        /// Auto-renewal switched off.
+        /// Auto-renewal was switched off.
         case autoRenewOff = "auto_renew_off"
-        /// Auto-renewal switched on, and not by buying.
+        /// Auto-renewal was switched on other than by a purchase.
         case autoRenewOn = "auto_renew_on"
-        /// Another product, or another billing plan of the same one, wished for.
+        /// Another product, or another billing plan of the same one, was requested.
         case planChangeScheduled = "plan_change_scheduled"
-        /// That wish withdrawn.
+        /// That request was withdrawn.
         case planChangeCancelled = "plan_change_cancelled"
 
         var rank: Int { Kind.ranks[self, default: 0] }
@@ -99,7 +100,7 @@ public struct Movement: Hashable, Sendable {
 }
 
 extension Movement {
-    /// The row as a projection holds it.
+    /// The row as stored in a projection.
     func row(_ writer: inout RowWriter) -> ProjectionRow {
         write(&writer)
         return writer.row(citing: positions)
@@ -115,7 +116,8 @@ extension Movement {
         writeSubject(&writer, amountMilliunits)
     }
 
-    /// Writes the values of a row that withdraws it: the same at the same time, and the amount back.
+    /// Writes the values of a row that withdraws it: the same values at the same time, with the
+    /// amount negated.
     func writeCorrection(_ writer: inout RowWriter) {
         writer.text("correction")
         for _ in 0..<4 { writer.null() }

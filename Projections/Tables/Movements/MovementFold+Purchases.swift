@@ -1,7 +1,7 @@
 internal import Events
 
 extension MovementFold {
-    /// One acquisition a purchase, and one exit for the product it takes the place of.
+    /// One acquisition for each purchase, and one exit for the product it replaces.
     mutating func takePurchases() {
         for index in timeline.purchases.indices {
             let purchase = timeline.purchases[index]
@@ -35,7 +35,7 @@ extension MovementFold {
         }
     }
 
-    /// One acquisition each.
+    /// One acquisition for each.
     mutating func takeOneTimePurchases() {
         for purchase in timeline.oneTimePurchases {
             let terms = PurchaseTerms(purchase)
@@ -50,7 +50,7 @@ extension MovementFold {
         }
     }
 
-    // What is carried on from a purchase that never reached us had no offer that is known.
+    // If a purchase continues one that never reached us, no earlier offer is known.
     private func acquisition(
         _ index: Int,
         isContinuing: Bool,
@@ -83,14 +83,15 @@ extension MovementFold {
         )
     }
 
-    // A purchase that was charged in grace begins with it; every other one ends what was before.
+    // A purchase that was charged in grace begins with the grace; every other one ends the previous
+    // status.
     private func status(outOf purchase: Purchase) -> SubscriptionStatus? {
         let start = purchase.purchaseDate
         let then = status(before: Instant(milliseconds: start.milliseconds + 1))
         return then == .gracePeriod ? then : status(before: start)
     }
 
-    /// The status just before an instant; nil where nothing is known of it.
+    /// The status just before an instant; nil if nothing is known about it.
     func status(before instant: Instant) -> SubscriptionStatus? {
         var (low, high) = (spans.startIndex, spans.endIndex)
         while low < high {

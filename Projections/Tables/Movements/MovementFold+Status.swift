@@ -1,15 +1,15 @@
 internal import Events
 
 extension MovementFold {
-    /// What the steps from one status to the next mean.
+    /// The movements for the transitions from one status to the next.
     mutating func takeStatuses() {
         for (before, after) in zip(spans, spans.dropFirst()) where before.to == after.from {
-            // About the purchase that ran out, not one that starts at this very instant.
+            // About the purchase that ended, not one that starts at this very instant.
             let earlier = Instant(milliseconds: after.from.milliseconds - 1)
             guard let index = newestPurchase(begunBy: earlier) else { continue }
             switch (before.status, after.status) {
-            // An announced grace may still be paid: what follows it is booked once Apple has
-            // spoken.
+            // An announced grace may still be paid: what follows it is recorded only after Apple's
+            // next statement.
             case (.gracePeriod, .billingRetry) where isUnreached(after): break
             case (.active, .gracePeriod), (.active, .billingRetry), (.gracePeriod, .billingRetry):
                 append(
@@ -25,9 +25,10 @@ extension MovementFold {
                 )
             case (.gracePeriod, .active), (.billingRetry, .active):
                 takeRecovery(from: before, at: after)
-            // After sixty days of silence a retry is over; it is booked once Apple has spoken
-            // again, for a row of the books needs an event of its day: until then the renewal may
-            // have been recovered by a payload that has not arrived, and no clock enters a fold.
+            // After sixty days without a statement a retry is over. The end is recorded only after
+            // Apple's next statement, because a row of the journal needs an event of its day: until
+            // then, a payload that has not arrived yet may have recovered the renewal, and no clock
+            // enters a fold.
             case (_, .expired) where !isUnreached(after):
                 takeChurn(from: before, to: after, about: index)
             default: break
@@ -46,15 +47,15 @@ extension MovementFold {
         return "\(issue) from \(terms[index].isFree ? "Free Trial" : "Paid Offer")"
     }
 
-    // Whether Apple has not spoken since the span began.
+    // Whether Apple has made no statement since the span began.
     private func isUnreached(_ span: StatusSpan) -> Bool {
         timeline.horizon.map { $0 < span.from } ?? false
     }
 
-    // What was charged in grace begins where the grace began (Apple's data: trap 21).
+    // A purchase charged in grace begins where the grace began (Apple's data: trap 21).
     private mutating func takeRecovery(from before: StatusSpan, at span: StatusSpan) {
         let recovered = timeline.purchases.count(begunBy: span.from) - 1
-        // A resubscription is a start; and what only implies a renewal is no purchase.
+        // A resubscription is a start, and a renewal that is only implied is not a purchase.
         guard recovered >= 0, continuity.isContinuing[recovered],
             case let start = timeline.purchases[recovered].purchaseDate,
             start == span.from || before.status == .gracePeriod && start == before.from
@@ -92,9 +93,9 @@ extension MovementFold {
         )
     }
 
-    // Apple says why it ended when it did, or some time after it; a charge that was retried in
-    // vain says it too. Where auto-renewal was off before the charge was given up, the customer
-    // ended it; of Apple's other reasons only the first is the customer's own
+    // Apple states why it ended at the end, or some time after it; a failed retry states it too. If
+    // auto-renewal was off before the charge was given up, the customer ended it; of Apple's other
+    // reasons only the first is the customer's own
     // (https://developer.apple.com/documentation/appstoreserverapi/expirationintent).
     private func churn(
         from before: StatusSpan,
@@ -132,7 +133,7 @@ extension MovementFold {
 }
 
 extension MovementFold {
-    /// Auto-renewal switched by a statement; what is known first is no switch.
+    /// Auto-renewal switched by a statement; the first known setting is not a switch.
     mutating func takeSwitches() {
         for (before, after) in zip(settings, settings.dropFirst()) {
             guard let wasOn = before.isAutoRenewOn, let isOn = after.isAutoRenewOn, wasOn != isOn,
@@ -149,7 +150,7 @@ extension MovementFold {
         }
     }
 
-    /// Wishes for another product, and their withdrawal.
+    /// Requests for another product, and their withdrawal.
     mutating func takePlanRequests() {
         for change in PlanChanges(timeline, catalogs).rows {
             var citations = Citations()
@@ -171,7 +172,8 @@ extension MovementFold {
         }
     }
 
-    /// The times Apple moved the end of a period; where an older format rounds it is no move.
+    /// The changes that Apple made to the end of a period; rounding by an older format is not a
+    /// change.
     mutating func takeExtensions() {
         for index in timeline.purchases.indices {
             for moved in timeline.purchases[index].extensions where moved.from < moved.to {
@@ -182,7 +184,7 @@ extension MovementFold {
         }
     }
 
-    /// What was given back, asked for and refused; the rest of a replaced period is part of the
+    /// What was refunded, requested and declined; the rest of a replaced period is part of the
     /// change that replaced it.
     mutating func takeRefunds() {
         for row in Refunds(timeline).rows {
@@ -200,7 +202,7 @@ extension MovementFold {
             let steps: [(Movement.Kind, Instant?, Int64?)] = [
                 (
                     isFamily ? .familyRevoke : .exitRefund, isMoney ? row.refunded : nil,
-                    // The least number of all has no opposite.
+                    // The least integer has no negation.
                     amount.map { -max($0, -.max) }
                 ),
                 (.refundReversed, isMoney ? row.reversed : nil, amount),

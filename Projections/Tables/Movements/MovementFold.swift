@@ -1,6 +1,6 @@
 internal import Events
 
-/// Gathers the movements of one timeline, kind by kind.
+/// Collects the movements of one timeline, kind by kind.
 struct MovementFold {
     let timeline: Timeline
     let catalogs: CatalogHistory
@@ -86,8 +86,8 @@ struct MovementFold {
         )
     }
 
-    /// The newest purchase begun by an instant; the first where none has begun, nil where there is
-    /// none at all.
+    /// The newest purchase begun by an instant; the first if none has begun, nil if there is none
+    /// at all.
     func newestPurchase(begunBy instant: Instant) -> Int? {
         guard !timeline.purchases.isEmpty else { return nil }
         return max(0, timeline.purchases.count(begunBy: instant) - 1)

@@ -1,14 +1,14 @@
 internal import Events
 
-/// The journal of a subscription for the books of a business: what began, went on, was paid,
-/// given back, and ended, each once and when it occurred.
+/// The journal of a subscription for the accounts of a business: what began, continued, was paid,
+/// refunded, and ended, each once at its time.
 public struct Movements: Sendable {
     /// The movements, by instant, then in the order of `Movement.Kind`, then by purchase.
     public let rows: [Movement]
 
-    /// The movements of a timeline; changes of plan are judged by these catalogs.
+    /// The movements of a timeline; changes of plan are classified by these catalogs.
     ///
-    /// Linear in the number of events but for sorting.
+    /// Linear in the number of events, except for sorting.
     public init(_ timeline: Timeline, _ catalogs: CatalogHistory) {
         var fold = MovementFold(timeline.asAppleDid, catalogs)
         fold.takePurchases()
@@ -18,14 +18,14 @@ public struct Movements: Sendable {
         fold.takeExtensions()
         fold.takeSwitches()
         fold.takePlanRequests()
-        // Stable: of one second and word they stay in the order in which purchases replace each
-        // other, which no order of arrival changes.
+        // Stable: at the same second and with the same word they stay in the order in which
+        // purchases replace each other, which the order of arrival does not affect.
         rows = fold.rows.ordered { $0.isBefore($1) }
     }
 }
 
 extension [Purchase] {
-    /// How many start at an instant or before; by binary search.
+    /// The number of purchases that start at an instant or before; uses binary search.
     func count(begunBy instant: Instant) -> Int {
         var (low, high) = (startIndex, endIndex)
         while low < high {

@@ -21,7 +21,8 @@ struct MovementsProjection: Projection {
         )
     }
 
-    /// DDL of a table with these columns, and more behind them, that allows more words.
+    /// DDL of a table with these columns, followed by additional ones, that allows additional
+    /// words.
     static func tableSQL(
         _ name: String,
         and more: String = "",
@@ -38,7 +39,7 @@ struct MovementsProjection: Projection {
         String(decoding: PackageResources.movements_indexes_sql, as: UTF8.self)
     }
 
-    // A movement is known by its word, its purchase and its instant.
+    // A movement is identified by its word, its purchase and its instant.
     var comparison: RowComparison {
         RowComparison(
             "movement",

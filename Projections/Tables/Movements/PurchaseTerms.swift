@@ -1,7 +1,6 @@
 import Events
 
-/// Under which terms a purchase was made; a class, for several movements of a purchase hold on to
-/// the same ones.
+/// The terms of a purchase; a class, because several movements of a purchase share them.
 final class PurchaseTerms {
     /// Apple's `offerType`; nil at the standard price.
     let offerType: Int64?
@@ -12,7 +11,7 @@ final class PurchaseTerms {
     let isFamilyShared: Bool
     /// Whether it is a free offer.
     let isFree: Bool
-    /// What says so.
+    /// The events that state them.
     let citations: Citations
 
     init(_ purchase: Purchase) {

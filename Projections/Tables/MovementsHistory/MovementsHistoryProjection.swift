@@ -1,7 +1,7 @@
 internal import Events
 
-/// The table `movements_history`: the movements in the order in which they became known, none ever
-/// changed; one that turned out to be none, or another one, is withdrawn by a correction.
+/// The table `movements_history`: the movements in the order in which they became known; rows are
+/// never changed, and a movement that turned out to be wrong is withdrawn by a correction.
 ///
 /// A movement depends on all facts of its subscription. They are folded once for each instant at
 /// which one of them was recorded, so the work grows with the square of their number.
@@ -9,7 +9,7 @@ struct MovementsHistoryProjection: Projection {
     let name = "movements_history"
     let isOnRequest = true
     let readsRecordedTimes = true
-    // A row is one of that fold, or takes one back.
+    // A row is one of that fold, or withdraws one.
     let version = 1 + MovementsProjection().version
     let columns = MovementsProjection().columns + ["corrects_ordinal", "known_from"]
 
@@ -75,15 +75,16 @@ private struct MovementJournal {
     private struct Entry {
         let movement: Movement
         let knownFrom: Instant
-        /// The place of the entry that this one withdraws, and why it does.
+        /// The index of the entry that this one withdraws, and the events that cause it.
         var correction: (place: Int, positions: [Position])?
     }
 
     private var entries: [Entry] = []
-    // The places of entries that stand, by the bytes of their rows.
+    // The indexes of entries that are not withdrawn, by the bytes of their rows.
     private var standing: [[UInt8]: [Int]] = [:]
 
-    /// Takes what was known from an instant on, which is later than all before, because of events.
+    /// Takes what was known from an instant on, later than all before, and the events that caused
+    /// it.
     mutating func follow(
         _ movements: [Movement],
         from instant: Instant,
@@ -134,7 +135,7 @@ private struct MovementJournal {
 }
 
 extension RecordedHistory {
-    /// The events that were recorded, or repeated, at an instant, ascending, each once.
+    /// The events that were recorded, or repeated, at an instant, ascending, without duplicates.
     fileprivate func positions(at instant: Instant) -> [Position] {
         let recorded = events.filter { $0.recordedAt == instant }.map(\.position)
         let repeated = repetitions.filter { $0.recordedAt == instant }

@@ -1,5 +1,5 @@
 extension PlanChange {
-    /// The row as a projection holds it.
+    /// The row as stored in a projection.
     func row(_ writer: inout RowWriter) -> ProjectionRow {
         writer.text(fromProductId)
         writer.text(toProductId)

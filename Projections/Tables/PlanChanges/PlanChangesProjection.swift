@@ -17,7 +17,7 @@ struct PlanChangesProjection: Projection {
         String(decoding: PackageResources.plan_changes_indexes_sql, as: UTF8.self)
     }
 
-    // A change is between two products, wished for or effective at an instant.
+    // A change is between two products, requested or effective at an instant.
     var comparison: RowComparison {
         let products = [RowComparison.IdentityPart].columns(
             "previous_product_identifier",

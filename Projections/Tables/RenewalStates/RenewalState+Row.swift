@@ -1,5 +1,5 @@
 extension RenewalState {
-    /// The row as a projection holds it.
+    /// The row as stored in a projection.
     func row(_ writer: inout RowWriter) -> ProjectionRow {
         writer.timestamp(validFrom)
         writer.timestamp(validTo)

@@ -18,7 +18,7 @@ struct RenewalStatesProjection: Projection {
         String(decoding: PackageResources.renewal_states_indexes_sql, as: UTF8.self)
     }
 
-    // A row is a stretch of time: the same one where it begins, else where it ends.
+    // A row is an interval, identified by its start, or otherwise by its end.
     var comparison: RowComparison {
         RowComparison(
             "state",

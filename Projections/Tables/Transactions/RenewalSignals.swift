@@ -3,7 +3,7 @@ internal import Events
 /// When Apple reported that a purchase would not renew, or that its renewal failed.
 struct RenewalSignals {
     private let settings: [RenewalSetting]
-    // Sayings of a billing error, by as-of; none in the common case.
+    // Statements of a billing error, by as-of; none in the common case.
     private let failures: [Failure]
 
     private struct Failure {
@@ -12,10 +12,10 @@ struct RenewalSignals {
         let offset: Int64
 
         enum Subject {
-            /// The purchases that expire then.
+            /// The purchases with that expiry.
             case expiry(Instant)
             case purchase(Int)
-            /// The purchase that ended last before it was said.
+            /// The purchase that ended last before the statement.
             case unstated
         }
     }
@@ -54,11 +54,11 @@ struct RenewalSignals {
         self.failures = failures.sorted { ($0.asOf, $0.offset) < ($1.asOf, $1.offset) }
     }
 
-    /// The first as-of of the time without auto-renewal that holds at the natural end of a
+    /// The first as-of of the time without auto-renewal that is in force at the natural end of a
     /// purchase; nil if it is on then, or if it was never stated.
     ///
-    /// Nil as well where the next purchase was made before that end: buying turned auto-renewal on
-    /// again, and what is said from then on is about the next one.
+    /// Also nil if the next purchase was made before that end: a purchase turns auto-renewal on
+    /// again, and later statements are about the next one.
     func unsubscribed(
         after index: Int,
         of timeline: Timeline,

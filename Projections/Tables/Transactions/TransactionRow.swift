@@ -1,7 +1,6 @@
 public import Events
 
-/// One purchase with everything analysts ask of it, in RevenueCat's words where the meaning is
-/// theirs.
+/// One purchase with everything analysts need, in RevenueCat's terms where the meaning is the same.
 public struct TransactionRow: Hashable, Sendable {
     /// The subscription, or the one-time purchase.
     public let stream: StreamID
@@ -9,9 +8,9 @@ public struct TransactionRow: Hashable, Sendable {
     public let ids: Identifiers
     /// What was bought.
     public let product: Product
-    /// When it runs.
+    /// Its start and end.
     public let time: Time
-    /// Under which terms it was bought.
+    /// The terms of the purchase.
     public let terms: Terms
     /// What was paid for it.
     public let money: Money
@@ -19,52 +18,52 @@ public struct TransactionRow: Hashable, Sendable {
     public let place: Place
     /// What happened to it.
     public let fate: Fate
-    /// The first event about it: the same however much is learnt about it.
+    /// The first event about it, which stays the same when more becomes known about it.
     public let firstPosition: Position
-    /// The events that caused the row, ascending, each once.
+    /// The events that caused the row, ascending, without duplicates.
     public let positions: [Position]
 
     /// Apple's ids of a purchase.
     public struct Identifiers: Hashable, Sendable {
-        /// The lowest transaction id, by length, then bytes; nil where no format carried one.
+        /// The lowest transaction id, by length, then bytes; nil if no format contained one.
         public let storeTransactionId: String?
-        /// All others, which restores and devices made (Apple's data: trap 4), in the same order.
+        /// All others, created by restores and devices (Apple's data: trap 4), in the same order.
         public let duplicateTransactionIds: [String]
-        /// Apple's id of it over all devices; nil where no format carried one.
+        /// Apple's id of it across all devices; nil if no format contained one.
         public let webOrderLineItemId: String?
-        /// The app's own id of the customer; nil where the app gave none.
+        /// The app's own id of the customer; nil if the app gave none.
         public let appAccountToken: String?
     }
 
-    /// What was bought; of the catalog that held when it began.
+    /// What was bought, according to the catalog in force when it began.
     public struct Product: Hashable, Sendable {
-        /// The product; empty where no format said it.
+        /// The product; empty if no format stated it.
         public let productId: String
-        /// The length of a period at the standard price; nil where the catalog does not know.
+        /// The length of a period at the standard price; nil if the catalog does not know.
         public let duration: SubscriptionPeriod?
         /// The group; nil if it was never stated.
         public let subscriptionGroupIdentifier: String?
-        /// The rank in it, 1 for the most service; nil where the catalog does not know.
+        /// The rank in it, 1 for the most service; nil if the catalog does not know.
         public let groupLevel: Int?
     }
 
-    /// When a purchase runs.
+    /// The start and end of a purchase.
     public struct Time: Hashable, Sendable {
         /// Its start, in whole seconds.
         public let start: Instant
-        /// Its natural end, in whole seconds; nil for what never expires.
+        /// Its natural end, in whole seconds; nil if it never expires.
         public let end: Instant?
-        /// The end of the grace that followed it; nil where none did.
+        /// The end of the grace that followed it; nil if none did.
         public let gracePeriodEnd: Instant?
-        /// The first instant without it, refund, change and grace included; nil for what never
+        /// The first instant without it, considering refund, change and grace; nil if it never
         /// ends.
         public let effectiveEnd: Instant?
     }
 
-    /// Under which terms a purchase was made, in Apple's words (Apple's data: transactions); nil
-    /// where no format said.
+    /// The terms of a purchase, in Apple's words (Apple's data: transactions); nil if no format
+    /// stated them.
     public struct Terms: Hashable, Sendable {
-        /// Whether it renews itself.
+        /// Whether it is auto-renewable.
         public let isAutoRenewable: Bool
         /// Whether it is a free introductory offer.
         public let isTrialPeriod: Bool
@@ -82,17 +81,17 @@ public struct TransactionRow: Hashable, Sendable {
         public let ownershipType: String?
         /// `PURCHASE` or `RENEWAL`.
         public let transactionReason: String?
-        /// How many.
+        /// The number of items bought.
         public let quantity: Int64?
     }
 
     /// What was paid for a purchase, in milliunits.
     public struct Money: Hashable, Sendable {
-        /// ISO 4217; nil if it was never stated.
+        /// ISO 4217 code; nil if it was never stated.
         public let currency: String?
         /// The price; nil if it was never stated.
         public let grossMilliunits: Int64?
-        /// The price less what was given back; nil where one of them is not known.
+        /// The price minus refunds; nil if either is not known.
         public let netMilliunits: Int64?
     }
 
@@ -102,30 +101,30 @@ public struct TransactionRow: Hashable, Sendable {
         public let renewalNumber: Int?
         /// How many purchases up to it were paid for, without a lapse; 0 for a free one.
         public let consecutivePaidPeriods: Int
-        /// Whether it carries on a free trial, and is none.
+        /// Whether it continues a free trial, and is not one itself.
         public let isTrialConversion: Bool
         /// Whether it follows a lapse.
         public let isResubscribe: Bool
-        /// The length of that lapse in whole seconds; nil where there is none, or none is known.
+        /// The length of that lapse in whole seconds; nil if there is none, or it is not known.
         public let gapSeconds: Int64?
-        /// What the change of product is; nil where it is none.
+        /// The class of the change of product; nil if there is none.
         public let planChange: PlanChangeClass?
-        /// The product before; nil where it is the same.
+        /// The previous product; nil if it is the same.
         public let previousProductId: String?
     }
 
     /// What happened to a purchase.
     public struct Fate: Hashable, Sendable {
-        /// The date of its refund, or of the end of family sharing; that of the announcement where
-        /// Apple gave no other; nil where it stands, and for the rest of a replaced period.
+        /// The date of its refund, or of the end of family sharing; that of the announcement if
+        /// Apple gave no other; nil if there is neither, and for the rest of a replaced period.
         public let refunded: Instant?
         /// Apple's reason for it.
         public let revocationReason: Int64?
         /// Apple's milli-percent of it.
         public let revocationPercentage: Int64?
-        /// Whether Apple called it upgraded.
+        /// Whether Apple marked it as upgraded.
         public let isUpgraded: Bool
-        /// When Apple first reported that auto-renewal is off, if it still was off at the end.
+        /// When Apple first reported that auto-renewal is off, if it was still off at the end.
         public let unsubscribeDetected: Instant?
         /// When Apple first reported that the renewal after it failed.
         public let billingIssuesDetected: Instant?
@@ -133,7 +132,7 @@ public struct TransactionRow: Hashable, Sendable {
 }
 
 extension TransactionRow {
-    /// The row as a projection holds it.
+    /// The row as stored in a projection.
     func row(_ writer: inout RowWriter) -> ProjectionRow {
         write(&writer)
         return writer.row(citing: positions)

@@ -1,11 +1,11 @@
 internal import Events
 
-/// Every purchase of a timeline with what it means in its subscription.
+/// Every purchase of a timeline with its meaning within its subscription.
 public struct TransactionRows: Sendable {
     /// One row per purchase, including one-time purchases, by start.
     public let rows: [TransactionRow]
 
-    /// The rows of a timeline, its products described by these catalogs.
+    /// The rows of a timeline, with its products described by these catalogs.
     public init(_ timeline: Timeline, _ catalogs: CatalogHistory) {
         let course = TransactionCourse(timeline, catalogs)
         var rows: [TransactionRow] = []
@@ -38,7 +38,7 @@ private struct TransactionCourse {
     let cuts: [Cut?]
     let graces: GracePeriods?
     let signals: RenewalSignals
-    // For each purchase, the case that says how its refund stands now.
+    // For each purchase, the case that decides the current state of its refund.
     let refunds: [RefundCase?]
     let oneTimeRefunds: [RefundCase?]
 
@@ -101,7 +101,7 @@ private struct TransactionCourse {
                 revocationPercentage: refund?.percentageMilli,
                 isUpgraded: purchase.isUpgraded,
                 unsubscribeDetected: signals.unsubscribed(after: index, of: timeline, &citations),
-                // What was replaced has no renewal that could fail.
+                // A replaced purchase has no renewal that could fail.
                 billingIssuesDetected: cuts[index] == nil
                     ? signals.billingIssue(after: index, of: timeline, &citations) : nil
             ),
@@ -156,7 +156,7 @@ extension TransactionCourse {
         of purchase: Purchase,
         _ citations: inout Citations
     ) -> TransactionRow.Identifiers {
-        // Ids are text, but Apple counts them up: the longer one is the later one.
+        // Ids are text, but Apple assigns them in ascending order: the longer one is the later one.
         let ids = purchase.transactionIds.ordered { left, right in
             left.utf8.count != right.utf8.count
                 ? left.utf8.count < right.utf8.count : byBytes(left, right) ?? false
@@ -239,7 +239,7 @@ extension TransactionCourse {
         )
         let served =
             end.isNatural ? graces?.end(after: index, under: policy, citing: &citations) : nil
-        // Taken back when it began, a grace was none.
+        // A grace that was revoked when it began does not count.
         let grace = served.map(\.validTo).flatMap { $0 > purchase.expiresDate ? $0 : nil }
         let accessEnd = (policy.graceCounts ? grace : nil) ?? end.validTo
         let isCounted = policy.familyCounts || !purchase.isFamilyShared
@@ -261,7 +261,7 @@ extension TransactionCourse {
         _ citations: inout Citations
     ) -> TransactionRow.Place {
         let purchase = timeline.purchases[index]
-        // The predecessor of a first purchase that is a renewal never reached us.
+        // If a first purchase is a renewal, its predecessor never reached us.
         let chained = continuity.isContinuing[index] ? before : nil
         let isAgain = before != nil && chained == nil
         let isFree =
@@ -296,6 +296,6 @@ extension TransactionCourse {
 }
 
 extension RefundCase {
-    /// When the purchase itself was taken back; nil where only an item of it was refunded.
+    /// When the purchase itself was revoked; nil if only an item of it was refunded.
     fileprivate var revocation: Instant? { kind == .items ? nil : revoked }
 }

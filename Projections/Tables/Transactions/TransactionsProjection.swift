@@ -26,7 +26,7 @@ struct TransactionsProjection: Projection {
         )
     }
 
-    /// DDL of a table with these columns, and more behind them.
+    /// DDL of a table with these columns, followed by additional ones.
     static func tableSQL(_ name: String, and more: String = "", comment: String) -> String {
         String(decoding: PackageResources.transactions_sql, as: UTF8.self)
             .replacing("{{table}}", with: name).replacing("{{knowledge}}", with: more)
@@ -37,7 +37,7 @@ struct TransactionsProjection: Projection {
         String(decoding: PackageResources.transactions_indexes_sql, as: UTF8.self)
     }
 
-    // A row is of one purchase: its second, and the ids that Apple gave it.
+    // A row is about one purchase, identified by its second and Apple's ids.
     var comparison: RowComparison {
         RowComparison(
             "transaction",

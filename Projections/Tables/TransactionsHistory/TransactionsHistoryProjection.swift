@@ -1,7 +1,7 @@
 internal import Events
 
-/// The table `transactions_history`: every state of the rows of `transactions`, with when it was
-/// what the ledger knew.
+/// The table `transactions_history`: every state of the rows of `transactions`, with the time
+/// during which the ledger knew it.
 ///
 /// The facts of a subscription are folded once for each instant at which one of them was recorded,
 /// so the work grows with the square of their number.
@@ -41,7 +41,7 @@ struct TransactionsHistoryProjection: Projection {
         String(decoding: PackageResources.transactions_history_indexes_sql, as: UTF8.self)
     }
 
-    // A row is what became known of a purchase at an instant.
+    // A row is what became known about a purchase at an instant.
     var comparison: RowComparison {
         RowComparison(
             "transaction-state",
@@ -73,10 +73,10 @@ private struct TransactionStates {
     }
 
     private var states: [State] = []
-    // The place of each purchase's newest state, by its first event.
+    // The index of each purchase's newest state, by its first event.
     private var newest: [Position: Int] = [:]
 
-    /// Takes what was known from an instant on, which is later than all before.
+    /// Takes what was known from an instant on, later than all before.
     mutating func follow(_ transactions: [TransactionRow], from instant: Instant) {
         var writer = RowWriter()
         for transaction in transactions.sorted(by: { $0.firstPosition < $1.firstPosition }) {
@@ -89,7 +89,7 @@ private struct TransactionStates {
             states.append(State(transaction: transaction, row: row, knownFrom: instant))
         }
         guard newest.count > transactions.count else { return }
-        // Of two purchases that turned out to be one, the later one is no more.
+        // If two purchases turned out to be one, the later one no longer exists.
         let left = Set(transactions.map(\.firstPosition))
         for place in newest.values where !left.contains(states[place].transaction.firstPosition) {
             states[place].knownTo = instant

@@ -1,12 +1,12 @@
 import AppStore
 import Subledger
 
-/// Reads a file's content, unpacked where its first bytes show that it is compressed.
+/// Reads a file's content, decompressed if its first bytes show that it is compressed.
 final class ContentReader {
     private let file: InputFile
     private var packing = Packing.unknown
     private var isAtEnd = false
-    /// What is wrong with the file behind the bytes that were given.
+    /// What is wrong with the file after the bytes that were returned.
     private(set) var failure: Rejection?
 
     private enum Packing {
@@ -16,19 +16,19 @@ final class ContentReader {
         case zstd(ZstdProgram)
     }
 
-    /// Bytes by which a packed file is recognised.
+    /// Bytes by which a compressed file is recognised.
     private static let headByteCount = 4
 
-    /// A reader of a file from where it stands.
+    /// A reader of a file from its current offset.
     init(_ file: InputFile) { self.file = file }
 
-    /// Whether all of it is there, so that nothing is waited for.
+    /// Whether it never waits, because all of it is present.
     var isSeekable: Bool { file.isSeekable }
 
-    /// Bytes that were read of a file, as they lie in it; 0 of a pipe.
+    /// Bytes read of a file, as stored; 0 for a pipe.
     var bytesRead: Int64 { file.offset }
 
-    /// The next bytes; empty at the end, and where `failure` says why there are no more.
+    /// The next bytes; empty at the end, and if `failure` says why there are no more.
     func read() -> [UInt8] {
         do throws(InputFailure) {
             return try readUnpacked()
@@ -39,7 +39,7 @@ final class ContentReader {
 
     private func fail(_ sentence: String) -> [UInt8] {
         isAtEnd = true
-        // Who asks to stop knows that the rest was not read.
+        // After a request to stop, it is clear that the rest was not read.
         if !Interrupt.isRequested { failure = Rejection(.unreadable, sentence) }
         return []
     }
@@ -56,7 +56,7 @@ final class ContentReader {
 
     private func readFirst() throws(InputFailure) -> [UInt8] {
         var head = try file.read()
-        // Only what may become a magic number is waited for.
+        // Waits only while the bytes may still become a magic number.
         while !head.isEmpty, head.count < ContentReader.headByteCount,
             head[0] == 0x1f || head[0] == 0x28
         {

@@ -1,20 +1,20 @@
 import Foundation
 
-/// What the system says of a file.
+/// The system's information about a file.
 ///
-/// Commands ask here instead of calling `stat`: where the Swift runtime is linked statically, a module
+/// Commands use this instead of calling `stat`: if the Swift runtime is linked statically, a module
 /// that imports as much as theirs does not see the members of its result.
 public struct FileStatus: Sendable {
-    /// What stands there.
+    /// The type of the file.
     public let kind: FileKind
-    /// How many bytes it has; of a file only.
+    /// Its size in bytes; only meaningful for a regular file.
     public let byteCount: Int64
-    /// The number of the user who owns it.
+    /// The user id of its owner.
     public let owner: UInt32
-    /// Who may do what with it: the nine bits of `chmod`.
+    /// Its permissions: the nine bits of `chmod`.
     public let permissions: UInt32
 
-    /// The status of what stands at a path, links followed; nil with the reason in `errno`.
+    /// The status of the file at a path, following links; nil with the reason in `errno`.
     public init?(_ path: String) {
         var status = stat()
         guard stat(path, &status) == 0 else { return nil }
@@ -28,7 +28,7 @@ public struct FileStatus: Sendable {
         self.init(status)
     }
 
-    /// The status of what stands at a path of any bytes; nil with the reason in `errno`.
+    /// The status of the file at a path of any bytes; nil with the reason in `errno`.
     init?(_ path: RawPath, followsLinks: Bool) {
         var status = stat()
         let result = path.withSystemPath {
@@ -46,13 +46,13 @@ public struct FileStatus: Sendable {
     }
 }
 
-/// What may stand at a path.
+/// The types of files.
 public enum FileKind: Sendable {
     /// A regular file.
     case file
     /// A folder.
     case folder
-    /// A link itself, where links are not followed.
+    /// A link itself, if links are not followed.
     case link
     /// A named pipe.
     case pipe

@@ -1,16 +1,16 @@
 import Foundation
 
-/// Reads the names in a folder: sorted where they are few, as they come where they are many.
+/// Reads the names in a folder: sorted if there are few, in the system's order if there are many.
 final class FolderReader {
     /// The folder.
     let path: RawPath
     private var names: [[UInt8]] = []
     private let stream: OpaquePointer
 
-    /// Entries of a folder up to which they are read in the order of their names.
+    /// The most entries of a folder that are sorted by name.
     static let sortedEntriesMax = 10_000
 
-    /// Nil where the folder cannot be read.
+    /// Nil if the folder cannot be read.
     init?(_ path: RawPath) {
         guard let stream = path.withSystemPath({ opendir($0) }) else { return nil }
         self.path = path

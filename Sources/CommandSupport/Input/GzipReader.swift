@@ -1,11 +1,11 @@
 internal import CZlib
 
-/// Unpacks gzip as it comes: what is complete is given at once, and never more than a buffer full.
+/// Decompresses gzip as a stream: returns complete data at once, and never more than a buffer.
 ///
-/// A file may hold several members one after the other (RFC 1952 §2.2), as joined logs do. Zeros
-/// behind the last are padding.
+/// A file may contain several members one after the other (RFC 1952 §2.2), as joined logs do. Zeros
+/// after the last are padding.
 final class GzipReader {
-    /// What a call gave.
+    /// The result of a call.
     enum Step {
         case bytes([UInt8])
         case needsInput
@@ -17,13 +17,13 @@ final class GzipReader {
     private var position = 0
     private var isInMember = true
 
-    /// Bytes that are unpacked at once, however many the input claims to hold.
+    /// Bytes that are decompressed at once, however many the input claims to contain.
     static let outputByteCountMax = 1 << 18
 
     // The largest window, and 16 for the header and the checksum of gzip.
     private static let windowBits: Int32 = 15 + 16
 
-    /// Whether bytes begin as gzip does.
+    /// Whether bytes begin like gzip.
     static func recognises(_ head: [UInt8]) -> Bool { head.starts(with: [0x1f, 0x8b, 0x08]) }
 
     /// A reader of a file's beginning.
@@ -46,7 +46,7 @@ final class GzipReader {
     /// Whether the input may end here.
     var isAtEndOfMember: Bool { !isInMember }
 
-    /// Takes compressed bytes; all before them must have been unpacked.
+    /// Adds compressed bytes; all before them must have been decompressed.
     func append(_ bytes: [UInt8]) { (input, position) = (bytes, 0) }
 
     /// The next bytes.

@@ -2,32 +2,32 @@ import Foundation
 
 /// A file, a pipe or stdin, open for reading.
 ///
-/// Gives what is there now, never waiting for what would fill a buffer. A wait for a pipe ends when
-/// the operator asks to stop, also while no process has the pipe open for writing.
+/// Returns what is available now, without waiting to fill a buffer. A wait for a pipe ends when the
+/// operator asks to stop, even while no process has the pipe open for writing.
 final class InputFile {
-    /// The system's number of it.
+    /// Its file descriptor.
     let descriptor: Int32
-    /// Whether it can be read from its beginning again, and never makes one wait.
+    /// Whether it can be read from its beginning again, and never blocks.
     let isSeekable: Bool
     private let isOwned: Bool
 
     /// Bytes that are read at once.
     static let chunkByteCount = 1 << 18
 
-    /// How often a wait looks whether it is to end.
+    /// The interval at which a wait checks whether to end, in milliseconds.
     private static let pollMilliseconds: Int32 = 200
 
     /// Stdin, which stays open.
     static var standardInput: InputFile { InputFile(STDIN_FILENO, isOwned: false) }
 
-    /// Takes over a descriptor.
+    /// Takes ownership of a descriptor.
     init(_ descriptor: Int32, isOwned: Bool = true) {
         self.descriptor = descriptor
         self.isOwned = isOwned
         isSeekable = FileStatus(of: descriptor)?.kind == .file
     }
 
-    /// Opens what stands at a path; throws the system's words where it cannot.
+    /// Opens the file at a path; throws the system's message if it cannot.
     convenience init(_ path: RawPath) throws(InputFailure) {
         // Without O_NONBLOCK, opening a named pipe waits for a writer, and no signal ends that.
         let descriptor = path.withSystemPath { open($0, O_RDONLY | O_NONBLOCK | O_CLOEXEC) }
@@ -59,14 +59,14 @@ final class InputFile {
         return poll(&descriptor, 1, InputFile.pollMilliseconds) > 0
     }
 
-    /// Where it stands, also after a program that was given it has read; 0 of a pipe.
+    /// Its current offset, even after another program read from the descriptor; 0 for a pipe.
     var offset: Int64 { isSeekable ? Int64(lseek(descriptor, 0, SEEK_CUR)) : 0 }
 
     /// Goes back to the beginning.
     func rewind() { lseek(descriptor, 0, SEEK_SET) }
 }
 
-/// Why a file cannot be read, in the system's words.
+/// Why a file cannot be read: the system's message.
 struct InputFailure: Error {
     /// One sentence without its full stop.
     let reason: String

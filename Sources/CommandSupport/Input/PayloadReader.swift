@@ -2,8 +2,8 @@ import Foundation
 import Synchronization
 package import Subledger
 
-/// Walks payloads on a thread of its own: a pipe may have none for hours, and what is read must be
-/// appended meanwhile, on a machine with one processor, too.
+/// Walks payloads on a separate thread: a pipe may have none for hours, and payloads already read
+/// must be appended in the meantime, even on a machine with one processor.
 package actor PayloadReader {
     private let executor = QueueExecutor()
     private var walk: PayloadWalk
@@ -16,17 +16,17 @@ package actor PayloadReader {
         executor.asUnownedSerialExecutor()
     }
 
-    /// Files that were passed over.
+    /// The number of files that were skipped.
     package var skipped: Int { walk.skipped.files }
 
-    /// Bytes that were read, as they lie in files: packed ones count as they are packed.
+    /// Bytes read, as stored in files: compressed ones count with their compressed size.
     package nonisolated var bytesRead: Int64 { read.load(ordering: .relaxed) }
 
-    /// What was passed over, in words.
+    /// What was skipped, as text.
     package var remarks: [String] { walk.skipped.sentences }
 
-    /// The next payloads, as many as are there; nil after the last, and when nobody waits for one
-    /// any more.
+    /// The next payloads, as many as are available; nil after the last, and when the caller is
+    /// cancelled.
     package func next() throws -> [LocatedPayload]? {
         defer { read.store(walk.bytesRead, ordering: .relaxed) }
         return try walk.nextBatch()

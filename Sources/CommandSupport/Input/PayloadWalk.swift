@@ -2,9 +2,9 @@ import AppStore
 import Foundation
 package import Subledger
 
-/// Walks files, folders and stdin, and gives their payloads one after the other.
+/// Walks files, folders and stdin, and returns their payloads one after the other.
 ///
-/// Holds one payload and the names of the folders it is in, whatever the number of files.
+/// Holds one payload and the names of its parent folders in memory, whatever the number of files.
 package struct PayloadWalk {
     /// What was skipped.
     package private(set) var skipped = SkippedInput()
@@ -14,7 +14,7 @@ package struct PayloadWalk {
     private var open: OpenFile?
     private let column: String?
 
-    /// Deepest nesting of folders.
+    /// The deepest nesting of folders.
     static let depthMax = 64
 
     private enum Entry {
@@ -33,10 +33,11 @@ package struct PayloadWalk {
         var hasContent = false
     }
 
-    /// Bytes that were read, as they lie in files.
+    /// Bytes read, as stored in files.
     var bytesRead: Int64 { bytesDone + (open?.content.bytesRead ?? 0) }
 
-    /// A walk over these paths, `-` being stdin, and over the named column of tables, or all.
+    /// A walk over these paths, with `-` for stdin, and over the named column of tables, or all
+    /// columns.
     package init(_ paths: [String], column: String? = nil) throws {
         let raw = paths.map(RawPath.init(argument:))
         for path in raw where path.text != "-" {
@@ -48,11 +49,11 @@ package struct PayloadWalk {
         pending = raw.reversed().map(Entry.named)
     }
 
-    /// Most payloads, and most bytes but for the last one's, that are given at once.
+    /// The most payloads, and the most bytes except those of the last one, returned at once.
     static let batchCountMax = 64
     static let batchByteCountMax = 1 << 20
 
-    /// The next payloads, as many as are there without waiting for a pipe; nil after the last.
+    /// The next payloads, as many as are available without waiting for a pipe; nil after the last.
     package mutating func nextBatch() throws -> [LocatedPayload]? {
         guard let first = try next() else { return nil }
         var (batch, byteCount) = ([first], first.byteCount)
@@ -65,8 +66,8 @@ package struct PayloadWalk {
         return batch
     }
 
-    // The next payload; nil after the last, and where it would come from what is named and may be
-    // a pipe, unless it is waited for.
+    // The next payload; nil after the last, and, unless it waits, if the next one would come from a
+    // named path that may be a pipe.
     private mutating func next(isWaiting: Bool = true) throws -> LocatedPayload? {
         while true {
             if let open, open.ready.isEmpty, !isWaiting { return nil }
@@ -107,7 +108,7 @@ package struct PayloadWalk {
         }
         if kind == .folder { return enterFolder(path, depth: depth, isNamed: isNamed) }
         if kind != .file, !isNamed {
-            // To read a pipe may take for ever; who names it wants that.
+            // Reading a pipe may never end, so a pipe is read only if it is named.
             skipped.add(path.text, kind)
             return nil
         }
@@ -130,7 +131,7 @@ package struct PayloadWalk {
         depth: Int,
         isNamed: Bool
     ) -> LocatedPayload? {
-        // Links to folders are not followed: two of them in one folder are 2^n ways into it.
+        // Links to folders are not followed: two of them in a folder would give 2^n paths.
         guard isNamed || !path.isLink else {
             skipped.files += 1
             return nil
@@ -175,7 +176,7 @@ package struct PayloadWalk {
 
     private mutating func nextOfOpenFile() -> LocatedPayload? {
         guard var file = open else { return nil }
-        // Two owners would make every payload that is taken copy the list of those that are ready.
+        // With two owners, every payload that is taken would copy the list of those that are ready.
         open = nil
         defer {
             open = file.isDone ? nil : file
@@ -186,7 +187,7 @@ package struct PayloadWalk {
         }
         file.fill()
         guard let piece = file.ready.popLast() else {
-            // An upload that was cut off at its first byte must not pass for nothing to do.
+            // An upload that was truncated at its first byte must not pass for an empty input.
             guard !file.hasContent, file.path != "-" else { return nil }
             return LocatedPayload(
                 path: file.path,
@@ -194,8 +195,8 @@ package struct PayloadWalk {
             )
         }
         file.delivered += 1
-        // Whether the first payload is the only one shows when the rest has been looked at; the
-        // next payload of a pipe may be an hour away.
+        // Whether the first payload is the only one shows only after a look at the rest; the next
+        // payload of a pipe may be an hour away.
         if file.delivered == 1, file.content.isSeekable { file.fill() }
         let isOnly = file.delivered == 1 && file.isDone
         return LocatedPayload(
@@ -229,18 +230,18 @@ extension PayloadWalk.OpenFile {
 
 /// What a walk did not read, or read without finding a payload.
 package struct SkippedInput: Sendable {
-    /// Files of a folder that were skipped because they plainly are something else.
+    /// Files of a folder that were skipped because they are clearly something else.
     ///
     /// Certificates, Xcode's `.storekit` files, Markdown, hidden files, links to folders, pipes,
-    /// sockets and devices; only inside folders: a file that is named is always read.
+    /// sockets and devices; only inside folders: a named file is always read.
     package fileprivate(set) var files = 0
-    /// Lines of logs and rows of tables that hold no payload.
+    /// Lines of logs and rows of tables without a payload.
     package fileprivate(set) var lines = 0
     fileprivate var filesRead = 0
     private var special: [String] = []
     private var specialCount = 0
 
-    /// Most pipes, sockets and devices that are named one by one; all are counted.
+    /// The most pipes, sockets and devices that are listed individually; all are counted.
     private static let namesMax = 20
 
     fileprivate mutating func add(_ path: String, _ kind: FileKind) {
@@ -250,7 +251,7 @@ package struct SkippedInput: Sendable {
         special.append("skipped \(path): it is \(kind.word); to read it, name it as a path")
     }
 
-    /// What the operator should see of it, a sentence each.
+    /// What the operator should know about it, one sentence each.
     package var sentences: [String] {
         var sentences = special
         if specialCount > special.count {

@@ -1,17 +1,17 @@
 import Foundation
 
-/// A path as the bytes that the system knows it by, which need not be UTF-8.
+/// A path as the system's bytes, which need not be UTF-8.
 struct RawPath: Sendable {
     /// The bytes, without a zero.
     let bytes: [UInt8]
 
-    /// What is printed: bytes that are not UTF-8 come as `�`.
+    /// The path as printed: bytes that are not UTF-8 become `�`.
     var text: String { String(decoding: bytes, as: UTF8.self) }
 
     /// A path of those bytes.
     init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-    /// An argument of the command line, whose own bytes are looked up where its text was repaired.
+    /// An argument of the command line; if its text was repaired, the original bytes are looked up.
     init(argument: String) {
         let own = CommandLine.unsafeArgv
         var bytes = Array(argument.utf8)
@@ -24,12 +24,12 @@ struct RawPath: Sendable {
         self.bytes = bytes
     }
 
-    /// The entry of that name in this folder.
+    /// The entry with that name in this folder.
     func appending(_ name: [UInt8]) -> RawPath {
         RawPath((bytes.last == UInt8(ascii: "/") ? bytes : bytes + [UInt8(ascii: "/")]) + name)
     }
 
-    /// Whether the last component starts so.
+    /// Whether the last component starts with this byte.
     func nameStarts(with byte: UInt8) -> Bool {
         (bytes.lastIndex(of: UInt8(ascii: "/")).map { bytes[($0 + 1)...] } ?? bytes[...]).first
             == byte
@@ -44,12 +44,12 @@ struct RawPath: Sendable {
         }
     }
 
-    /// The bytes of a text of C.
+    /// The bytes of a C string.
     static func bytes(of text: UnsafePointer<CChar>) -> [UInt8] {
         (0..<strlen(text)).map { UInt8(bitPattern: text[$0]) }
     }
 
-    /// What stands there, links followed; nil for nothing.
+    /// The type of the file there, following links; nil if there is none.
     var kind: FileKind? { FileStatus(self, followsLinks: true)?.kind }
 
     /// Whether it is a link itself.

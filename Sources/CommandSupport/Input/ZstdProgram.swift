@@ -1,24 +1,24 @@
 import Foundation
 
-/// Unpacks zstd by the program of that name, where it is installed.
+/// Decompresses zstd by running the program of that name, if it is installed.
 ///
-/// A program, not the library: logs in zstd are rare, every build would need a further C library,
-/// and a system that makes such files has the program.
+/// A program rather than the library: logs in zstd are rare, every build would need another C
+/// library, and a system that creates such files has the program.
 final class ZstdProgram {
     private let process = Process()
     private let output = Pipe()
     private let errors = Pipe()
-    /// What it unpacks.
+    /// The decompressed output.
     let unpacked: InputFile
 
-    /// Whether bytes begin as zstd does.
+    /// Whether bytes begin like zstd.
     static func recognises(_ head: [UInt8]) -> Bool { head.starts(with: [0x28, 0xb5, 0x2f, 0xfd]) }
 
-    /// How to get by without it.
+    /// What to do without it.
     static let advice =
         "install the program zstd, or unpack it yourself: zstd -dc FILE | subledger ingest -"
 
-    /// Starts it on a file, from its beginning; nil where it is not installed or cannot be run.
+    /// Starts it on a file, from its beginning; nil if it is not installed or cannot be run.
     init?(_ file: InputFile) {
         guard let path = ZstdProgram.path else { return nil }
         file.rewind()
@@ -41,7 +41,7 @@ final class ZstdProgram {
             .first { FileManager.default.isExecutableFile(atPath: $0) }
     }
 
-    /// Waits for its end; what it complained of, or nil.
+    /// Waits for its end; its error message, or nil.
     func complaint() -> String? {
         let text = errors.fileHandleForReading.readDataToEndOfFile()
         process.waitUntilExit()

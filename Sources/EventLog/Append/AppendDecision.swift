@@ -11,14 +11,14 @@ struct LaneHead: Hashable, Sendable {
     /// Version of its canonical bytes.
     var format: Int
 
-    /// Whether the numbers of the next commit still fit; beyond that a row was tampered with.
+    /// Whether the numbers of the next commit still fit; if not, a row was tampered with.
     var hasRoom: Bool {
         let limit = Int64.max - Int64(LogVerifier.countMax)
         return offset < limit && evidence < limit && commitNumber < limit
     }
 }
 
-/// A fact with what the log computes from it; made by the caller, outside the writer's turn.
+/// A fact with what the log computes from it; prepared by the caller, outside the writer's turn.
 struct PreparedFact: Sendable {
     let fact: Fact
     let subject: Subject
@@ -33,7 +33,7 @@ struct PreparedFact: Sendable {
     var contentBytes: [UInt8] { fact.content.canonicalBytes }
 }
 
-/// Decides what of a batch is news.
+/// Decides which facts of a batch are new.
 struct AppendDecision {
     private let head: LaneHead
     private let recordedAt: Instant
@@ -48,8 +48,8 @@ struct AppendDecision {
     /// - Parameters:
     ///   - head: The newest commit that `known` takes into account.
     ///   - known: What the log knows.
-    ///   - now: The server's clock; recorded times never fall within a lane, even where clocks do.
-    ///   - salt: Gives the salt of each row.
+    ///   - now: The server's clock; recorded times never decrease within a lane, even if clocks do.
+    ///   - salt: Returns the salt of each row.
     init(head: LaneHead, known: AppendKnowledge, now: Instant, salt: @escaping () -> Salt) {
         self.head = head
         self.known = known
@@ -57,7 +57,7 @@ struct AppendDecision {
         recordedAt = max(now, head.committedAt)
     }
 
-    /// The plan for a batch; facts are judged in their order, each with the news before it.
+    /// The plan for a batch; facts are decided in order, each against the new facts before it.
     mutating func plan(_ batch: [Submission]) -> AppendPlan {
         var outcomes: [[AppendOutcome]] = []
         outcomes.reserveCapacity(batch.count)
@@ -116,7 +116,8 @@ struct AppendDecision {
     private mutating func decide(_ submission: Submission) -> [AppendOutcome] {
         let trust = submission.evidence.verification.trust
         let digest = submission.evidence.digest
-        // The same bytes by no better proof: they have been judged, and what they repeat is kept.
+        // The same bytes with no stronger proof were already decided on, and what they repeat is
+        // kept.
         let isKnown = known.evidence[digest].map { !trust.isStronger(than: $0) } ?? false
         var isCited = false
         let number = head.evidence + Int64(evidence.count) + 1
@@ -136,7 +137,7 @@ struct AppendDecision {
         return outcomes
     }
 
-    // A payload that says anything of an erased subscription holds what was erased.
+    // A payload that mentions an erased subscription contains what was erased.
     private func stored(_ submission: Submission) -> Submission {
         guard !known.erasures.isEmpty, !submission.isOfOperator,
             submission.streams.contains(where: { known.erasures[$0]?.isLasting == true })

@@ -3,14 +3,15 @@ internal import Postgres
 
 /// The rows of one commit: a few statements over arrays, and COPY for many events.
 struct AppendInsert {
-    /// Events from which COPY is worth its round trips.
+    /// Events from which COPY is worth its additional round trips.
     static let copyEventsMin = 200
 
-    /// Rows up to which a list of values is quicker than arrays, whose unnest costs a tenth of a
-    /// millisecond to begin with.
+    /// Rows up to which a list of values is faster than arrays, because unnesting these costs a
+    /// tenth of a millisecond even for one row.
     static let valuesRowsMax = 8
 
-    /// What is stored, beside the rows, once the statements have committed.
+    /// The shared parts that are stored, in addition to the rows, once the statements have
+    /// committed.
     private(set) var shared = SharedParts()
 
     private let plan: AppendPlan
@@ -19,8 +20,8 @@ struct AppendInsert {
     init(_ plan: AppendPlan, stored: SharedParts, ledgerId: [UInt8]) {
         self.plan = plan
         let lane = PostgresValue.int4(Int32(plan.commit.lane))
-        // First, so that a writer who lost the race, or whose predecessor is not there, finds out
-        // before any other row collides.
+        // First, so a writer that lost the race, or whose predecessor is missing, finds out before
+        // any other row collides.
         appendCommit(plan, lane: lane, ledgerId)
         appendRoots(of: plan.evidence, lane: lane, stored: stored.roots)
         appendSegments(of: plan.evidence, lane: lane, stored: stored.segments)
@@ -31,16 +32,16 @@ struct AppendInsert {
         appendCatalogs(plan, lane: lane)
     }
 
-    /// Whether a refused append met the commit of another writer, or did not find the commit that
-    /// it was built upon: the first statement says both.
+    /// Whether a refused append collided with the commit of another writer, or did not find the
+    /// commit that it was based on: the first statement detects both.
     ///
-    /// Told by the statement, for partitions and shards give the constraint names of their own. Any
-    /// other unique violation is a bug and stays an error.
+    /// The failed statement decides, because partitions and shards give the constraints names of
+    /// their own. Any other unique violation is a bug and stays an error.
     static func isLostRace(_ error: PostgresError) -> Bool {
         error.sqlState == orphanState || (error.sqlState == "23505" && error.statementIndex == 0)
     }
 
-    /// Whether a refused append brought a version of the catalog whose number is taken.
+    /// Whether an append was refused because the number of its version of the catalog is taken.
     static func isCatalogTaken(_ error: PostgresError) -> Bool {
         error.sqlState == "23505" && (error.tableName ?? "").hasPrefix("catalog")
     }
@@ -70,10 +71,10 @@ struct AppendInsert {
         )
     }
 
-    /// Whether the events go by COPY, which does not fit into one flush with the rest.
+    /// Whether the events are written by COPY, which does not fit into one flush with the rest.
     var copies: Bool { plan.events.count >= AppendInsert.copyEventsMin }
 
-    /// Writes the rows as one transaction: in one round trip, but for COPY.
+    /// Writes the rows as one transaction: in one round trip, unless it uses COPY.
     func run(in session: isolated PostgresSession) throws {
         if copies {
             try session.atomically { session in try write(in: session) }
@@ -82,7 +83,7 @@ struct AppendInsert {
         }
     }
 
-    /// Writes the rows inside a transaction that is open.
+    /// Writes the rows inside an open transaction.
     func write(in session: isolated PostgresSession) throws(PostgresError) {
         try session.pipeline(copies ? statements : allStatements)
         guard copies else { return }
@@ -256,7 +257,7 @@ struct AppendInsert {
                 )
             )
         }
-        // Arrays of arrays do not unnest by rows, and aliases are few.
+        // unnest flattens nested arrays, so aliases use lists of values; there are few of them.
         for start in stride(from: 0, to: renamed.count, by: AppendInsert.valuesRowsMax) {
             let rows = renamed[start..<min(start + AppendInsert.valuesRowsMax, renamed.count)].map {
                 [
@@ -298,7 +299,7 @@ extension AppendInsert {
         )
     }
 
-    // A certificate whose key another one has is refused, not passed over.
+    // A certificate whose key another one has is refused, not skipped.
     private static let root = """
         INSERT INTO ledger.root_certificate (lane, root_key, digest)
         SELECT $1, r.key, r.digest FROM unnest($2::int[], $3::bytea[]) AS r (key, digest)
@@ -306,7 +307,7 @@ extension AppendInsert {
             WHERE k.lane = $1 AND k.root_key = r.key AND k.digest = r.digest)
         """
 
-    // Content-addressed: whoever stored the segment stored these bytes.
+    // Content-addressed: whichever writer stored the segment stored the same bytes.
     private static let segment = """
         INSERT INTO ledger.evidence_segment (lane, segment_key, body)
         SELECT $1, s.key, s.body FROM unnest($2::bytea[], $3::bytea[]) AS s (key, body)
@@ -361,11 +362,11 @@ extension AppendInsert {
         """
     }
 
-    // The digest that was built upon must be that of the commit before.
+    // The digest that the commit is based on must be that of the previous commit.
     private static let isOwnPredecessor =
         "$11 = (SELECT digest FROM ledger.commit WHERE lane = $1 AND commit_no = $3 - 1)"
 
-    // Before the first commit the ledger must be the one whose genesis was built upon.
+    // Before the first commit, `$11` is the id of the ledger whose genesis the commit is based on.
     private static let isOwnLedger =
         "$3 = 1 AND EXISTS (SELECT FROM ledger.ledger_config WHERE ledger_id = $11)"
 }

@@ -1,13 +1,14 @@
 internal import Events
 
-/// What the log knows that a batch has to be judged by.
+/// What the log knows that is needed to decide on a batch.
 struct AppendKnowledge: Sendable {
     /// What is known about every subject of the batch.
     var subjects: [Subject: Knowledge] = [:]
-    /// The strongest trust by which the lane holds a payload of the batch already, by its digest.
+    /// For each payload of the batch that the lane already contains, by its digest, the strongest
+    /// trust.
     var evidence: [Digest: Verification.Trust] = [:]
-    /// The latest as-of, at most, of what confirms anything of a stream.
+    /// An upper bound of the latest as-of among the confirmations of a stream.
     var latestConfirmation: [StreamID: Instant] = [:]
-    /// The erasures that bear upon what still comes in, by subscription.
+    /// The erasures that affect facts still to come, by subscription.
     var erasures: [StreamID: KnownErasure] = [:]
 }

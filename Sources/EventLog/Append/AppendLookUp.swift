@@ -3,12 +3,12 @@ internal import Postgres
 
 /// Finds what the log knows about the subjects of a batch.
 ///
-/// The first round trip reads the events of each subject and the server's clock: for news that is
-/// all. Where a subject is known, a second one asks how it was proven and until when it was
-/// confirmed. Confirmations themselves are read only where an answer can rest on them: repetitions
-/// where an event arrived behind them (`event.is_late`) or was said of the same instant by weaker
-/// proof, aliases where a known purchase comes under a transaction id that none of its events has.
-/// So the cost of a look-up does not grow with the number of repetitions.
+/// The first round trip reads the events of each subject and the server's clock: for new subjects
+/// that is all. For a known subject, a second one reads how it was proven and until when it was
+/// confirmed. Confirmations themselves are read only if the answer may depend on them: repetitions
+/// if an event arrived after them (`event.is_late`) or was stated as of the same instant by weaker
+/// proof, aliases if a known purchase arrives under a transaction id that none of its events has.
+/// So the cost does not grow with the number of repetitions.
 struct AppendLookUp {
     let statements: [PostgresStatement]
     private let lane: Int
@@ -16,7 +16,7 @@ struct AppendLookUp {
     private let payloads: Set<Digest>
     private let streams: [StreamID]
 
-    /// A subject of the batch, with what its facts are as of.
+    /// A subject of the batch, with the range of its facts' as-of.
     private struct AskedSubject {
         let subject: Subject
         /// The key of one of its facts.
@@ -65,7 +65,7 @@ struct AppendLookUp {
         ]
     }
 
-    /// What the answers to `statements` say, and the server's clock.
+    /// Evaluates the answers to `statements`, including the server's clock.
     func knowledge(
         in found: [PostgresRows],
         _ session: isolated PostgresSession
@@ -84,14 +84,14 @@ struct AppendLookUp {
         return (known, now)
     }
 
-    /// An event that was found: where it belongs, and whether confirmations lie behind it.
+    /// An event that was found: its subject, and whether confirmations precede it.
     private struct Found {
         let subject: Int
         let asOf: Instant
         let isLate: Bool
         let content: Content
         let evidence: Int64
-        /// Nil where the batch says nothing as of about that time.
+        /// Nil if the batch states nothing as of about that time.
         var trust: Verification.Trust?
     }
 
@@ -106,7 +106,7 @@ struct AppendLookUp {
             }
             let place = Int(try row.int8(0)) - 1
             let subject = subjects[place].subject
-            // Two subjects can share the part of the key that is of the subject.
+            // Two subjects can have the same subject part of the key.
             guard AppendLookUp.isAbout(subject, content) else { continue }
             let asOf = Instant(milliseconds: try row.int8(2))
             events[offset] = Found(
@@ -120,8 +120,7 @@ struct AppendLookUp {
         return events
     }
 
-    // How the events were proven, which of the payloads the lane holds already, and how late the
-    // streams were confirmed.
+    // Reads the proofs of events, the payloads already stored, and how late streams were confirmed.
     private func learnProofs(
         of events: inout [Int64: Found],
         into known: inout AppendKnowledge,
@@ -143,7 +142,7 @@ struct AppendLookUp {
         for row in answers[0] {
             guard let asOf = try row.int8IfPresent(1) else { continue }
             let stream = streams[Int(try row.int8(0)) - 1]
-            // A row holds what is up to a minute later.
+            // A row contains confirmations up to a minute later.
             known.latestConfirmation[stream] = Instant(
                 milliseconds: asOf.addingWithinRange(ConfirmationRow.spanMillisecondsMax)
             )
@@ -208,7 +207,7 @@ struct AppendLookUp {
         ).subject == subject
     }
 
-    // What has to be read of confirmations: nearly always nothing.
+    // The confirmations that have to be read: nearly always none.
     private func confirmationStatements(
         for events: [Int64: Found],
         _ known: AppendKnowledge
@@ -217,7 +216,8 @@ struct AppendLookUp {
         for found in events.values {
             let asked = subjects[found.subject]
             let stream = asked.subject.stream
-            // Digests by which repeated payloads are told are gone: what they repeated is read.
+            // An erasure removes the digests that identify repeated payloads, so what they repeated
+            // is read.
             if known.erasures[stream] != nil {
                 late[stream] = late[stream]?.extended(to: asked.asOf) ?? asked.asOf
             }
@@ -327,8 +327,8 @@ extension AppendLookUp {
         )
     }
 
-    // Subject by subject, each a probe of one range of the unique index: LATERAL and OFFSET 0 leave
-    // the planner no other order. On a log that was never analysed it would walk the whole lane and
+    // One probe of a range of the unique index for each subject: LATERAL and OFFSET 0 leave the
+    // planner no other order. On a log that was never analysed it would scan the whole lane and
     // look for every event among the keys.
     private static let known = """
         SELECT key.ordinal, e.lane_offset, e.as_of_ms, e.content, e.is_late, e.evidence_no
@@ -393,7 +393,7 @@ extension AppendLookUp {
 }
 
 extension ClosedRange<Instant> {
-    /// The least range that holds both.
+    /// The smallest range that contains both.
     fileprivate func extended(to other: ClosedRange<Instant>) -> ClosedRange<Instant> {
         Swift.min(lowerBound, other.lowerBound)...Swift.max(upperBound, other.upperBound)
     }

@@ -16,14 +16,14 @@ struct AppendPlan: Sendable {
     }
 
     let commit: Commit
-    /// The digest that the commit was built upon.
+    /// The digest that the commit is based on.
     let previous: Digest
     let digest: Digest
     let events: [NewEvent]
     let confirmations: [NewConfirmation]
     /// Submissions whose payload must be stored, by their numbers.
     let evidence: [Submission]
-    /// One list a submission, one outcome a fact.
+    /// One list for each submission, with one outcome for each fact.
     let outcomes: [[AppendOutcome]]
 
     /// Whether nothing needs to be written.

@@ -3,25 +3,25 @@ internal import Postgres
 /// An append that waits for its commit.
 struct WaitingAppend {
     let submissions: [Submission]
-    /// When its caller gets an answer, whatever that is.
+    /// When its caller gets an answer, whatever the outcome.
     let deadline: Deadline
     let answer: CheckedContinuation<Result<[[AppendOutcome]], EventLogError>, Never>
 
-    /// What it weighs.
+    /// Its size in the queue, in bytes.
     var byteCount: Int { submissions.reduce(0) { $0 + $1.byteCount } }
 }
 
-/// The appends of one appender that no batch has taken yet, lane by lane in the order they came.
+/// The appends of one appender that are not in a batch yet, by lane and in order of arrival.
 struct AppendQueue {
     private var lanes: [Int: [WaitingAppend]] = [:]
     private var order: [Int] = []
 
-    /// How many wait.
+    /// The number of waiting appends.
     private(set) var count = 0
-    /// What they weigh.
+    /// Their size, in bytes.
     private(set) var byteCount = 0
 
-    /// Whether there is room for one of that size; one that comes alone always has it.
+    /// Whether there is room for an append of that size; there always is if no other is waiting.
     func hasRoom(forBytes bytes: Int, limits: AppendLimits) -> Bool {
         count == 0
             || count < limits.waitingMax && byteCount + bytes <= AppendLimits.waitingBytesMax
@@ -34,7 +34,7 @@ struct AppendQueue {
         byteCount += waiting.byteCount
     }
 
-    /// The next batch: as many of a lane as one commit may take; nil where none wait.
+    /// The next batch: as many appends of a lane as one commit may take; nil if none are waiting.
     mutating func takeBatch() -> (lane: Int, [WaitingAppend])? {
         guard let lane = order.first else { return nil }
         order.removeFirst()
@@ -52,7 +52,7 @@ struct AppendQueue {
         return (lane, batch)
     }
 
-    /// All that wait.
+    /// Removes and returns all waiting appends.
     mutating func takeAll() -> [WaitingAppend] {
         let all = order.flatMap { lanes[$0, default: []] }
         (lanes, order) = ([:], [])

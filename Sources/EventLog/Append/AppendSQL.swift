@@ -1,11 +1,11 @@
 internal import Events
 internal import Postgres
 
-/// The texts of append, with the rows they give.
+/// The SQL texts of append, with parsers for their rows.
 enum AppendSQL {
-    /// What the appender's connection is set to.
+    /// The settings of the appender's connection.
     ///
-    /// The look-up must always probe the indexes, also on a table that was never analysed; and its
+    /// The look-up must always probe the indexes, also on a table that was never analysed, and its
     /// plan does not depend on the parameters.
     static func prepareSession(
         as role: LedgerRole = .writer,
@@ -19,14 +19,14 @@ enum AppendSQL {
         """
     }
 
-    /// The same for one transaction of a connection that serves others, too.
+    /// The same settings for one transaction of a connection that is also used for other work.
     static func prepareTransaction(secondsMax: Double) -> String {
         "SET LOCAL ROLE ledger_writer; \(lasting("LOCAL ", "true", secondsMax))"
     }
 
-    // An answer must not come before the flush, whatever the database's other users want; a value
-    // that waits for replicas too stays. A limit for the statements of others must not split a
-    // batch; ours ends what a writer left behind for which nobody is waiting.
+    // An answer must not come before the flush, whatever the database's other users prefer; a
+    // setting that also waits for replicas is kept. A statement limit meant for others must not
+    // split a batch; ours ends statements that a writer left running and no longer waits for.
     private static func lasting(_ local: String, _ isLocal: String, _ seconds: Double) -> String {
         """
         SELECT set_config('synchronous_commit', 'on', \(isLocal))
@@ -77,6 +77,6 @@ extension Instant {
         self.init(milliseconds: microseconds / 1000)
     }
 
-    /// As PostgreSQL counts.
+    /// Microseconds, as PostgreSQL counts.
     var microseconds: Int64 { milliseconds * 1000 }
 }

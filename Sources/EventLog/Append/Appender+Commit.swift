@@ -3,12 +3,12 @@ internal import Postgres
 
 /// The statements of one append: look up, decide, insert.
 extension Appender {
-    /// Most segments remembered a lane before the memory is emptied: each is 32 bytes, and a ledger
-    /// of one app meets a handful a year.
+    /// The most segments remembered for each lane before its memory is cleared: each is 32 bytes,
+    /// and a ledger of one app sees a handful a year.
     static let storedSegmentsMax = 10_000
 
-    /// One round trip to look up, one to commit; refused by the primary keys where another writer
-    /// was faster.
+    /// Uses one round trip to look up and one to commit; the primary keys refuse the commit if
+    /// another writer was faster.
     func commitOptimistic(
         _ lookUp: AppendLookUp,
         _ batch: [Submission],
@@ -37,7 +37,7 @@ extension Appender {
         }
     }
 
-    /// The same while holding the lane's row, for a writer that keeps losing the race.
+    /// The same while holding a lock on the lane's row, for a writer that keeps losing the race.
     func commitLocked(
         _ lookUp: AppendLookUp,
         _ batch: [Submission],
@@ -71,7 +71,7 @@ extension Appender {
         }
     }
 
-    /// The newest commit of a lane; the genesis where there is none.
+    /// The newest commit of a lane; the genesis if there is none.
     func readHead(
         of lane: Int,
         genesis: Digest,
@@ -87,9 +87,9 @@ extension Appender {
         }
     }
 
-    // The plan of the look-up is made once a session, for a table of the size it has then. On a
-    // young log, before the first ANALYZE, the planner may hold a walk through the whole lane for
-    // as good as a probe of the wide index; so it is asked again whenever the log has doubled.
+    // The look-up is planned once per session, for the size that the table has then. On a young
+    // log, before the first ANALYZE, the planner may consider a scan of the whole lane as good as a
+    // probe of the wide index, so the plan is renewed whenever the log has doubled.
     private func isPlanStale(at offset: Int64) -> Bool {
         guard let planned = plannedOffset else {
             plannedOffset = offset
@@ -131,8 +131,8 @@ extension Appender {
         if AppendInsert.isCatalogTaken(error) { return .catalogTaken }
         var cause = EventLogError(error, doing: "append")
         if error.sqlState == "57014" {
-            // Stopped from outside: by a person, or by a limit that was not ours. Not a fault of
-            // the batch, so it must not be taken apart.
+            // Cancelled from outside: by an operator, or by a limit that is not ours. This is not a
+            // fault of the batch, so the batch must not be split.
             cause = EventLogError(.databaseUnavailable, cause.message)
         }
         guard cause.isRetryable else { return .refused(cause) }

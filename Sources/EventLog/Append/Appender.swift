@@ -1,7 +1,7 @@
 internal import Events
 internal import Postgres
 
-/// Writes the lanes it is given, one commit after another.
+/// Writes the lanes assigned to it, one commit after another.
 ///
 /// Group commit: whatever queued while the last commit was flushing is the next batch; there is no
 /// timer. Optimistic: it keeps each lane's head in memory, and the primary key of `commit` refuses
@@ -14,38 +14,40 @@ actor Appender {
     let making: PlanMaking
     /// How long an append may take.
     let limits: AppendLimits
-    /// The connection; nil before the first batch and after a loss.
+    /// The connection; nil before the first batch and after the connection was lost.
     var session: PostgresSession?
-    /// The head for which the session's plans were made; nil before there are any.
+    /// The offset of the head when the session's plans were made; nil before there are any.
     var plannedOffset: Int64?
-    /// By lane, what payloads share and is known to be stored; emptied when it grows over a limit.
+    /// By lane, the parts shared by payloads that are known to be stored; cleared when it exceeds a
+    /// limit.
     var stored: [Int: SharedParts] = [:]
-    /// Commits that were made.
+    /// The number of commits made.
     private(set) var commitCount: Int64 = 0
-    /// Appends that were answered because a commit was made, or nothing of them was news.
+    /// Appends that were answered because a commit was made, or because they contained nothing new.
     private(set) var appendCount: Int64 = 0
     private var heads: [Int: LaneHead] = [:]
     private var queue = AppendQueue()
-    /// Whether the last batch found no database in its time.
+    /// Whether the database was unavailable for the last batch.
     private var isUnavailable = false
     private var isDraining = false
     private var isClosed = false
     private var closing: [CheckedContinuation<Void, Never>] = []
 
-    /// Most facts in a commit: above it the look-up and the insert gain nothing by being larger.
+    /// The most facts in a commit: beyond this, the look-up and the insert gain nothing from size.
     static let batchFactsMax = 2000
 
-    /// Most bytes in a commit, packed payloads included: what a waiting caller's commit may have
-    /// to be flushed together with.
+    /// The most bytes in a commit, packed payloads included: the most that a caller's append may
+    /// have to be flushed together with.
     static let batchBytesMax = 1 << 20
 
-    /// Events up to which any plan of the look-up is quick.
+    /// Events up to which any plan of the look-up is fast.
     static let planRowsMin: Int64 = 50
 
-    /// Lost races for the next offset after which a writer asks for the lane's row lock.
+    /// Lost races for the next offset that a batch may have; after one more the writer locks the
+    /// lane's row for its next attempt.
     static let lostRacesMax = 2
 
-    /// Turns that callers get to come back while more and more of them do.
+    /// The most turns given to callers to return while their number keeps growing.
     static let turnsMax = 16
 
     /// Lost races of one batch after which its callers get an error.
@@ -63,7 +65,7 @@ actor Appender {
         self.limits = limits
     }
 
-    /// Appends what is news in the submissions, in one commit; returns when it is durable, or when
+    /// Appends the new facts of the submissions in one commit; returns when it is durable, or when
     /// the deadline has passed.
     func append(
         _ submissions: [Submission],
@@ -99,8 +101,7 @@ actor Appender {
         )
     }
 
-    /// Refuses new work, finishes what waits or refuses it at its deadline, and closes the
-    /// connection.
+    /// Refuses new work, finishes or (at the deadline) refuses waiting appends, and disconnects.
     func close() async {
         isClosed = true
         if isDraining { await withCheckedContinuation { closing.append($0) } }
@@ -118,9 +119,8 @@ actor Appender {
         closing = []
     }
 
-    // The callers of a batch that was just committed are about to come back. Without these turns
-    // the next commit takes only those that queued meanwhile, and two halves of the callers wait
-    // for each other's commits for ever.
+    // The callers of a batch that was just committed are about to return. Without these turns, the
+    // next commit misses them, and two halves of the callers keep waiting for each other's commits.
     private func letCallersReturn() async {
         var queued = -1
         for _ in 0..<Appender.turnsMax {
@@ -143,7 +143,7 @@ actor Appender {
             }
         case .refused(let error) where batch.count > 1 && !error.isRetryable:
             isUnavailable = false
-            // One bad payload must not fail its neighbours: each gets a commit of its own.
+            // One bad payload must not fail the others in its batch: each gets a commit of its own.
             for waiting in batch { await commit([waiting], to: lane) }
         case .refused(let error):
             isUnavailable = false
@@ -158,13 +158,14 @@ actor Appender {
     private enum BatchOutcome {
         case done([[AppendOutcome]])
         case refused(EventLogError)
-        /// The database was not there in time: for the batch, and for what waits behind it.
+        /// The database was not available in time: the errors for the batch, and for the appends
+        /// waiting behind it.
         case unavailable(EventLogError, others: EventLogError)
     }
 
     private func outcomes(of waiting: [WaitingAppend], in lane: Int) async -> BatchOutcome {
         let batch = waiting.flatMap(\.submissions)
-        // The first to wait is the first whose time is over.
+        // The batch ends at the earliest deadline of its appends.
         var deadline = waiting.dropFirst().reduce(waiting[0].deadline) {
             $0.capped(by: $1.deadline)
         }
@@ -194,7 +195,8 @@ actor Appender {
                 case .catalogTaken:
                     return .refused(Appender.catalogTaken)
                 case .connectionLost(let cause, let isUnknown):
-                    // What comes back may have lost commits of every lane: a replica that lagged.
+                    // A server that comes back may have lost commits of every lane: a replica that
+                    // lagged.
                     heads = [:]
                     stored = [:]
                     mayBeWritten = mayBeWritten || isUnknown
@@ -293,9 +295,9 @@ enum AppenderFailure: Error {
     case lostRace
     /// Another import took the number of a version of the catalog.
     case catalogTaken
-    /// The connection went away, or the time was over; with `isUnknown` the batch may or may not be
-    /// durable: the keys will decide.
+    /// The connection was lost, or the deadline passed; with `isUnknown` the batch may or may not
+    /// be durable, and the keys will decide.
     case connectionLost(EventLogError, isUnknown: Bool)
-    /// The database will refuse it again.
+    /// The database would refuse it again.
     case refused(EventLogError)
 }

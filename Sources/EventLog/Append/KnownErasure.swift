@@ -1,8 +1,8 @@
 internal import Events
 
-/// What was erased of a subscription, as far as later facts must be judged by it.
+/// What was erased of a subscription, as far as it affects later facts.
 struct KnownErasure: Sendable {
-    /// Whether what still comes is taken in without what identifies a person.
+    /// Whether later facts are accepted only without what identifies a person.
     private(set) var isLasting = false
     // The newest erasure of everything, and the newest of any links.
     private var whole: (asOf: Instant, position: Position)?
@@ -20,8 +20,8 @@ struct KnownErasure: Sendable {
         links = [links, other.links].compactMap { $0 }.max { $0.asOf < $1.asOf }
     }
 
-    /// The erasure that a fact is from before, so that it would bring back what was erased; nil for
-    /// none.
+    /// The position of an erasure that a fact predates, so the fact would restore erased data; nil
+    /// if there is none.
     func refusal(of fact: Fact) -> Position? {
         guard fact.kind != .erasure, let bound = fact.kind == .link ? links : whole,
             fact.asOf <= bound.asOf
@@ -29,7 +29,7 @@ struct KnownErasure: Sendable {
         return bound.position
     }
 
-    /// Whether a fact may be taken in without what identifies a person only.
+    /// Whether a fact may be accepted only without what identifies a person.
     func strips(_ fact: Fact) -> Bool {
         isLasting && fact.kind != .link && fact.kind != .erasure
     }

@@ -7,10 +7,10 @@ struct PlanMaking: Sendable {
     let clock: (@Sendable () -> Instant)?
     /// How far our clock, or the newest commit, may be from the server's clock.
     let clockSkewMillisecondsMax: Int64
-    /// Gives the salt of each row.
+    /// Returns the salt of each row.
     let salt: @Sendable () -> Salt
 
-    /// The plan for a batch against `head`; throws where clocks or numbers do not fit.
+    /// The plan for a batch against `head`; throws if clocks or numbers do not fit.
     func plan(
         _ batch: [Submission],
         _ lookUp: AppendLookUp,
@@ -46,7 +46,7 @@ struct PlanMaking: Sendable {
         return decision.plan(batch)
     }
 
-    // One ingest by a clock of 2099 would stamp every later commit with 2099.
+    // One ingest with a clock set to 2099 would stamp every later commit with 2099.
     private func check(_ server: Instant, ours: Instant, head: LaneHead) throws(EventLogError) {
         let limit = clockSkewMillisecondsMax
         let skew = abs(ours.milliseconds - server.milliseconds)

@@ -1,9 +1,9 @@
 package import Events
 package import Postgres
 
-/// The rows of the log as they are written: columns and values in one order.
+/// The rows of the log as they are written, with columns and values in the same order.
 package enum StoredRow {
-    /// The fields that a column of their own repeats, in the order of the columns.
+    /// The fields that are repeated in columns of their own, in the order of the columns.
     static let typedFields: [Field] = [
         .productId, .transactionId, .webOrderLineItemId, .appTransactionId, .appAccountToken,
         .customerId,
@@ -22,8 +22,8 @@ package enum StoredRow {
         bundle_id, \(typedColumns), salt, content
         """
 
-    /// What the column of a field holds: what a renewal snapshot names as its product was not
-    /// bought.
+    /// The value of a field's column; nil for a product that only a renewal snapshot names, because
+    /// it was not bought.
     static func typed(_ field: Field, of fact: Fact) -> String? {
         guard field != .productId || fact.kind == .transaction else { return nil }
         return fact.content.text(field)

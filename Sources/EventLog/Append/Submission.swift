@@ -6,21 +6,21 @@ struct Submission: Sendable {
     let recordDigest: Digest
     var packing: Packing
     let facts: [PreparedFact]
-    /// The subscriptions in other lanes of which the payload says something.
+    /// The subscriptions in other lanes that the payload mentions.
     var elsewhere: [StreamID] = []
-    /// A body of the product catalog that goes with its one fact; nil for all else.
+    /// The body of the product catalog that belongs to its only fact; nil for any other payload.
     var catalog: CatalogVersion?
 
     /// The payload's bytes for storage.
     enum Packing: Sendable {
         case packed(EvidencePacking.Packed)
-        /// Packed only where the payload is to be stored, which is not likely.
+        /// Packed only if the payload has to be stored, which is unlikely.
         case whenStored(EvidenceDictionary?)
         /// They must not be kept.
         case notKept
     }
 
-    /// The payload's bytes, packed; nil where they must not be kept, and only there.
+    /// The payload's bytes, packed; nil if and only if they must not be kept.
     var packed: EvidencePacking.Packed? {
         switch packing {
         case .packed(let packed): packed
@@ -30,7 +30,7 @@ struct Submission: Sendable {
         }
     }
 
-    /// What it weighs in a batch.
+    /// Its size in a batch, in bytes.
     var byteCount: Int {
         var stored = 0
         if case .packed(let packed) = packing { stored = packed.body.count }
@@ -40,10 +40,10 @@ struct Submission: Sendable {
 }
 
 extension Submission {
-    /// The same without the payload's bytes, whose subscription was erased: what is stored of it
-    /// was verified at entry.
+    /// The same without the bytes of the payload, whose subscription was erased: its facts were
+    /// verified at entry.
     ///
-    /// - Parameter digest: In place of the payload's digest, from which an unsigned one could be
+    /// - Parameter digest: Replaces the payload's digest, from which an unsigned payload could be
     ///   guessed.
     /// - Returns: What is stored instead.
     func withoutPayload(digest: Digest) -> Submission {
@@ -73,7 +73,7 @@ extension Submission {
         return ready
     }
 
-    /// All subscriptions of which the payload says something.
+    /// All subscriptions that the payload mentions.
     var streams: [StreamID] { facts.map(\.fact.stream) + elsewhere }
 
     /// Whether it is the operator's own statement, which an erasure does not strip.

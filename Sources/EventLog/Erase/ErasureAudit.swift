@@ -1,7 +1,7 @@
 internal import Events
 internal import Postgres
 
-/// What a part of a lane is missing: to be held against what erasures say they took.
+/// What is missing from a part of a lane, to be compared with what erasures recorded.
 ///
 /// Its memory grows with the number of erased rows.
 struct ErasureAudit: Sendable {
@@ -10,25 +10,25 @@ struct ErasureAudit: Sendable {
     /// Erased payloads, by number, with the commit that brought them.
     private(set) var evidence: [Int64: Int64] = [:]
 
-    /// Takes an event as it is stored.
+    /// Adds an event as stored.
     mutating func take(_ event: Event) {
         guard event.erased != .nothing else { return }
         events[event.position.offset] = (event.fact.stream, event.erased)
     }
 
-    /// Takes a row of confirmations of that commit.
+    /// Adds a row of confirmations of that commit.
     mutating func take(_ stream: StreamID, commit: Int64, erased parts: ErasedParts) {
         guard parts != .nothing else { return }
         let known = confirmations[commit]?[stream] ?? parts
         confirmations[commit, default: [:]][stream] = max(known, parts)
     }
 
-    /// Takes the number of a payload that was erased.
+    /// Adds the number of an erased payload.
     mutating func take(erasedEvidence number: Int64, commit: Int64) {
         evidence[number] = commit
     }
 
-    /// Takes what was found in another part of the lane.
+    /// Adds the findings from another part of the lane.
     mutating func formUnion(_ other: ErasureAudit) {
         events.merge(other.events) { $1 }
         confirmations.merge(other.confirmations) { $0.merging($1) { max($0, $1) } }
@@ -36,10 +36,10 @@ struct ErasureAudit: Sendable {
     }
 }
 
-/// The erasures of a log, held against what is missing in it.
+/// The erasures of a log, compared with what is missing in it.
 ///
-/// Content that is missing without an erasure is a fault, and so is content that an erasure says it
-/// took and that is still there.
+/// Content that is missing without an erasure is a fault, and so is content that an erasure
+/// recorded as removed but that still exists.
 struct RecordedErasures {
     private struct Recorded {
         let position: Position
@@ -74,13 +74,13 @@ struct RecordedErasures {
         self.recorded = recorded
     }
 
-    /// The first fault of a lane; nil where its erasures and its gaps agree.
+    /// The first fault of a lane; nil if its erasures match what is missing.
     ///
     /// - Parameters:
     ///   - lane: The lane.
-    ///   - found: What was found missing in the verified part.
-    ///   - offsets: The offsets of the verified part: erasures in it must have been done.
-    ///   - session: A connection that nothing else uses meanwhile.
+    ///   - found: What is missing in the verified part.
+    ///   - offsets: The offsets of the verified part: erasures in it must have been completed.
+    ///   - session: A connection that nothing else uses in the meantime.
     /// - Returns: The fault.
     /// - Throws: What the database refused.
     func fault(
@@ -111,7 +111,7 @@ struct RecordedErasures {
         return try await unexplained(found, by: erasures, lane: lane, session)
     }
 
-    // What is gone must have been taken by an erasure.
+    // An erasure must account for everything that is missing.
     private func unexplained(
         _ found: ErasureAudit,
         by erasures: [Recorded],
@@ -157,7 +157,7 @@ struct RecordedErasures {
         return nil
     }
 
-    // What an erasure says it took must be gone, wherever in the lane it was.
+    // Everything that an erasure recorded as removed must be gone, wherever in the lane it was.
     private func isDone(
         _ erasure: Erasure,
         of stream: StreamID,

@@ -1,7 +1,7 @@
 internal import Events
 internal import Postgres
 
-// What is read.
+// Reading rows.
 extension ErasureReading {
     mutating func readStream(
         _ stream: StreamID,

@@ -3,11 +3,11 @@ internal import Postgres
 
 /// Finds the rows of a lane that an erasure must blank.
 ///
-/// A payload goes whole, so whatever else it proves loses its proof with it. What cites a payload
-/// is in the commit that brought it; so the rows to blank are found commit by commit, until no
-/// payload is left that only some of its rows would give up.
+/// A payload is erased as a whole, so everything else it proves loses its proof too. All rows that
+/// cite a payload are in the commit that brought it, so the rows are found commit by commit, until
+/// no payload has only some of its rows blanked.
 struct ErasureReading {
-    /// What is to be blanked of one subscription.
+    /// The rows of one subscription to blank.
     struct Rows {
         var scope: Erasure.Scope
         var events: [BlankedEvent] = []
@@ -24,7 +24,7 @@ struct ErasureReading {
         }
     }
 
-    /// An event as it will be.
+    /// An event after blanking.
     struct BlankedEvent {
         let offset: Int64
         let salt: [UInt8]
@@ -32,7 +32,7 @@ struct ErasureReading {
         let key: [UInt8]
     }
 
-    /// A row of confirmations as it will be.
+    /// A row of confirmations after blanking.
     struct BlankedConfirmation {
         let commit: Int64
         let asOf: Int64
@@ -70,7 +70,7 @@ struct ErasureReading {
     var commits: Set<Int64> = []
     private var taken: Set<Int64> = []
 
-    /// Reads what an erasure of `target` takes; nil where only the payloads `seeds` are to go.
+    /// Reads what an erasure of `target` removes; nil removes only the payloads `seeds`.
     static func rows(
         lane: Int,
         target: ErasureTarget?,
@@ -111,7 +111,7 @@ struct ErasureReading {
         return (gather(chosen), taken.compactMap { known[$0]?.digest })
     }
 
-    // Follows payloads to all that cites them, and rows to all payloads that they cite.
+    // Follows payloads to all rows that cite them, and rows to all payloads that they cite.
     private mutating func follow(
         _ wanted: Set<Int64>,
         in session: isolated PostgresSession
@@ -126,7 +126,8 @@ struct ErasureReading {
             try readCommits(new, in: session)
             for found in confirmations
             where found.erased == .nothing && !taken.isDisjoint(with: found.numbers) {
-                // All rows of a subscription in a commit go together, for they are named together.
+                // Confirmation rows of a subscription are blanked by commit, as the erasure names
+                // them.
                 for other in confirmations
                 where other.commit == found.commit && other.row.stream == found.row.stream {
                     wanted.formUnion(other.numbers)
@@ -135,7 +136,7 @@ struct ErasureReading {
         }
     }
 
-    // Which rows of the subscription itself the erasure takes.
+    // The rows of the subscription itself that the erasure removes.
     private func choose(
         for target: ErasureTarget
     ) -> (events: Set<Int64>, confirmations: Set<Int64>) {
@@ -149,7 +150,8 @@ struct ErasureReading {
             let isTaken =
                 switch target.scope {
                 case .subscription: true
-                // Only the links that name this customer go; an unlink names no customer.
+                // Only the links that name this customer are removed; an unlink does not name a
+                // customer.
                 case .customer:
                     (fact.content.identifiesPerson || isKept(found.event.evidence))
                         && (fact.kind != .link
@@ -195,7 +197,7 @@ struct ErasureReading {
             let isOwn = stream == target?.stream && chosen.events.contains(offset)
             let isTakenWhole = taken.contains(event.evidence)
             guard isOwn || (isTakenWhole && event.erased == .nothing) else { continue }
-            // All rows that an erasure names lose the same.
+            // All rows that an erasure names lose the same parts.
             let parts = scope(of: stream).parts
             rows[stream, default: Rows(scope: scope(of: stream))].events.append(
                 blank(found, parts)

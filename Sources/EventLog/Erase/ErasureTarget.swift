@@ -1,12 +1,12 @@
 public import Events
 
-/// What is to be erased of one subscription.
+/// What to erase of one subscription.
 public struct ErasureTarget: Hashable, Sendable {
     /// The subscription.
     public let stream: StreamID
     /// How much of it; never `payload`, which follows from another erasure.
     public let scope: Erasure.Scope
-    /// The customer whose links go; nil where links do not matter.
+    /// The customer whose links are removed; nil if links do not matter.
     public let customer: String?
 
     /// An erasure of that scope.

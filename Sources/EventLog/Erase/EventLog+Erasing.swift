@@ -5,7 +5,7 @@ extension EventLog {
     /// The events that erased something of these subscriptions, by position.
     ///
     /// - Parameter streams: The subscriptions.
-    /// - Returns: The events of kind `erasure`, whatever they took.
+    /// - Returns: The events of kind `erasure`, of any scope.
     /// - Throws: `databaseUnavailable`, `malformedLog`.
     public func erasures(of streams: [StreamID]) async throws(EventLogError) -> [Event] {
         guard !streams.isEmpty else { return [] }
@@ -31,8 +31,8 @@ extension EventLog {
         }
     }
 
-    /// Where the first lasting erasure of each subscription stands: what came after it was taken in
-    /// without its payload.
+    /// The position of the first lasting erasure of each subscription: payloads that came after it
+    /// were not stored.
     ///
     /// - Throws: `databaseUnavailable`, `malformedLog`.
     package func firstLastingErasures() async throws(EventLogError) -> [StreamID: Position] {
@@ -56,11 +56,11 @@ extension EventLog {
     public typealias ErasureStating =
         @Sendable (StreamID, Erasure, Instant) throws -> Verified<[Fact]>
 
-    /// What an erasure would take, in the order in which `erase` takes it; nothing is changed.
+    /// What an erasure would remove, in the order in which `erase` removes it; nothing is changed.
     ///
     /// - Parameter target: What is to be erased.
-    /// - Returns: An erasure for each subscription that it takes anything from: the target, and
-    ///   those that share a payload with it (scope `payload`). Empty where nothing is left to take.
+    /// - Returns: An erasure for each subscription that loses anything: the target, and those that
+    ///   share a payload with it (scope `payload`). Empty if nothing is left to remove.
     /// - Throws: `databaseUnavailable`, `malformedLog`.
     public func plannedErasure(
         of target: ErasureTarget
@@ -87,18 +87,18 @@ extension EventLog {
     }
 
     /// Erases: blanks the rows of a subscription and appends, in the same transaction, the events
-    /// that say so.
+    /// that record it.
     ///
-    /// Copies of its payloads in other lanes go first, each lane in a transaction of its own; so an
-    /// erasure that was interrupted is completed by doing it again. Afterwards copies are looked
-    /// for once more: an append to another lane may have brought one meanwhile.
+    /// Copies of its payloads in other lanes are erased first, each lane in a transaction of its
+    /// own, so an interrupted erasure is completed by running it again. Afterwards it looks for
+    /// copies once more, because an append to another lane may have added one in the meantime.
     ///
     /// - Parameters:
     ///   - target: What is to be erased.
     ///   - siblings: The other subscriptions that may lose payloads which they share with it.
-    ///   - statement: Makes the statement of each erasure: its one fact.
-    /// - Returns: What was erased; empty where nothing was left to take.
-    /// - Throws: `sharedPayloads` where a payload proves a subscription that is none of `siblings`:
+    ///   - statement: Makes the statement of each erasure: its only fact.
+    /// - Returns: What was erased; empty if nothing was left to remove.
+    /// - Throws: `sharedPayloads` if a payload proves a subscription that is not among `siblings`:
     ///   then nothing was erased in its lane; `permissionDenied` unless the login is a member of
     ///   `ledger_eraser`; `databaseUnavailable`; or what `statement` threw.
     public func erase(
@@ -115,7 +115,7 @@ extension EventLog {
         var done = try await eraseCopies(of: digests, of: target, siblings, statement)
         let own = try await erase(target, [], lane: lane, target, siblings, statement)
         done += own.done
-        // Those of appends to other lanes that did not yet see the erasure.
+        // Copies added by appends to other lanes that did not see the erasure yet.
         done += try await eraseCopies(of: own.digests, of: target, siblings, statement)
         return done
     }
@@ -185,8 +185,8 @@ extension EventLog {
         )
     }
 
-    /// Attempts at the erasure of a lane: it holds the lane's row, but writers that do not ask for
-    /// it may be faster.
+    /// Attempts at the erasure of a lane: it locks the lane's row, but writers that do not request
+    /// the lock may be faster.
     private static let erasureAttemptsMax = 100
 
     private static func planned(
@@ -221,7 +221,7 @@ extension EventLog {
     }
 }
 
-/// One transaction: reads what goes, appends the events that say so, blanks the rows.
+/// One transaction: reads the rows to blank, appends the events that record it, blanks the rows.
 private struct ErasureAttempt: Sendable {
     let log: EventLog
     let lane: Int
@@ -231,7 +231,7 @@ private struct ErasureAttempt: Sendable {
     let mayTouch: Set<StreamID>
     let statement: EventLog.ErasureStating
 
-    /// What it erased, and the digests of the payloads that it took.
+    /// What it erased, and the digests of the payloads that it removed.
     func run(
         in session: isolated PostgresSession
     ) throws -> (done: [StreamErasure], digests: [Digest]) {
@@ -303,7 +303,7 @@ private struct ErasureAttempt: Sendable {
                 .byteaArray(rows.confirmations.map(\.salt)), .int8Array(Array(rows.evidence)),
             ]
         )[0].int8(0)
-        // A payload that two subscriptions share is blanked by the first of them.
+        // A payload that two subscriptions share is blanked with the first of them.
         guard blanked >= rows.events.count + rows.confirmations.count else {
             throw EventLogError(
                 .malformedLog,

@@ -1,14 +1,14 @@
 public import Events
 
-/// An erasure of one subscription: what it takes, or took.
+/// An erasure of one subscription: what it removes, or has removed.
 public struct StreamErasure: Hashable, Sendable {
     /// The subscription.
     public let stream: StreamID
     /// Its lane.
     public let lane: Int
-    /// What goes from which rows.
+    /// What is removed from which rows.
     public let erasure: Erasure
-    /// The event that says so; nil before it was done.
+    /// The event that records it; nil until it is done.
     public let position: Position?
 
     /// An erasure of those rows.

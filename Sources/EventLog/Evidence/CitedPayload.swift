@@ -1,11 +1,11 @@
 public import Events
 internal import Postgres
 
-/// A payload of the log with all that cites it.
+/// A payload of the log with everything that cites it.
 public struct CitedPayload: Sendable {
     /// Its number in its lane.
     public let number: Int64
-    /// The payload, or why it is not there.
+    /// The payload, or why it is missing.
     public let evidence: Found
     /// The events that cite it, by offset.
     public let events: [Event]
@@ -16,21 +16,21 @@ public struct CitedPayload: Sendable {
     public struct Repeated: Sendable {
         /// What was repeated.
         public let confirmation: Confirmation
-        /// The event whose statement it was; nil where it is not there or cannot be read.
+        /// The event that it repeats; nil if it is missing or cannot be read.
         public let event: Event?
     }
 
-    /// What became of the payload.
+    /// The state of a payload.
     public enum Found: Sendable {
-        /// It is there, byte for byte.
+        /// It is stored, byte for byte.
         case whole(Evidence)
-        /// It came after its subscription was erased: it was verified then, and not kept.
+        /// It arrived after its subscription was erased: it was verified then, and not stored.
         case verifiedAtEntry(PayloadKind, record: Digest)
         /// It was erased.
         case erased
-        /// It is not what its address says, or its record cannot be read.
+        /// It does not match its address, or its record cannot be read.
         case damaged(String)
-        /// It is not there.
+        /// It is missing.
         case missing
     }
 }
@@ -38,12 +38,12 @@ public struct CitedPayload: Sendable {
 extension EventLog {
     /// Reads a part of a lane with its evidence; memory does not grow with the log.
     ///
-    /// A commit is never split over two pages: all that cites a payload is in the commit that
-    /// brought it.
+    /// A commit is never split over two pages: everything that cites a payload is in the commit
+    /// that brought it.
     ///
     /// - Parameters:
     ///   - lane: The lane.
-    ///   - commit: `lastCommit` of the page before; 0 for the first.
+    ///   - commit: `lastCommit` of the previous page; 0 for the first.
     ///   - head: The newest commit to take into account.
     /// - Returns: The page; nil after the last.
     /// - Throws: `databaseUnavailable`.
@@ -78,7 +78,7 @@ private struct CitedReading {
 
     mutating func page(after commit: Int64, upTo last: Int64) async throws -> CitedPayloadPage? {
         let commits = try await commits(after: commit, upTo: last)
-        // Where commits were deleted there is nothing to read; the chain of digests finds that.
+        // If commits were deleted, there is nothing to read; the chain of digests reveals that.
         guard let first = commits.first, let end = commits.last else { return nil }
         try await readEvents(from: first.commit.firstOffset, to: end.commit.lastOffset)
         try await readConfirmations(from: first.commit.number, to: end.commit.number)
@@ -104,7 +104,7 @@ private struct CitedReading {
         )
     }
 
-    // As many commits as make a page, and one at least.
+    // As many commits as fill a page, but at least one.
     private func commits(after commit: Int64, upTo last: Int64) async throws -> [CommitMark] {
         let rows = try await session.query(
             """

@@ -1,16 +1,16 @@
 public import Events
 
-/// A run of commits of a lane, with the payloads that they brought.
+/// A run of commits of a lane, with their payloads.
 public struct CitedPayloadPage: Sendable {
     /// The payloads, by number.
     public let payloads: [CitedPayload]
-    /// An event, or a confirmation of one, that cannot be read, and why; nil where all can.
+    /// An event, or a confirmation of one, that cannot be read, with the reason; nil if all can.
     public let malformed: (position: Position, reason: String)?
     /// The commit after which the next page begins.
     public let lastCommit: Int64
 
-    /// Payloads of a page: enough to keep a core busy for tens of milliseconds.
+    /// Payloads in a page: enough to keep a core busy for tens of milliseconds.
     static let payloadsMax = 128
-    /// Bytes of payloads after which a page is full; one commit may be larger.
+    /// Bytes of payloads at which a page is full; one commit may be larger.
     static let bytesMax = 16 << 20
 }

@@ -1,11 +1,11 @@
 internal import CZlib
 internal import Synchronization
 
-/// Raw deflate (RFC 1951) with a preset dictionary, by zlib.
+/// Raw deflate (RFC 1951) with a preset dictionary, using zlib.
 ///
 /// May be called from any number of threads at once: every call borrows a stream of its own.
 enum Deflate {
-    // Measured: for notifications level 9 saves no byte and level 5 loses five.
+    // Measured on notifications: level 9 saves nothing, and level 5 costs five bytes.
     private static let level: Int32 = 6
 
     // The largest window, because the rows of a receipt repeat over tens of kilobytes.
@@ -28,7 +28,7 @@ enum Deflate {
         end: inflateEnd
     )
 
-    /// The bytes, deflated; nil where that does not make them fewer.
+    /// The deflated bytes; nil if they are not fewer.
     static func deflate(_ bytes: [UInt8], dictionary: EvidenceDictionary) -> [UInt8]? {
         guard !bytes.isEmpty, bytes.count <= UInt32.max else { return nil }
         if let primed = dictionary.primed, bytes.count <= PrimedDeflater.byteCountMax {
@@ -42,8 +42,8 @@ enum Deflate {
         }
     }
 
-    // Windows are negative for zlib: no header and no checksum, for a payload's SHA-256 is checked
-    // anyway.
+    // zlib takes negative window bits for a stream without header and checksum, which a payload's
+    // SHA-256 replaces.
     fileprivate static func startDeflating(
         _ stream: UnsafeMutablePointer<z_stream>,
         windowBits: Int32,
@@ -89,7 +89,7 @@ enum Deflate {
 
     /// The bytes that were deflated with this dictionary.
     ///
-    /// Nil where they are malformed, something follows them, or they would be more than
+    /// Nil if the input is malformed, something follows it, or the result would exceed
     /// `byteCountMax`: no more than that is ever written, whatever the input claims.
     static func inflate(
         _ bytes: ArraySlice<UInt8>,
@@ -112,7 +112,7 @@ enum Deflate {
         }
     }
 
-    // The buffer grows with what comes, for a row that was tampered with may claim any size.
+    // The buffer grows with the output, because a row that was tampered with may claim any size.
     private static func inflate(
         _ stream: UnsafeMutablePointer<z_stream>,
         byteCountMax: Int
@@ -144,13 +144,13 @@ enum Deflate {
 
 /// A stream that has read a dictionary, to be copied for each short text.
 ///
-/// To read a dictionary of 7 kB takes as long as to deflate a notification. A copy takes a fifth of
+/// Reading a dictionary of 7 kB takes as long as deflating a notification. A copy takes a fifth of
 /// that, if window and tables are as small as short texts need them.
 ///
 /// Unchecked, because the stream is never used after `init`, only copied.
 final class PrimedDeflater: @unchecked Sendable {
-    /// Longest text: towards its end the window has left the first bytes of a long dictionary
-    /// behind, which are the rarest.
+    /// The longest text, in bytes: in a longer one, the window would leave behind the first bytes
+    /// of a long dictionary, which are the rarest.
     static let byteCountMax = 2048
 
     // 8 kB, of which zlib keeps 262 bytes free.
@@ -160,7 +160,7 @@ final class PrimedDeflater: @unchecked Sendable {
 
     private let stream: ZlibStream
 
-    /// Nil where the dictionary does not fit into the window.
+    /// Nil if the dictionary does not fit into the window.
     init?(dictionary: [UInt8]) {
         guard dictionary.count <= PrimedDeflater.dictionaryByteCountMax else { return nil }
         stream = ZlibStream(
@@ -186,9 +186,9 @@ final class PrimedDeflater: @unchecked Sendable {
     }
 }
 
-/// zlib streams, kept between calls: to start one costs more than to deflate a notification.
+/// zlib streams, kept between calls: starting one costs more than deflating a notification.
 private final class ZlibStreams: Sendable {
-    /// Most streams that are kept idle, of at most 0.3 MB each; one is in use a thread.
+    /// The most streams kept idle, of at most 0.3 MB each; each thread uses one at a time.
     private static let idleMax = 16
 
     private let idle = Mutex<[ZlibStream]>([])
@@ -203,18 +203,18 @@ private final class ZlibStreams: Sendable {
         self.end = end
     }
 
-    /// Runs with a stream that no one else has; the body resets it before use.
+    /// Runs with a stream that no other call uses; the body resets it before use.
     func borrowing<Result>(_ body: (UnsafeMutablePointer<z_stream>) -> Result) -> Result {
         let stream = idle.withLock { $0.popLast() } ?? ZlibStream(start: start, end: end)
         defer {
-            // What finds no room ends here.
+            // A stream beyond the limit is released here.
             idle.withLock { if $0.count < ZlibStreams.idleMax { $0.append(stream) } }
         }
         return body(stream.pointer)
     }
 }
 
-/// One stream, at one address: zlib's state points back to it.
+/// One stream at a fixed address, because zlib's state points back to it.
 ///
 /// Unchecked, because `ZlibStreams` lends it to one call at a time, under a lock.
 private final class ZlibStream: @unchecked Sendable {

@@ -2,17 +2,17 @@ public import Events
 import Postgres
 
 extension EventLog {
-    /// Where the events of a stream and what confirmed them came from, by the number of their
-    /// evidence in the stream's lane.
+    /// The origin of a stream's events and confirmations, by the number of their evidence in the
+    /// stream's lane.
     ///
-    /// A payload that is missing is left out; `verify` finds that.
+    /// Missing payloads are left out; `verify` finds them.
     public func evidenceSummaries(
         of history: StreamHistory
     ) async throws(EventLogError) -> [Int64: EvidenceSummary] {
         try await evidenceSummaries(of: [history])[0]
     }
 
-    /// The evidence of each of some histories, in one round trip.
+    /// The evidence of each of several histories, in one round trip.
     func evidenceSummaries(
         of histories: [StreamHistory]
     ) async throws(EventLogError) -> [[Int64: EvidenceSummary]] {
@@ -31,7 +31,7 @@ extension EventLog {
         }
     }
 
-    /// Where the events of a stream came from.
+    /// The origin of a stream's events.
     public func eventSummaries(
         of history: StreamHistory
     ) async throws(EventLogError) -> [Position: EvidenceSummary] {
@@ -45,10 +45,10 @@ extension EventLog {
         )
     }
 
-    /// The digests among these that any lane holds, with why their payloads are believed: by the
-    /// strongest trust.
+    /// The digests among these that any lane contains, each with the strongest trust with which it
+    /// was stored.
     ///
-    /// - Throws: `databaseUnavailable`, also where no answer came within the time of an append.
+    /// - Throws: `databaseUnavailable`, also if no answer came within the time of an append.
     package func knownEvidence(
         _ digests: [Digest]
     ) async throws(EventLogError) -> [Digest: Verification] {

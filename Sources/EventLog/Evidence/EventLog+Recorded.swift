@@ -2,13 +2,13 @@ public import Events
 internal import Postgres
 
 extension EventLog {
-    /// All that the log knows about one subscription, with when it became known; empty where it
+    /// Everything that the log knows about one subscription, with when it became known; empty if it
     /// knows nothing.
     ///
     /// One round trip.
     ///
     /// - Parameter stream: The subscription.
-    /// - Returns: Its events and what repeated them.
+    /// - Returns: Its events and their confirmations.
     /// - Throws: `databaseUnavailable`, `malformedLog`.
     public func recordedHistory(
         of stream: StreamID

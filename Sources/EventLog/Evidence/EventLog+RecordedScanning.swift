@@ -9,8 +9,8 @@ extension EventLog {
     /// - Parameters:
     ///   - lane: The lane.
     ///   - head: The newest commit to take into account.
-    ///   - state: What the fold starts from.
-    ///   - fold: Called once a stream; what it throws ends the scan.
+    ///   - state: The initial state of the fold.
+    ///   - fold: Called once per stream; an error it throws ends the scan.
     /// - Returns: The state after the last stream.
     /// - Throws: `databaseUnavailable`, or what `fold` threw.
     public func foldRecordedStreams<State: Sendable>(
@@ -26,10 +26,10 @@ extension EventLog {
         return state
     }
 
-    /// The same for a range of a lane, which `streamRanges` must have made complete.
+    /// The same for a range of a lane, in streams that `streamRanges` made complete.
     ///
-    /// Holds all repetitions of one stream, where `foldStreams` leaves out those that change no
-    /// row.
+    /// Contains all repetitions of a stream, whereas `foldStreams` leaves out those that do not
+    /// change any row.
     public func foldRecordedStreams<State: Sendable>(
         in range: StreamRange,
         upTo head: Head,
@@ -49,7 +49,7 @@ extension EventLog {
 }
 
 extension RecordedHistory {
-    /// A stream as a scan read it.
+    /// A stream from a scan.
     init(_ scanned: ScannedStream) {
         self.init(
             stream: scanned.history.stream,

@@ -1,22 +1,22 @@
 internal import Events
 
-/// Text that payloads are expected to repeat, which zlib knows before it reads the first byte.
+/// Text that payloads are expected to repeat, which zlib reads before the first byte.
 ///
 /// The dictionaries of a ledger are rows of `ledger.evidence_dictionary`. One that has been used is
 /// never changed or removed: bodies that name its number cannot be read without its exact bytes.
 public struct EvidenceDictionary: Equatable, Sendable {
-    /// The number that bodies name it by, from 1.
+    /// The number by which bodies name it, from 1.
     public let number: UInt8
-    /// The text, what is most frequent last.
+    /// The text, most frequent parts last.
     public let bytes: [UInt8]
-    /// A stream that has read it already; nil where it is too long for that.
+    /// A stream that has already read it; nil if it is too long for that.
     let primed: PrimedDeflater?
 
-    /// Most bytes in a dictionary: zlib's window of 32 kB, less what it keeps free.
+    /// The most bytes in a dictionary: zlib's window of 32 kB, less what it keeps free.
     public static let byteCountMax = 32_768 - 262
 
-    /// A dictionary; nil where the number is 0, which stands for none, or the text is empty or
-    /// longer than zlib can use.
+    /// A dictionary; nil if the number is 0, which stands for none, or the text is empty or longer
+    /// than zlib can use.
     public init?(number: UInt8, bytes: [UInt8]) {
         guard number > 0, !bytes.isEmpty, bytes.count <= EvidenceDictionary.byteCountMax else {
             return nil

@@ -1,6 +1,6 @@
 internal import Events
 
-/// Takes a payload apart.
+/// Splits a payload into its parts.
 struct EvidencePacker {
     private let dictionary: EvidenceDictionary?
     private var frame = ByteWriter()
@@ -8,17 +8,17 @@ struct EvidencePacker {
     private var randoms = ByteWriter()
     private var segmentIndex = 0
 
-    /// The headers of JWS so far, with their texts.
+    /// The JWS headers so far, with their texts.
     private(set) var segments: [PackedSegment] = []
 
-    /// Shortest run of base64 that is worth decoding, in characters.
+    /// The shortest run of base64 that is worth decoding, in characters.
     private static let runByteCountMin = 64
 
     init(dictionary: EvidenceDictionary?) {
         self.dictionary = dictionary
     }
 
-    /// A packed body that holds the payload as it is.
+    /// A packed body that contains the payload unchanged.
     static func verbatim(_ payload: [UInt8]) -> [UInt8] {
         var packer = EvidencePacker(dictionary: nil)
         packer.appendVerbatim(payload[...])
@@ -27,7 +27,7 @@ struct EvidencePacker {
 
     /// A segment: the header of a JWS, packed without segments.
     ///
-    /// Nil where it is not base64url, or does not come back.
+    /// Nil if it is not base64url, or packing does not preserve it.
     static func segment(_ text: [UInt8], dictionary: EvidenceDictionary?) -> PackedSegment? {
         guard let header = Base64.decodeURLUnpadded(text[...]) else { return nil }
         var packer = EvidencePacker(dictionary: dictionary)
@@ -46,7 +46,7 @@ struct EvidencePacker {
         )
     }
 
-    /// What was appended, as `evidence.body` holds it.
+    /// The appended payload, as `evidence.body` stores it.
     var body: [UInt8] {
         var text = frame
         text.raw(values.bytes)
@@ -66,7 +66,8 @@ struct EvidencePacker {
 
     /// Appends a payload.
     mutating func append(_ payload: [UInt8]) {
-        // About what is left of one; growing step by step would move it as often.
+        // The approximate size of the result; growing step by step would move the bytes at each
+        // step.
         frame.reserve(payload.count / 2)
         values.reserve(payload.count / 4)
         append(payload[...], depth: 0)
@@ -88,8 +89,8 @@ struct EvidencePacker {
         appendText(bytes[textStart...])
     }
 
-    // The next run that is worth decoding. Looks at every 64th byte until one may be in a run, for
-    // a run of 64 bytes has one of them.
+    // The next run that is worth decoding. Reads every 64th byte until one may belong to a run,
+    // because a run of 64 bytes contains one of them.
     private static func nextRun(in bytes: ArraySlice<UInt8>, from start: Int) -> Range<Int>? {
         let first = bytes.startIndex
         return isRunByte.withUnsafeBufferPointer { isRunByte in
@@ -112,8 +113,8 @@ struct EvidencePacker {
         }
     }
 
-    // At most seven bytes before the end of the run: looks at eight at once, for the header of a
-    // JWS has four thousand. Bit 7 of each byte of a word says whether the byte is one of those.
+    // At most seven bytes before the end of the run: examines eight at once, because the header of
+    // a JWS has four thousand. Bit 7 of each byte of a word marks a byte that can be in a run.
     private static func runEnd(in buffer: UnsafeBufferPointer<UInt8>, from start: Int) -> Int {
         let bytes = UnsafeRawBufferPointer(buffer)
         let (ones, highs): (UInt64, UInt64) = (0x0101_0101_0101_0101, 0x8080_8080_8080_8080)
@@ -163,7 +164,7 @@ struct EvidencePacker {
                 randoms.raw(signature)
                 return
             }
-            // Not Apple's: its header may never come again.
+            // A JWS not signed by Apple: its header may never occur again.
             if let decoded = Base64.decodeURLUnpadded(header) {
                 append(decoded[...], nestedBy: mark, depth: depth)
             } else {
@@ -207,7 +208,8 @@ struct EvidencePacker {
         frame.raw(bytes)
     }
 
-    // Values leave the text, so that what is left of one payload is much like that of another.
+    // Values are moved out of the text, so the remaining texts of different payloads are much
+    // alike.
     private mutating func appendText(_ text: ArraySlice<UInt8>) {
         guard EvidenceText.isText(text) else { return appendVerbatim(text) }
         var start = text.startIndex
@@ -236,12 +238,12 @@ struct PackedSegment: Sendable {
 }
 
 extension EvidencePacker {
-    /// What a run of base64 characters holds.
+    /// The content of a run of base64 characters.
     private enum Content {
         case base64([UInt8])
         case jws(header: ArraySlice<UInt8>, payload: [UInt8], signature: [UInt8])
 
-        /// Nil where decoding gains nothing, because the same text would not come back.
+        /// Nil if decoding is useless, because encoding would not restore the same text.
         init?(_ run: ArraySlice<UInt8>) {
             if let jws = Content(jws: run) {
                 self = jws

@@ -1,12 +1,12 @@
 internal import Events
 
-/// Packs payloads for storage, so that they come back bit by bit.
+/// Packs payloads for storage, so they can be restored bit by bit.
 ///
-/// A version 2 notification nests two JWS in a third, and all three carry the same 4.4 kB header of
-/// certificates; of an 18.7 kB body some 230 bytes cannot be foreseen. Packing keeps headers once
-/// for all payloads, base64 as the bytes it stands for, and deflates the rest with a dictionary of
-/// what Apple's payloads have in common. `pack` proves that the payload comes back before it
-/// returns, and keeps it as it is where the proof fails.
+/// A version 2 notification nests two JWS in a third, and all three have the same 4.4 kB header of
+/// certificates; of an 18.7 kB body, only about 230 bytes are unpredictable. Packing stores headers
+/// once for all payloads, base64 as the bytes it stands for, and deflates the rest with a
+/// dictionary of what Apple's payloads have in common. `pack` checks that the payload can be
+/// restored before it returns, and stores it unchanged if not.
 ///
 /// A packed body is
 ///
@@ -16,11 +16,11 @@ internal import Events
 ///     LEB128   byte count of the frame
 ///     rest     the frame and the values; raw deflate (RFC 1951) where the number is not 0
 ///
-/// LEB128 is unsigned. The key of a segment is the first 16 bytes of the SHA-256 of its text as it
-/// stands in the payload; the text itself is packed in `evidence_segment`, in the same form and
-/// without segments. The randoms are bytes that do not deflate, one after another. The values are
-/// texts, each ended by a line feed. The frame is the payload from its first byte to its last, with
-/// eight bytes that stand for something else:
+/// LEB128 is unsigned. The key of a segment is the first 16 bytes of the SHA-256 of its text in the
+/// payload; the text itself is packed in `evidence_segment`, in the same format and without
+/// segments. The randoms are bytes that do not deflate, one after another. The values are texts,
+/// each ended by a line feed. The frame is the payload from its first byte to its last, with eight
+/// bytes that stand for something else:
 ///
 ///     ~        the next value
 ///     #        the next 16 randoms as a UUID: lower-case hexadecimal with dashes
@@ -35,7 +35,7 @@ internal import Events
 public enum EvidencePacking {
     /// A payload, ready to be stored.
     public struct Packed: Sendable {
-        /// What goes into `evidence.body`.
+        /// The content of `evidence.body`.
         public let body: [UInt8]
         /// The segments it refers to, in order of first use.
         public let segments: [Segment]
@@ -43,16 +43,16 @@ public enum EvidencePacking {
 
     /// The header of a JWS, which repeats from payload to payload.
     public struct Segment: Hashable, Sendable {
-        /// The address of its text as it stands in the payload.
+        /// The address of its text in the payload.
         public let key: SegmentKey
         /// The text, packed.
         public let body: [UInt8]
     }
 
-    /// Deepest nesting that is taken apart: a notification in an API response needs three.
+    /// The deepest nesting that is unpacked: a notification in an API response needs three levels.
     static let depthMax = 5
 
-    /// Bytes of a signature by ES256, the only algorithm that Apple signs JWS with.
+    /// Bytes of an ES256 signature, the only algorithm with which Apple signs JWS.
     static let signatureByteCount = 64
 
     static let uuidByteCount = 16
@@ -71,10 +71,10 @@ public enum EvidencePacking {
         static let all = [value, uuid, jws, base64URL, base64, end, segment, verbatim]
     }
 
-    /// What ends a value.
+    /// The byte that ends a value.
     static let valueEnd = UInt8(ascii: "\n")
 
-    /// Packs a payload, with a dictionary where there is one.
+    /// Packs a payload, with a dictionary if there is one.
     public static func pack(
         _ payload: [UInt8],
         dictionary: EvidenceDictionary?
@@ -95,8 +95,8 @@ public enum EvidencePacking {
 
     /// The exact bytes that were packed.
     ///
-    /// `dictionaries` gives the bytes of a dictionary by its number, `segment` the packed body of a
-    /// segment. Nil where the body is malformed, one of those is missing, or the result would be
+    /// `dictionaries` returns the bytes of a dictionary by its number, `segment` the packed body of
+    /// a segment. Nil if the body is malformed, one of those is missing, or the result would be
     /// longer than `byteCountMax`. Memory is bounded by a small multiple of that limit.
     public static func unpack(
         _ body: [UInt8],
@@ -123,7 +123,7 @@ public enum EvidencePacking {
 
     /// The keys of the segments that a packed body refers to, in order of first use.
     ///
-    /// Reads the first bytes only; nil where they are malformed.
+    /// Reads only the first bytes; nil if they are malformed.
     public static func segmentKeys(of body: [UInt8]) -> [SegmentKey]? {
         EvidenceUnpacker.Sections(body)?.keys
     }

@@ -1,17 +1,17 @@
 public import Events
 internal import Postgres
 
-/// Where a statement came from: what its evidence is and why it is believed.
+/// The origin of a statement: the kind of its evidence and why it is believed.
 public struct EvidenceSummary: Hashable, Sendable {
-    /// SHA-256 of the payload; nil where it was erased.
+    /// SHA-256 of the payload; nil if it was erased.
     public let digest: Digest?
-    /// Whether its bytes are kept: not after an erasure, nor of what came after one.
+    /// Whether its bytes are stored: not after an erasure, and not if it arrived after one.
     public let isKept: Bool
-    /// What the payload is: a raw value of `PayloadKind`.
+    /// The kind of payload: a raw value of `PayloadKind`.
     public let evidenceKind: String
     /// The channel it came by.
     public let source: String
-    /// Whether it arrived live or by an import: a raw value of `Arrival`.
+    /// Whether it arrived live or through an import: a raw value of `Arrival`.
     public let arrival: String
     /// Why it is believed: a raw value of `Verification.Trust`.
     public let trust: String
@@ -25,7 +25,7 @@ extension EvidenceSummary {
         WHERE lane = $1 AND evidence_no = ANY ($2)
         """
 
-    /// Finds the payloads with `asked.digest`, as the index has them.
+    /// Finds the payloads with `asked.digest`, in the form of the index.
     static let isAsked =
         "substr(digest, 1, 7) = substr(asked.digest, 1, 7) AND digest = asked.digest"
 

@@ -1,22 +1,22 @@
 internal import Events
 
-/// Looks for what the frame of a packed payload says in another way.
+/// Finds the parts of a text that the frame of a packed payload encodes in another way.
 enum EvidenceText {
-    /// What stands at a place of the text.
+    /// The kind of a part.
     enum Place {
         /// A value that is likely to differ from payload to payload.
         case value
         /// A UUID in lower-case hexadecimal.
         case uuid
-        /// A byte that would be taken for a mark.
+        /// A byte that would be read as a mark.
         case mark
     }
 
-    /// Longest text that may be a value, in bytes; UUIDs, dates and product ids are shorter.
+    /// The longest text that may be a value, in bytes; UUIDs, dates and product ids are shorter.
     private static let valueByteCountMax = 256
 
-    /// Shortest value that any digit or dot makes likely to differ, in bytes: a shorter one is a
-    /// status, a version, a period.
+    /// The shortest value, in bytes, that varies between payloads if it contains a digit or dot: a
+    /// shorter one is a status, a version or a period.
     private static let variableByteCountMin = 4
 
     private static let quote = UInt8(ascii: "\"")
@@ -25,7 +25,7 @@ enum EvidenceText {
     private static let backslash = UInt8(ascii: "\\")
     private static let dash = UInt8(ascii: "-")
 
-    /// Whether there are no control characters but those between lines of JSON.
+    /// Whether it has no control characters other than those between lines of JSON.
     static func isText(_ bytes: ArraySlice<UInt8>) -> Bool {
         bytes.withUnsafeBufferPointer { bytes in
             var isForeign: UInt8 = 0
@@ -39,7 +39,7 @@ enum EvidenceText {
         }
     }
 
-    /// The next place that the frame says in another way, and where it is.
+    /// The next part that the frame encodes in another way, and its range.
     static func nextPlace(
         in text: ArraySlice<UInt8>,
         from start: Int
@@ -51,7 +51,7 @@ enum EvidenceText {
         }
     }
 
-    // Marks, and the colon that comes before a value.
+    // Marks, and the colon that precedes a value.
     private static let isStop: [Bool] = (0...255).map { (byte: Int) -> Bool in
         EvidencePacking.Mark.all.contains(UInt8(byte)) || UInt8(byte) == colon
     }
@@ -68,7 +68,7 @@ enum EvidenceText {
                     continue
                 }
                 guard text[position] == colon else { return (.mark, position..<position + 1) }
-                // Before `start` lies what was taken already.
+                // Bytes before `start` were already processed.
                 let isAfterName = position > start && text[position - 1] == quote
                 position += 1
                 if isAfterName, let found = value(in: text, from: position) { return found }
@@ -77,7 +77,7 @@ enum EvidenceText {
         }
     }
 
-    /// The value that begins here, where it is likely to differ.
+    /// The value that begins here, if it is likely to vary.
     private static func value(
         in text: UnsafeBufferPointer<UInt8>,
         from position: Int
@@ -104,7 +104,7 @@ enum EvidenceText {
 
     private static let dot = UInt8(ascii: ".")
 
-    /// What characters a value has.
+    /// The kinds of characters in a value.
     private struct Kinds {
         private(set) var hasDigits = false
         private(set) var hasDots = false
@@ -126,7 +126,8 @@ enum EvidenceText {
 
     private static func isDigit(_ byte: UInt8) -> Bool { byte &- UInt8(ascii: "0") < 10 }
 
-    // Which values leave the text was measured; whatever this returns, the payload comes back.
+    // The choice of values to move out of the text was measured; whatever this returns, the payload
+    // can be restored.
     private static func isVariable(
         _ value: UnsafeBufferPointer<UInt8>,
         _ kinds: Kinds,
@@ -134,7 +135,7 @@ enum EvidenceText {
     ) -> Bool {
         if value.count >= variableByteCountMin { return kinds.hasDigits || kinds.hasDots }
         guard isQuoted, value.count > 1, !kinds.hasDots, !kinds.hasOthers else { return false }
-        // The version of an app, and codes of countries and currencies.
+        // Also variable: the version of an app, and codes of countries and currencies.
         return kinds.hasCapitals ? value.count == 3 && !kinds.hasDigits : kinds.hasDigits
     }
 
@@ -150,7 +151,7 @@ enum EvidenceText {
         return true
     }
 
-    /// The sixteen bytes of a UUID that was found.
+    /// The sixteen bytes of a UUID in the text.
     static func uuidBytes(_ text: ArraySlice<UInt8>) -> [UInt8] {
         var bytes: [UInt8] = []
         var high: UInt8?

@@ -1,6 +1,6 @@
 internal import Events
 
-/// Puts a payload together again.
+/// Restores a payload from its parts.
 struct EvidenceUnpacker {
     /// The sections of a packed body.
     struct Sections {
@@ -10,7 +10,7 @@ struct EvidenceUnpacker {
         let frameByteCount: Int
         let rest: ArraySlice<UInt8>
 
-        /// Nil where the body ends too early.
+        /// Nil if the body ends too early.
         init?(_ body: [UInt8]) {
             var bytes = body[...]
             guard let dictionary = bytes.popFirst(),
@@ -52,8 +52,8 @@ struct EvidenceUnpacker {
     private var segmentTexts: [Int: [UInt8]] = [:]
     private var expandedByteCount = 0
 
-    /// The exact bytes that were packed; nil where the body is malformed, something is missing, or
-    /// the result would be longer than `byteCountMax`.
+    /// The exact bytes that were packed; nil if the body is malformed, something is missing, or the
+    /// result would be longer than `byteCountMax`.
     static func unpack(
         _ body: [UInt8],
         byteCountMax: Int,
@@ -78,8 +78,8 @@ struct EvidenceUnpacker {
         }
     }
 
-    /// Most bytes of frame and values for so many bytes of payload: one that looks like a mark
-    /// takes three, and each value two more than its length.
+    /// The most bytes of frame and values for this many bytes of payload: a byte that looks like a
+    /// mark takes three, and each value two more than its length.
     private static func textByteCountMax(_ byteCountMax: Int) -> Int {
         3 * min(byteCountMax, Int(UInt32.max)) + 64
     }
@@ -120,7 +120,7 @@ struct EvidenceUnpacker {
 
     /// Appends what the frame stands for, to its end, or to the end mark of this depth.
     private mutating func append(to output: inout [UInt8], depth: Int) -> Bool {
-        // The frame of a payload that nests deeper is malformed: this recursion has an end.
+        // A frame that nests deeper is malformed, so the recursion is bounded.
         guard depth <= EvidencePacking.depthMax + 2 else { return false }
         while position < frameEnd {
             let start = position
@@ -244,7 +244,8 @@ struct EvidenceUnpacker {
         return EvidenceUnpacker.popNumber(from: &bytes)
     }
 
-    // LEB128 in its shortest form, as `ByteReader` demands, so that its length follows from it.
+    // LEB128 in its shortest form, which `ByteReader` requires, so its length follows from the
+    // number.
     private static func popNumber(from bytes: inout ArraySlice<UInt8>) -> Int? {
         var reader = ByteReader(bytes)
         guard let number = reader.leb128() else { return nil }

@@ -1,10 +1,10 @@
 internal import Events
 internal import Postgres
 
-/// What payloads are deflated with: every dictionary of the ledger, read once.
+/// Every dictionary of the ledger, read once; payloads are deflated with them.
 struct EvidenceDictionaries: Sendable {
     private let bodies: [UInt8: [UInt8]]
-    /// What new payloads are packed with; nil where there is none.
+    /// The dictionary that new payloads are packed with; nil if there is none.
     let newest: EvidenceDictionary?
 
     static func read(from session: PostgresSession) async throws -> EvidenceDictionaries {
@@ -27,23 +27,23 @@ struct EvidenceDictionaries: Sendable {
     subscript(number: UInt8) -> [UInt8]? { bodies[number] }
 }
 
-/// Reads evidence back, bit by bit as it was, and says whether it still is what it was.
+/// Restores evidence bit by bit, and checks that it is unchanged.
 struct EvidenceVault {
-    /// A payload with its record, or why it is not what it was.
+    /// A payload with its record, or why it cannot be restored.
     enum Content {
-        /// The payload is there, byte for byte; or it came after an erasure, was verified at entry,
-        /// and only its record was kept.
+        /// The payload is stored, byte for byte; or it arrived after an erasure, was verified at
+        /// entry, and only its record was stored.
         case whole(Stored)
-        /// It was erased, and of its record what no digest covers any more is left.
+        /// It was erased; what remains of its record is no longer covered by any digest.
         case erased(commit: Int64, arrival: Arrival)
-        /// It is not what its address says.
+        /// It does not match its address.
         case damaged(String)
     }
 
     /// A payload and the columns of its record.
     struct Stored {
         let digest: Digest
-        /// Nil where it was verified at entry and not kept.
+        /// Nil if it was verified at entry and not stored.
         let payload: [UInt8]?
         let commit: Int64
         let receivedAt: Instant
@@ -68,10 +68,10 @@ struct EvidenceVault {
         }
     }
 
-    /// Bytes of packed payloads after which no more are fetched at once.
+    /// Bytes of packed payloads at which no more are fetched at once.
     static let groupBytesMax = 8 << 20
 
-    /// Segments remembered; a ledger of one app meets a handful a year.
+    /// The most segments remembered; a ledger of one app sees a handful a year.
     static let segmentsMax = 4096
 
     private let lane: Int
@@ -85,7 +85,7 @@ struct EvidenceVault {
         self.session = session
     }
 
-    /// The payloads with these numbers, whole; one that is missing is left out.
+    /// The payloads with these numbers; missing ones are left out.
     ///
     /// For few or small ones: all of them are held at once.
     mutating func contents(of numbers: Set<Int64>) async throws -> [Int64: Content] {
@@ -94,7 +94,7 @@ struct EvidenceVault {
         return contents
     }
 
-    /// Calls `take` with each of these payloads, in no order; one that is missing is left out.
+    /// Calls `take` with each of these payloads, in no particular order; missing ones are left out.
     mutating func visit(
         _ numbers: Set<Int64>,
         _ take: (Int64, Content) -> Void
@@ -116,7 +116,7 @@ struct EvidenceVault {
         }
     }
 
-    // A page of evidence may hold payloads of a kilobyte or of megabytes: ask for sizes first.
+    // A page of evidence may have payloads of a kilobyte or of megabytes, so sizes are read first.
     private func groups(of numbers: Set<Int64>) async throws -> [[Int64]] {
         guard !numbers.isEmpty else { return [] }
         let rows = try await session.query(
@@ -189,13 +189,13 @@ struct EvidenceVault {
         )
     }
 
-    /// Longest payload that a row may claim: far above what verifiers accept, and low enough to
-    /// hold.
+    /// The longest payload that a row may claim, in bytes: far above what verifiers accept, and
+    /// small enough to hold in memory.
     private static let payloadBytesMax = 256 << 20
 
     private mutating func unpack(_ body: [UInt8], byteCount: Int) async throws -> [UInt8]? {
-        // A second round fetches what the first found missing; a third only where the memory of
-        // segments was emptied in between.
+        // A second round fetches what the first found missing; a third is needed only if the
+        // segment cache was cleared in between.
         for _ in 0..<3 {
             var missing: Set<SegmentKey> = []
             let payload = EvidencePacking.unpack(

@@ -2,10 +2,10 @@ internal import Events
 
 /// The address of a segment: the first sixteen bytes of the SHA-256 of its text.
 public struct SegmentKey: Hashable, Sendable {
-    // Held in place, for every payload brings one.
+    // Stored inline, because every payload has one.
     private let words: (UInt64, UInt64)
 
-    /// Number of bytes in a key: a ledger meets a handful of segments a year, so that half a digest
+    /// Number of bytes in a key: a ledger sees a handful of segments a year, so half a digest
     /// distinguishes them permanently.
     public static let byteCount = 16
 
@@ -36,7 +36,7 @@ extension SegmentKey {
         left.words == right.words
     }
 
-    /// Hashes the first bytes, which are as good as all.
+    /// Hashes the first bytes, which are as random as all of them.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(words.0)
     }

@@ -1,14 +1,14 @@
 internal import Events
 internal import Synchronization
 
-/// The segments that were packed last: the same header comes with every payload for months.
+/// The most recently packed segments: the same header comes with every payload for months.
 final class SegmentMemory: Sendable {
     static let shared = SegmentMemory()
 
-    /// Most segments remembered; Apple signs with one or two keys at a time.
+    /// The most segments remembered; Apple signs with one or two keys at a time.
     private static let segmentsMax = 8
 
-    /// Longest text remembered; a header with three certificates has 4.4 kB.
+    /// The longest text remembered, in bytes; a header with three certificates has 4.4 kB.
     private static let textByteCountMax = 16 << 10
 
     private struct Entry {
@@ -18,7 +18,7 @@ final class SegmentMemory: Sendable {
 
     private let entries = Mutex<[Entry]>([])
 
-    /// The segment with this text, packed; nil where it cannot be a segment.
+    /// The segment with this text, packed; nil if it cannot be a segment.
     func segment(_ text: [UInt8], dictionary: EvidenceDictionary?) -> PackedSegment? {
         let known = entries.withLock { $0 }.first { entry in
             ByteScan.areEqual(entry.segment.text[...], text[...]) && entry.dictionary == dictionary

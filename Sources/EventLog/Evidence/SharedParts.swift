@@ -1,6 +1,6 @@
 internal import Events
 
-/// What many payloads of a lane have in common, and the lane keeps once.
+/// What many payloads of a lane have in common, which the lane stores once.
 struct SharedParts: Sendable {
     /// The root certificates that signatures lead to.
     var roots: Set<Digest> = []

@@ -5,9 +5,9 @@ extension EventLog {
     ///
     /// - Parameter cursor: Where the reader stopped; `.beginning` for the first time.
     /// - Returns: The feed from there on.
-    /// - Throws: `cursorNotOfLog` where the log does not hold the commit that the cursor names (it
-    ///   was restored from an older copy, forked, or is another one), `cursorBeyondLog` where it
-    ///   ends before it, `databaseUnavailable`.
+    /// - Throws: `cursorNotOfLog` if the log does not contain the commit that the cursor names (it
+    ///   was restored from an older copy, forked, or is another one), `cursorBeyondLog` if it ends
+    ///   before that commit, `databaseUnavailable`.
     public func feed(after cursor: FeedCursor) async throws(EventLogError) -> LogFeed {
         var lanes: [Int: LogFeed.Lane] = [:]
         for mark in cursor.marks {
@@ -36,7 +36,7 @@ extension EventLog {
 }
 
 extension FeedCursor {
-    /// What to do with a cursor that the log does not know.
+    /// What to do about a cursor that the log does not know.
     static let wayOut = """
         Connect to the log the cursor came from, or drop what was read from it and start without \
         a cursor; `subledger verify --against` distinguishes two copies of a log
@@ -44,7 +44,7 @@ extension FeedCursor {
 }
 
 extension EventLogError {
-    /// The log holds another commit where the cursor's should be.
+    /// The log has another commit where the cursor's should be.
     static func cursorNotOfLog(_ mark: FeedCursor.Mark, found: CommitMark) -> EventLogError {
         let other = FeedCursor.Mark(offset: mark.offset, in: found)
         return EventLogError(
@@ -67,7 +67,7 @@ extension EventLogError {
         )
     }
 
-    /// The same while the log was read.
+    /// The same error while reading the log.
     static func cursorNotOfLog(_ read: CommitMark, found: CommitMark) -> EventLogError {
         EventLogError(
             .cursorNotOfLog,
@@ -77,7 +77,7 @@ extension EventLogError {
         )
     }
 
-    /// The same while the log was read.
+    /// The same error while reading the log.
     static func cursorBeyondLog(_ read: CommitMark, end: CommitMark?) -> EventLogError {
         EventLogError(
             .cursorBeyondLog,

@@ -1,15 +1,15 @@
 internal import Events
 internal import Postgres
 
-// The statements of the feed.
+// SQL of the feed.
 extension EventLog {
-    /// Events of a lane on from a place, with how far the lane was read with them.
+    /// Events read from a lane, with the reader's new place in it.
     struct FeedRead: Sendable {
         var lane: LogFeed.Lane
         var events: [FedEvent]
     }
 
-    /// The newest commit of every lane that has any.
+    /// The newest commit of every lane that has commits.
     func headMarks() async throws(EventLogError) -> [Int: CommitMark] {
         let lanes = PostgresValue.int4(Int32(identity.lanes.value))
         return try await reading("look for new commits") { session in
@@ -22,7 +22,7 @@ extension EventLog {
         }
     }
 
-    /// The next events of a lane: none where the next commits brought only confirmations.
+    /// The next events of a lane; empty if the next commits brought only confirmations.
     func page(
         of number: Int,
         after lane: LogFeed.Lane
@@ -35,7 +35,7 @@ extension EventLog {
         }
     }
 
-    /// The newest commit that was looked at, which must still be there, and those after it.
+    /// The newest commit that was read, which must still exist, and those after it.
     private static func commits(
         of lane: Int,
         from newest: CommitMark?,
@@ -84,7 +84,7 @@ extension EventLog {
         guard events.count == FeedPage.eventsMax || read.lane.offset == end else {
             throw hole(lane: number, offset: read.lane.offset + 1)
         }
-        // What brought only confirmations need not be looked at again.
+        // Commits that brought only confirmations need not be read again.
         if read.lane.offset == end { read.lane.newest = commits.last }
         return read
     }
@@ -136,8 +136,8 @@ private enum FeedSQL {
             WHERE c.lane = l.lane ORDER BY c.commit_no DESC LIMIT 1) h
         """
 
-    // One more than a page has events: the first was looked at before. With the limit as a literal
-    // the plan is the walk along the primary key, whatever the statistics say.
+    // One more than a page has events, because the first was read before. With a literal limit, the
+    // plan is a scan along the primary key, whatever the statistics are.
     static let commits = """
         SELECT \(columns) FROM ledger.commit c
         WHERE c.lane = $1 AND c.commit_no >= $2 ORDER BY c.commit_no

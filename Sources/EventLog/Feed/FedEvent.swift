@@ -1,11 +1,11 @@
 public import Events
 
-/// An event of the feed, with where it came from.
+/// An event of the feed, with its origin.
 public struct FedEvent: Sendable {
     /// The event.
     public let event: Event
-    /// Where it came from; nil where the payload is missing, which `verify` finds.
+    /// Its origin; nil if the payload is missing, which `verify` finds.
     public let evidence: EvidenceSummary?
-    /// What the cursor says of its lane once it was read.
+    /// The cursor's mark for its lane after the event was read.
     public let mark: FeedCursor.Mark
 }

@@ -1,20 +1,20 @@
 internal import Events
 
-/// How far a reader of the feed has come: a position vector with, for each lane, the head of the
-/// digest of the commit that the last event belongs to.
+/// The place of a reader in the feed: a position vector with, for each lane, the head of the digest
+/// of the commit that contains the last event.
 ///
 /// Its text is safe in a shell and in a URL: `lane:offset:digest` with the first sixteen
 /// hexadecimal digits, joined by commas, by ascending lane; empty at the beginning. A commit's
-/// digest covers all before it and all that it brought, so that a cursor tells the log it was made
-/// from apart from a forked or rewritten one, also where its last event stands inside a commit.
+/// digest covers all commits before it and all of its own content, so a cursor distinguishes its
+/// log from a forked or rewritten one, even if its last event is inside a commit.
 public struct FeedCursor: Hashable, Sendable {
-    /// The last event of a lane that was read.
+    /// The last event that was read from a lane.
     public struct Mark: Hashable, Sendable {
         /// The lane.
         public let lane: Int
         /// Its offset, from 1.
         public let offset: Int64
-        /// The first eight bytes of the digest of the commit that holds it.
+        /// The first eight bytes of the digest of its commit.
         public let digestHead: UInt64
 
         /// The mark of an event of that commit.
@@ -31,7 +31,7 @@ public struct FeedCursor: Hashable, Sendable {
         }
     }
 
-    /// By ascending lane; a lane of which nothing was read has none.
+    /// By ascending lane; a lane that was not read has none.
     public private(set) var marks: [Mark]
 
     /// Before the first event of every lane.
@@ -41,12 +41,12 @@ public struct FeedCursor: Hashable, Sendable {
         self.marks = marks
     }
 
-    /// The mark of a lane; nil where nothing of it was read.
+    /// The mark of a lane; nil if the lane was not read.
     public subscript(lane: Int) -> Mark? {
         marks.first { $0.lane == lane }
     }
 
-    /// Moves on in one lane.
+    /// Advances in one lane.
     public mutating func advance(to mark: Mark) {
         let place = marks.firstIndex { $0.lane >= mark.lane } ?? marks.endIndex
         if place < marks.endIndex, marks[place].lane == mark.lane {
@@ -56,7 +56,7 @@ public struct FeedCursor: Hashable, Sendable {
         }
     }
 
-    /// The text before and after the mark of a lane, commas included: what all lines of a page
+    /// The text before and after the mark of a lane, including commas: what all lines of a page
     /// have in common.
     public func text(around lane: Int) -> (before: String, after: String) {
         (
@@ -67,14 +67,14 @@ public struct FeedCursor: Hashable, Sendable {
 }
 
 extension FeedCursor: CustomStringConvertible {
-    /// The text that `init` reads.
+    /// The text that `init` parses.
     public var description: String { marks.map(\.description).joined(separator: ",") }
 
-    /// Reads what `description` writes, and nothing else; nil for any other text.
+    /// Parses the output of `description`, and nothing else; nil for any other text.
     public init?(_ text: String) {
         marks = []
         guard !text.isEmpty else { return }
-        // A longer text cannot be a cursor, and is not taken apart.
+        // A longer text cannot be a cursor, and is not parsed.
         guard text.utf8.count <= FeedCursor.byteCountMax else { return nil }
         for part in text.split(separator: ",", omittingEmptySubsequences: false) {
             guard let mark = Mark(part), mark.lane > marks.last?.lane ?? -1 else { return nil }
@@ -82,7 +82,7 @@ extension FeedCursor: CustomStringConvertible {
         }
     }
 
-    /// Longest text of a cursor, in bytes: a mark of the greatest length for every lane.
+    /// The longest text of a cursor, in bytes: a mark of maximal length for every lane.
     public static let byteCountMax = LaneCount.maximum * (longest.description.utf8.count + 1)
 
     private static let longest = Mark(lane: LaneCount.maximum, offset: .max, digestHead: 0)
@@ -105,18 +105,19 @@ extension FeedCursor.Mark: CustomStringConvertible {
             let digestHead = UInt64(parts[2], radix: 16)
         else { return nil }
         self.init(lane: lane, offset: offset, digestHead: digestHead)
-        // Signs, leading zeros, capitals: another text for the same would compare as another.
+        // Signs, leading zeros or capitals would give one cursor several texts, which compare as
+        // different.
         guard description == text else { return nil }
     }
 }
 
 extension FeedCursor {
-    /// Half of what a digest has that an attacker must not find twice; here it tells copies of a
-    /// log apart, and `verify --against` is for more.
+    /// Half the digits that protect a digest against collisions; here they only distinguish copies
+    /// of a log, and `verify --against` proves more.
     fileprivate static let digestDigits = 16
 }
 
 extension Digest {
-    /// Its first eight bytes, the most significant first.
+    /// The first eight bytes of the digest, most significant first.
     fileprivate var head: UInt64 { bytes.prefix(8).reduce(0) { $0 << 8 | UInt64($1) } }
 }

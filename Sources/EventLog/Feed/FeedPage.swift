@@ -4,12 +4,12 @@ public struct FeedPage: Sendable {
     public let before: FeedCursor
     /// The lane.
     public let lane: Int
-    /// By offset, without holes; at least one.
+    /// By offset, without gaps; at least one.
     public let events: [FedEvent]
 }
 
 extension FeedPage {
-    /// Most events of a page: one round of statements for them costs little against writing them,
-    /// and the greatest contents that there can be take thirty megabytes.
+    /// The most events of a page: the statements to read them cost little compared with writing
+    /// them out, and the largest possible contents take thirty megabytes.
     public static let eventsMax = 500
 }

@@ -1,20 +1,20 @@
 import Events
 
-/// Reads the log on from a cursor, page by page.
+/// Reads the log page by page, starting at a cursor.
 ///
-/// Within a lane events come by offset and without holes; the lanes take turns, a page each, so
-/// that none waits for another to end. Every page is held against the commit it follows on, so that
-/// a log that was restored or forked while it was read is an error.
+/// Within a lane, events come by offset and without gaps; the lanes take turns of one page, so none
+/// waits for another to end. Every page is compared with the commit it follows, so a log that was
+/// restored or forked while it was read is an error.
 ///
-/// Only events move the cursor. A commit that brought nothing but confirmations is passed over: it
-/// is read once, and no later.
+/// Only events move the cursor. A commit with nothing but confirmations is skipped: it is read
+/// once.
 public struct LogFeed: Sendable {
-    /// How far a lane was read.
+    /// The reader's place in a lane.
     struct Lane: Sendable {
         /// Offset of the last event that was read; 0 for none.
         var offset: Int64 = 0
-        /// The newest commit that was looked at: the one that holds `offset`, or a later one
-        /// without events; nil for none.
+        /// The newest commit that was read: the one that contains `offset`, or a later one without
+        /// events; nil for none.
         var newest: CommitMark?
     }
 
@@ -23,7 +23,7 @@ public struct LogFeed: Sendable {
 
     private let log: EventLog
     private var lanes: [Int: Lane]
-    /// The lanes that had something to read when the heads were last looked up, in turn.
+    /// The lanes that had unread commits when the heads were last read, in turn.
     private var waiting: [(lane: Int, head: CommitMark)] = []
 
     init(log: EventLog, cursor: FeedCursor, lanes: [Int: Lane]) {
@@ -32,13 +32,13 @@ public struct LogFeed: Sendable {
         self.lanes = lanes
     }
 
-    /// The next events; nil where all that is committed was read.
+    /// The next events; nil if everything committed was read.
     ///
-    /// Asking again later goes on. After an error the feed stands where it stood.
+    /// Calling it again later continues. After an error, the feed stays at its place.
     ///
     /// - Returns: At most `FeedPage.eventsMax` events of one lane.
-    /// - Throws: `cursorNotOfLog` and `cursorBeyondLog` where the log is not the one that was read
-    ///   so far, `malformedLog`, `databaseUnavailable`.
+    /// - Throws: `cursorNotOfLog` and `cursorBeyondLog` if the log is not the one that was read so
+    ///   far, `malformedLog`, `databaseUnavailable`.
     public mutating func nextPage() async throws(EventLogError) -> FeedPage? {
         if waiting.isEmpty { waiting = try await lanesWithNews() }
         while let (number, head) = waiting.first {
@@ -55,7 +55,7 @@ public struct LogFeed: Sendable {
         return nil
     }
 
-    /// Number of the newest commit of a lane that was looked at; nil for none.
+    /// Number of the newest commit of a lane that was read; nil for none.
     func commitLookedAt(inLane lane: Int) -> Int64? { lanes[lane]?.newest?.commit.number }
 
     private func lanesWithNews() async throws(EventLogError) -> [(lane: Int, head: CommitMark)] {
@@ -76,7 +76,7 @@ public struct LogFeed: Sendable {
 }
 
 extension LogFeed.Lane {
-    /// Whether the lane holds anything that was not looked at, up to that commit.
+    /// Whether the lane has unread commits, up to this one.
     func isBehind(_ head: CommitMark) -> Bool {
         guard let newest else { return true }
         return head.commit.number > newest.commit.number || offset < newest.offset

@@ -10,15 +10,15 @@ extension LedgerInspector {
         public let ageMilliseconds: Int64
         /// Whether it is signed.
         public let isSigned: Bool
-        /// The first lane whose commit is not the one that the checkpoint names, and that commit;
-        /// nil where the log contains all of them.
+        /// The first lane whose commit differs from the one that the checkpoint names, and that
+        /// commit; nil if the log contains all of them.
         public let mismatch: (lane: Int, commit: Int64)?
     }
 
-    /// Reads the newest checkpoint and looks its commits up; `verify` proves all of them.
+    /// Reads the newest checkpoint and looks up its commits; `verify` proves all of them.
     ///
-    /// - Returns: The checkpoint; nil where none is stored.
-    /// - Throws: `databaseUnavailable`, `permissionDenied`; `malformedLog` where the row is not a
+    /// - Returns: The checkpoint; nil if none is stored.
+    /// - Throws: `databaseUnavailable`, `permissionDenied`; `malformedLog` if the row is not a
     ///   checkpoint.
     public func newestCheckpoint() async throws(EventLogError) -> NewestCheckpoint? {
         try await asking("read the newest checkpoint") { session in

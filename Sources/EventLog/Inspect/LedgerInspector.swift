@@ -4,8 +4,8 @@ public import Postgres
 
 /// Reads what an operator should know about a database before trusting it with a ledger.
 ///
-/// Changes nothing, and needs no ledger: each question opens a session of its own, so that one
-/// that fails leaves the others to be asked.
+/// Changes nothing, and does not need a ledger: each question opens a session of its own, so one
+/// that fails does not prevent the others.
 public struct LedgerInspector: Sendable {
     private let settings: ConnectionSettings
 
@@ -17,7 +17,7 @@ public struct LedgerInspector: Sendable {
         self.settings = settings
     }
 
-    /// What the server is, and how it is set.
+    /// The server's version and settings.
     public struct Server: Sendable {
         /// PostgreSQL's version, as the server writes it.
         public let version: String
@@ -27,19 +27,19 @@ public struct LedgerInspector: Sendable {
         public let isStandby: Bool
         /// Whether commits reach the disk: `fsync`.
         public let flushesCommits: Bool
-        /// Whether a page that was half written can be repaired: `full_page_writes`.
+        /// Whether a partially written page can be repaired: `full_page_writes`.
         public let repairsPages: Bool
         /// Who is logged in.
         public let user: String
-        /// The roles of the ledger whose rights the user has.
+        /// The roles of the ledger whose privileges the user has.
         public let roles: [String]
-        /// Where the server keeps its data; nil if the user may not know.
+        /// Where the server keeps its data; nil if the user lacks the privilege to read it.
         public let dataFolder: String?
-        /// Whether server and client are on one machine: the connection is a Unix socket.
+        /// Whether server and client are on the same machine: the connection is a Unix socket.
         public let isLocal: Bool
     }
 
-    /// Reads what the server is.
+    /// Reads the server's version and settings.
     ///
     /// - Throws: `databaseUnavailable`, `invalidSettings`, `sharedConnection`.
     public func server() async throws(EventLogError) -> Server {
@@ -71,7 +71,7 @@ public struct LedgerInspector: Sendable {
             inet_server_addr() IS NULL
         """
 
-    /// The clocks of both sides, and the newest date in the log.
+    /// The difference between the clocks of both sides, and the newest date in the log.
     public struct Clocks: Sendable {
         /// How far the server's clock is ahead of this machine's, in milliseconds; behind it if
         /// negative.
@@ -93,7 +93,7 @@ public struct LedgerInspector: Sendable {
         _ clock: @escaping @Sendable () -> Instant = { .systemClock() }
     ) async throws(EventLogError) -> Clocks {
         try await asking("read the server's clock") { session in
-            // The first statement of a session takes longer than one.
+            // The first statement of a session takes longer than the others.
             try await session.query("SELECT 1")
             let start = clock()
             let server = Instant(
@@ -122,8 +122,8 @@ public struct LedgerInspector: Sendable {
             WHERE c.lane = l.lane ORDER BY commit_no DESC LIMIT 1) h
         """
 
-    /// Roles, owners, privileges, triggers, functions and indexes that are not what `migrate` makes
-    /// of them, in words.
+    /// Roles, owners, privileges, triggers, functions and indexes that differ from those that
+    /// `migrate` creates, as text.
     ///
     /// - Throws: `databaseUnavailable`, `permissionDenied`.
     public func differences() async throws(EventLogError) -> [String] {

@@ -2,7 +2,7 @@ internal import Events
 internal import LedgerSchema
 internal import Postgres
 
-/// What a database says about its ledger; only reads.
+/// Reads what a database records about its ledger.
 enum AppliedSchema {
     /// The number of migrations that were applied, after comparing each with ours; 0 if the
     /// database has no ledger.
@@ -39,12 +39,12 @@ enum AppliedSchema {
         return rows.count
     }
 
-    /// By which an edited migration is found.
+    /// The checksum that reveals an edited migration.
     static func checksum(of migration: Schema.Migration) -> String {
         Digest.of(Array((migration.sql + migration.check).utf8)).hex
     }
 
-    /// What can never change about the ledger.
+    /// The unchangeable properties of the ledger.
     static func identity(
         _ session: isolated PostgresSession
     ) throws -> LedgerIdentity {
@@ -70,7 +70,7 @@ enum AppliedSchema {
         )
     }
 
-    /// Whether there is a table of that name.
+    /// Whether a table with that name exists.
     static func isThere(
         _ table: String,
         in session: isolated PostgresSession
@@ -79,7 +79,7 @@ enum AppliedSchema {
         return try rows[0].bool(0)
     }
 
-    /// In how many partitions the tables are; 0 for plain tables.
+    /// The number of partitions of the tables; 0 for plain tables.
     static func partitionCount(_ session: isolated PostgresSession) throws -> Int {
         let rows = try session.query(
             "SELECT count(*) FROM pg_inherits WHERE inhparent = 'ledger.event'::regclass",

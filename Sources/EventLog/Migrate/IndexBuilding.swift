@@ -1,12 +1,12 @@
 internal import LedgerSchema
 internal import Postgres
 
-/// Builds the indexes of large tables after the transaction of a migration, outside of any.
+/// Builds the indexes of large tables after a migration's transaction, outside of any transaction.
 struct IndexBuilding: Sendable {
     let migrations: [Schema.Migration]
     let notice: @Sendable (String) -> Void
 
-    /// Builds those that are missing, and again those that a run that did not end has left invalid.
+    /// Builds the missing indexes, and rebuilds those that an interrupted run left invalid.
     ///
     /// - Returns: Their names.
     func run(isDryRun: Bool, in session: PostgresSession) async throws -> [String] {
@@ -20,10 +20,10 @@ struct IndexBuilding: Sendable {
         return built
     }
 
-    /// What there is of an index.
+    /// The state of an index.
     private enum State: Equatable {
         case valid
-        /// There is none, or one that was not built to its end.
+        /// The index does not exist, or its build did not finish.
         case missing(isInvalid: Bool, isPartitioned: Bool)
     }
 
@@ -62,7 +62,8 @@ struct IndexBuilding: Sendable {
                     + "transactions that are open now"
         )
         let concurrently = isPartitioned ? "" : " CONCURRENTLY"
-        // Nobody waits for a build that waits for others.
+        // A concurrent build waits for other transactions, but none waits for it, so it needs no
+        // limit.
         try await session.execute("SET lock_timeout = 0; SET statement_timeout = 0")
         try await session.execute("SET ROLE ledger_owner")
         if isInvalid {
@@ -74,7 +75,7 @@ struct IndexBuilding: Sendable {
 }
 
 extension Schema.Index {
-    /// What builds it.
+    /// The statement that builds it.
     func statement(_ concurrently: String = "") -> String {
         "CREATE INDEX\(concurrently) IF NOT EXISTS \(name) ON ledger.\(table) \(definition)"
     }

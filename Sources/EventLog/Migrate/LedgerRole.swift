@@ -1,6 +1,6 @@
 package import Postgres
 
-/// The roles that `migrate` makes.
+/// The roles that `migrate` creates.
 ///
 /// They belong to the server, so a restored database may lack them.
 package enum LedgerRole: String, CaseIterable {
@@ -10,15 +10,15 @@ package enum LedgerRole: String, CaseIterable {
     case writer = "ledger_writer"
     /// Reads.
     case reader = "ledger_reader"
-    /// Owns the tables of projections; of the log it only reads.
+    /// Owns the tables of projections; only reads the log.
     case projector = "ledger_projector"
-    /// Erases, by one function.
+    /// Erases, through one function.
     case eraser = "ledger_eraser"
 
-    /// Which of them a refused statement has named in vain; nil for any other refusal.
+    /// The missing one among them that a refused statement names; nil for any other refusal.
     ///
-    /// SET ROLE refuses with SQLSTATE 22023, which has no field for the role: its name is the same
-    /// in every language of the server's messages.
+    /// SET ROLE fails with SQLSTATE 22023, which has no field for the role: its name is the same in
+    /// every language of the server's messages.
     package static func missing(from error: PostgresError) -> LedgerRole? {
         guard ["22023", "42704"].contains(error.sqlState), let text = error.primaryMessage else {
             return nil

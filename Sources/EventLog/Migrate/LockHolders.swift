@@ -1,12 +1,12 @@
 internal import Postgres
 
-/// The sessions that use tables of a ledger, for the message that a change of the schema could not
-/// lock them.
+/// The sessions that use tables of a ledger, for the error that a schema change could not lock
+/// them.
 enum LockHolders {
-    /// Most sessions that a message names.
+    /// The most sessions that a message names.
     private static let shownMax = 5
 
-    /// The error for a change that waited for a lock in vain and was rolled back.
+    /// The error for a schema change that did not get a lock and was rolled back.
     static func refusal(
         after seconds: Int,
         in session: PostgresSession

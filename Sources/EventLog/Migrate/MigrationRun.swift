@@ -10,7 +10,7 @@ struct MigrationRun: Sendable {
     let lockTimeoutSeconds: Int
     let notice: @Sendable (String) -> Void
 
-    /// Looks, and changes what differs.
+    /// Compares, and changes what differs.
     func run(in session: PostgresSession) async throws -> Migrator.Changes {
         try await takeTurn(session)
         do {
@@ -23,9 +23,8 @@ struct MigrationRun: Sendable {
         }
     }
 
-    // One migrator of a database at a time, until its session ends. It asks again and again,
-    // because to wait for the lock would be a transaction that an index built concurrently waits
-    // for.
+    // One migrator per database at a time, until its session ends. It polls for the lock, because
+    // waiting for it would hold a transaction open, which a concurrent index build waits for.
     private func takeTurn(_ session: PostgresSession) async throws {
         var isNotified = false
         while !(try await session.query(MigrationRun.tryLock).single().bool(0)) {
@@ -72,8 +71,8 @@ struct MigrationRun: Sendable {
         }
     }
 
-    // Nothing that others have put into a search path is called with the rights of who migrates.
-    // Names are compared as text.
+    // Functions that others put into a search path must not run with the rights of the migrating
+    // role. Names are compared as text.
     static let settings = """
         SET LOCAL search_path = pg_catalog, pg_temp;
         SET LOCAL quote_all_identifiers = off;
@@ -120,8 +119,8 @@ struct MigrationRun: Sendable {
         in session: isolated PostgresSession
     ) throws {
         if version == 0, layout.lanes == nil { notice(MigrationRun.oneLane) }
-        // Roles are the cluster's: the first migrations of two databases may wait for each other,
-        // and nobody else waits for them. What follows waits for tables that others use.
+        // Roles belong to the cluster: the first migrations of two databases may wait for each
+        // other, and block nothing else. The statements after it wait for tables that others use.
         try session.execute("SET LOCAL lock_timeout = 0")
         try session.execute(Schema.bootstrap)
         try session.execute("SET LOCAL lock_timeout = '\(lockTimeoutSeconds)s'")
@@ -171,7 +170,7 @@ struct MigrationRun: Sendable {
                 "INSERT INTO ledger.lane SELECT generate_series(0, \(lanes.value - 1))"
             )
         }
-        // Nobody appends to a ledger that is being made.
+        // Nothing appends to a ledger that is being created.
         if version == 0 {
             for index in migration.indexes { try session.execute(index.statement()) }
         }
@@ -184,7 +183,7 @@ struct MigrationRun: Sendable {
         )
     }
 
-    // Partitions carry the constraints and indexes of their parent; storage is their own.
+    // Partitions inherit the constraints and indexes of their parent, but not its storage options.
     private static func partitionSQL(count: Int) -> String {
         """
         DO $$

@@ -8,7 +8,7 @@ public enum Migrator {
     public struct Step: Hashable, Sendable {
         /// From 1.
         public let version: Int
-        /// The name of its file, without the ending.
+        /// The name of its file, without the suffix.
         public let name: String
         /// Whether the database has it.
         public let isApplied: Bool
@@ -20,10 +20,10 @@ public enum Migrator {
         public var lanes: LaneCount?
         /// Hash partitions by lane of every table that has a lane; 0 for plain tables.
         ///
-        /// It is the same schema, on which PostgreSQL itself refuses a key without lane.
+        /// With partitions, PostgreSQL itself refuses a key without the lane.
         public var partitions: Int
 
-        /// A layout; one lane and plain tables unless asked otherwise.
+        /// A layout; the default is one lane and plain tables.
         public init(lanes: LaneCount? = nil, partitions: Int = 0) {
             self.lanes = lanes
             self.partitions = partitions
@@ -38,29 +38,30 @@ public enum Migrator {
         /// The migrations that were missing.
         public var applied: [Step] = []
         /// Roles, owners, privileges, triggers and functions of an existing ledger that differed
-        /// from what they must be, in words.
+        /// from the required state, as text.
         public var mended: [String] = []
-        /// Indexes of large tables that were missing, or left invalid by a run that did not end.
+        /// Indexes of large tables that were missing, or left invalid by an interrupted run.
         public var indexed: [String] = []
 
         /// Whether there was nothing to do.
         public var isEmpty: Bool { applied.isEmpty && mended.isEmpty && indexed.isEmpty }
     }
 
-    /// How long to wait for a lock on a table unless told otherwise: appends wait as long behind
-    /// it.
+    /// The default time to wait for a lock on a table, in seconds: appends wait behind it for as
+    /// long.
     public static let lockTimeoutSecondsDefault = 2
 
-    /// Brings the schema to this version, and roles, owners, privileges and triggers to what they
-    /// must be.
+    /// Brings the schema to this version, and roles, owners, privileges and triggers to the
+    /// required state.
     ///
-    /// Looks first, and changes only what differs, in one transaction: with nothing to do it takes
-    /// no lock that anyone waits for. Indexes of large tables are built after that transaction; a
-    /// run that was interrupted there is completed by the next.
+    /// Compares first, and changes only what differs, in one transaction: if nothing differs, it
+    /// takes no lock that others wait for. Indexes of large tables are built after that
+    /// transaction; the next run completes an interrupted one.
     ///
     /// - Parameters:
     ///   - settings: A database whose user may create roles and schemas, or owns the ledger.
-    ///   - layout: Used for a new ledger. Asking an existing one for other lanes is an error.
+    ///   - layout: Used for a new ledger. Asking an existing one for another number of lanes is an
+    ///     error.
     ///   - isDryRun: Do all of it and roll back.
     ///   - lockTimeoutSeconds: How long to wait for a lock on a table that others use.
     ///   - notice: Receives sentences for the operator, before what they announce.
@@ -84,7 +85,7 @@ public enum Migrator {
         return try await migrate(settings, run)
     }
 
-    /// The same to the newest of other migrations, which begin with those of this program.
+    /// The same, up to the newest of other migrations, which begin with those of this program.
     package static func migrate(
         _ settings: ConnectionSettings,
         to migrations: [Schema.Migration],
@@ -119,7 +120,7 @@ public enum Migrator {
         }
     }
 
-    /// All migrations this program knows, with what the database has.
+    /// All migrations this program knows, with whether the database has each.
     public static func status(
         _ settings: ConnectionSettings
     ) async throws(EventLogError) -> [Step] {
@@ -144,7 +145,7 @@ public enum Migrator {
 
     /// The identity of a ledger whose schema is exactly this program's.
     ///
-    /// Reads only, so that a standby can be asked.
+    /// Only reads, so it also works on a standby.
     static func identity(of session: PostgresSession) async throws -> LedgerIdentity {
         try await session.atomically(.readOnlySnapshot) { session -> LedgerIdentity in
             guard try AppliedSchema.isThere("ledger.migration", in: session),

@@ -2,14 +2,14 @@ internal import Events
 internal import LedgerSchema
 internal import Postgres
 
-/// A role, owner, privilege, trigger or storage option that is not what it must be.
+/// A role, owner, privilege, trigger or storage option that differs from the required state.
 struct SchemaDifference: Sendable {
-    /// What differs, in words.
+    /// What differs, as text.
     let what: String
-    /// What mends it; nil where ``Schema/bootstrap`` does.
+    /// The statement that corrects it; nil if ``Schema/bootstrap`` does.
     let statement: String?
 
-    /// All differences, in the order in which they are mended.
+    /// All differences, in the order in which they are corrected.
     ///
     /// Reads catalogs only.
     static func all(in session: isolated PostgresSession) throws -> [SchemaDifference] {
@@ -60,7 +60,7 @@ struct FunctionSource {
         if try !isThere(in: session) { try session.execute(sql) }
     }
 
-    /// Whether the database has this function, word for word and with these properties.
+    /// Whether the database has this function, with the same text and properties.
     func isThere(in session: isolated PostgresSession) throws -> Bool {
         let values: [PostgresValue] = [
             .text(String(name.dropFirst("ledger.".count))), .text(body), .text(comment),
@@ -74,7 +74,7 @@ struct FunctionSource {
         return try session.query(FunctionSource.lookUp, values).single().bool(0)
     }
 
-    // What follows a word, up to the end of the line, the statement or, of one word, a space.
+    // The text after a word, up to the end of the line or statement or, for a single word, a space.
     private func property(after word: String, _ next: String = "", in text: String? = nil) -> String
     {
         let text = text ?? header
@@ -86,7 +86,8 @@ struct FunctionSource {
         return String(rest.prefix { $0 != "\n" && $0 != ";" && !(isWord && $0 == " ") })
     }
 
-    // Without a grant in its file a function has the privileges that new ones have in its database.
+    // Without a grant in its file, a function has the default privileges of new functions in its
+    // database.
     private static let lookUp = """
         SELECT EXISTS (
             SELECT FROM pg_proc p JOIN pg_language l ON l.oid = p.prolang

@@ -1,27 +1,27 @@
 public import Events
 internal import Postgres
 
-/// Whom to ask Apple about, one subscription for each customer.
+/// The customers to ask Apple about, by one subscription each.
 public struct AskableCustomers: Sendable {
-    /// The subscription or purchase to name in the question.
+    /// The subscription or purchase to name in the request.
     ///
     /// Apple answers about everything that its customer bought. Those that were never answered come
-    /// first, then the longest ago.
+    /// first, then those answered longest ago.
     public let streams: [StreamID]
-    /// How many more there are than were wanted.
+    /// How many more there are than the limit.
     public let left: Int
-    /// How many were answered a shorter time ago than the pause; none of them is among `streams`.
+    /// How many were answered within the pause; none of them is among `streams`.
     public let recent: Int
 }
 
-/// What it takes to ask about every customer.
+/// The size of a run that asks about every customer.
 public struct AskableSize: Hashable, Sendable {
-    /// Customers, or subscriptions where the customer is unknown.
+    /// Customers, counting a subscription as a customer if its customer is unknown.
     public let customers: Int64
     /// Pages of their transaction histories, as far as the ledger knows them.
     public let historyPages: Int64
 
-    /// So many customers with so many pages.
+    /// Creates a size.
     public init(customers: Int64, historyPages: Int64) {
         self.customers = customers
         self.historyPages = historyPages
@@ -32,15 +32,15 @@ extension EventLog {
     /// Customers to ask Apple about.
     ///
     /// Subscriptions and purchases that share an `appTransactionId` belong to one customer. The
-    /// server sorts them; memory here grows with the limit alone.
+    /// server sorts them; memory here grows only with the limit.
     ///
     /// - Parameters:
     ///   - environment: Where the purchases were made.
-    ///   - subscribers: Whether only customers with a subscription are wanted. Purchases from before
-    ///     2025 name no customer: ask about them afterwards, when the answers about subscriptions
-    ///     have told whose they are.
-    ///   - pause: Seconds since the last answer before which no one is asked about again.
-    ///   - limit: Most customers of the answer.
+    ///   - subscribers: Whether only customers with a subscription are wanted. Purchases from
+    ///     before 2025 do not name a customer: ask about them later, when the answers about
+    ///     subscriptions have identified their customers.
+    ///   - pause: Seconds after an answer before the same customer is asked about again.
+    ///   - limit: The most customers to return.
     /// - Returns: The customers.
     /// - Throws: `databaseUnavailable`.
     public func customersToAsk(
@@ -83,10 +83,10 @@ extension EventLog {
         }
     }
 
-    /// Whether another process asks Apple about a subscription of an environment now.
+    /// Whether another process is asking Apple about a subscription of an environment.
     ///
     /// - Parameter environment: Where the purchases were made.
-    /// - Returns: Whether one does.
+    /// - Returns: Whether one is.
     /// - Throws: `databaseUnavailable`.
     public func isAsking(in environment: Environment) async throws(EventLogError) -> Bool {
         try await reading("look up who asks Apple") { session in
@@ -101,12 +101,12 @@ extension EventLog {
         }
     }
 
-    /// How much there is to ask about every customer of an environment.
+    /// The size of a run that asks about every customer of an environment.
     ///
     /// - Parameters:
     ///   - environment: Where the purchases were made.
     ///   - pageTransactions: Transactions on a page of Apple's answer.
-    /// - Returns: How much.
+    /// - Returns: The size.
     /// - Throws: `databaseUnavailable`.
     public func askableSize(
         in environment: Environment,
@@ -130,13 +130,13 @@ extension EventLog {
         }
     }
 
-    /// How many notifications the log has that Apple signed in a span.
+    /// The number of notifications in the log that Apple signed in an interval.
     ///
     /// - Parameters:
     ///   - start: The first instant.
     ///   - end: The instant after the last.
     ///   - environment: Where the purchases were made.
-    /// - Returns: How many.
+    /// - Returns: The number.
     /// - Throws: `databaseUnavailable`.
     public func notificationCount(
         from start: Instant,
@@ -155,7 +155,7 @@ extension EventLog {
         }
     }
 
-    // Links and catalog versions are the operator's own: Apple knows nothing of a subscription that
+    // Links and catalog versions are the operator's own: Apple does not know a subscription that
     // has only these.
     private static let streamsSQL = """
         SELECT lane, environment, original_transaction_id,
@@ -169,7 +169,7 @@ extension EventLog {
         GROUP BY lane, environment, original_transaction_id
         """
 
-    // A subscription stands for its customer before a one-time purchase does.
+    // A subscription represents its customer in preference to a one-time purchase.
     private static let customersSQL = """
         SELECT DISTINCT ON (customer) lane, environment, original_transaction_id,
             is_subscription

@@ -1,36 +1,38 @@
 public import Events
 internal import Postgres
 
-/// How far a backfill of an environment has come.
+/// The progress of a backfill of an environment.
 public struct BackfillProgress: Hashable, Sendable {
     /// Whether every customer is asked about.
     public let isComplete: Bool
-    /// Where its span begins.
+    /// The start of its time span.
     public let since: Instant
-    /// Up to where the notifications were asked for.
+    /// The instant up to which the notifications were requested.
     public let reached: Instant
-    /// Seconds since it was started first, on the server's clock: what was answered in them is done.
+    /// Seconds since its first start, on the server's clock: customers answered since then are
+    /// done.
     public let secondsSinceStart: Double
     /// Whether an earlier run of it was interrupted.
     public let isResumed: Bool
-    /// What tells it from another one of the same environment that replaced it: when it was started
-    /// first, in microseconds of the server's clock.
+    /// Distinguishes it from a backfill of the same environment that replaced it: the time of its
+    /// first start, in microseconds of the server's clock.
     let startedAt: Int64
 }
 
 extension EventLog {
-    /// Starts a backfill, or goes on with one that was interrupted.
+    /// Starts a backfill, or continues an interrupted one.
     ///
-    /// An unfinished one is gone on with if its span covers the new one and it was started less than
-    /// two days ago; otherwise the new one replaces it. What a replaced one still does is not recorded:
-    /// its span is another. Those that ask about every customer and those that do not leave each other alone.
+    /// An unfinished one is continued if its span covers the new one and it was started less than
+    /// two days ago; otherwise the new one replaces it. Further progress of a replaced one is not
+    /// recorded, because its span differs. Those that ask about every customer and those that do
+    /// not are independent.
     ///
     /// - Parameters:
-    ///   - environment: Where the purchases were made; at most two of each.
-    ///   - since: Where the span begins.
+    ///   - environment: Where the purchases were made; each has at most two backfills.
+    ///   - since: The start of the span.
     ///   - isComplete: Whether every customer is asked about.
-    /// - Returns: How far it has come.
-    /// - Throws: `databaseUnavailable`; `permissionDenied` for whoever is no member of
+    /// - Returns: Its progress.
+    /// - Throws: `databaseUnavailable`; `permissionDenied` unless the login is a member of
     ///   `ledger_writer`.
     public func beginBackfill(
         in environment: Environment,
@@ -73,7 +75,7 @@ extension EventLog {
         }
     }
 
-    /// Up to where the notifications of a backfill were asked for by now, by whichever process.
+    /// The instant up to which the notifications of a backfill have been requested, by any process.
     ///
     /// - Parameters:
     ///   - progress: The backfill.
@@ -96,11 +98,11 @@ extension EventLog {
         }
     }
 
-    /// Records up to where the notifications of a backfill were asked for.
+    /// Records the instant up to which the notifications of a backfill were requested.
     ///
     /// - Parameters:
     ///   - progress: The backfill.
-    ///   - reached: The instant; an earlier one than is recorded changes nothing.
+    ///   - reached: The instant; one earlier than the recorded instant changes nothing.
     ///   - environment: Where the purchases were made.
     /// - Throws: `databaseUnavailable`.
     public func record(
@@ -119,7 +121,7 @@ extension EventLog {
         }
     }
 
-    /// Records that a backfill has asked for everything.
+    /// Records that a backfill has requested everything.
     ///
     /// - Parameters:
     ///   - progress: The backfill.
@@ -155,7 +157,7 @@ extension EventLog {
     /// When Apple signed the newest notification among the newest events.
     ///
     /// - Parameter environment: Where the purchases were made.
-    /// - Returns: The instant; nil where none of the newest events is one.
+    /// - Returns: The instant; nil if none of the newest events is a notification.
     /// - Throws: `databaseUnavailable`.
     public func newestNotification(
         in environment: Environment
@@ -179,6 +181,6 @@ extension EventLog {
         }
     }
 
-    /// Events among which the newest notification is looked for.
+    /// The number of newest events that are searched for a notification.
     private static let newestMax: Int64 = 100_000
 }

@@ -1,27 +1,27 @@
 public import Events
 internal import Postgres
 
-/// A notification that came by a question to Apple.
+/// A notification that was received only by requesting it from Apple.
 public struct MissedNotification: Hashable, Sendable {
     /// The subscription.
     public let stream: StreamID
-    /// Where it stands.
+    /// Its position in the log.
     public let position: Position
     /// When Apple signed it.
     public let asOf: Instant
-    /// When the log took it.
+    /// When the log recorded it.
     public let recordedAt: Instant
 }
 
 extension EventLog {
-    /// Notifications that came by a channel, and so long after Apple signed them.
+    /// Notifications that arrived through a channel at least this long after Apple signed them.
     ///
     /// - Parameters:
     ///   - source: The channel.
-    ///   - milliseconds: From signature to commit, at least.
+    ///   - milliseconds: The minimum time from signature to commit.
     ///   - knownAt: How much of the log is used.
-    ///   - limit: Most of them that are returned; all are counted.
-    /// - Returns: The latest ones first, and how many there are in all.
+    ///   - limit: The most notifications returned; all are counted.
+    /// - Returns: The newest ones first, and how many there are in all.
     /// - Throws: `databaseUnavailable`.
     public func missedNotifications(
         by source: String,

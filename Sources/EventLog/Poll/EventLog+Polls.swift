@@ -1,26 +1,26 @@
 public import Events
 internal import Postgres
 
-/// Leave to ask Apple about a subscription, or about the notifications of an environment.
+/// A lease to ask Apple about a subscription, or about the notifications of an environment.
 public struct PollLease: Sendable {
-    /// What may be asked about; without an id, the environment's notifications.
+    /// The subject of the lease; without an id, the environment's notifications.
     public let subject: StreamID
-    /// Where the last answer ended, in the words of whoever asks; nil where there was none.
+    /// Where the last answer ended, in the poller's own format; nil if there was none.
     public let continuation: String?
 }
 
 extension EventLog {
-    /// Takes the leave to ask about a subject, so that several pollers do not ask twice.
+    /// Takes a lease on a subject, so several pollers do not ask twice.
     ///
-    /// A lease that is neither finished nor given back ends by itself, on the server's clock.
+    /// A lease that is neither ended nor renewed expires, on the server's clock.
     ///
     /// - Parameters:
     ///   - subject: What is to be asked about; without an id, the environment's notifications.
-    ///   - holder: This poller, in words that no two share.
+    ///   - holder: A name that is unique to this poller.
     ///   - seconds: How long the lease lasts.
-    ///   - pause: Seconds since the last answer before which nobody asks again.
-    /// - Returns: The lease; nil where another poller has it, or the pause is not over.
-    /// - Throws: `databaseUnavailable`; `permissionDenied` for whoever is no member of
+    ///   - pause: Seconds after the last answer before any poller asks again.
+    /// - Returns: The lease; nil if another poller has it, or the pause is not over.
+    /// - Throws: `databaseUnavailable`; `permissionDenied` unless the login is a member of
     ///   `ledger_writer`.
     public func takePollLease(
         on subject: StreamID,
@@ -50,15 +50,15 @@ extension EventLog {
         }
     }
 
-    /// Gives a lease back with where the answer ended.
+    /// Ends a lease and records where the answer ended.
     ///
-    /// One that has ended and was taken by another poller stays with it.
+    /// If the lease expired and another poller took it, that poller keeps it.
     ///
     /// - Parameters:
     ///   - lease: The lease.
-    ///   - holder: Who took it.
-    ///   - continuation: Where the answer ended; nil keeps what was known.
-    ///   - isAnswered: Whether Apple answered; otherwise the next poller need not wait.
+    ///   - holder: The poller that took it.
+    ///   - continuation: Where the answer ended; nil keeps the earlier value.
+    ///   - isAnswered: Whether Apple answered; if not, the next poller need not wait.
     /// - Throws: `databaseUnavailable`.
     public func end(
         _ lease: PollLease,
@@ -82,14 +82,14 @@ extension EventLog {
         }
     }
 
-    /// Keeps a lease for longer, with how far the answers have come.
+    /// Extends a lease, and records where the last answer ended.
     ///
     /// - Parameters:
     ///   - lease: The lease.
-    ///   - holder: Who took it.
-    ///   - continuation: Where the last answer ended; nil keeps what was known.
+    ///   - holder: The poller that took it.
+    ///   - continuation: Where the last answer ended; nil keeps the earlier value.
     ///   - seconds: How long it lasts from now on.
-    /// - Returns: Whether the lease is still held; otherwise another poller has taken over.
+    /// - Returns: Whether the lease is still held; if not, another poller has taken it.
     /// - Throws: `databaseUnavailable`.
     public func renew(
         _ lease: PollLease,
@@ -113,8 +113,8 @@ extension EventLog {
         }
     }
 
-    /// Records that Apple's answer about one subscription covered others as well, so that they are
-    /// not asked about again soon.
+    /// Records that Apple's answer about one subscription covered others as well, so they are not
+    /// asked about again soon.
     ///
     /// - Parameter streams: The others; one that is being asked about keeps its lease.
     /// - Throws: `databaseUnavailable`.

@@ -1,6 +1,6 @@
 public import Events
 
-/// What a unit of a currency is worth in another, from a day on, as the operator says it.
+/// The value of a unit of a currency in another, from a day on, as the operator states it.
 public struct CurrencyRate: Hashable, Sendable {
     /// Two currencies.
     public struct Pair: Hashable, Sendable {
@@ -9,7 +9,7 @@ public struct CurrencyRate: Hashable, Sendable {
         /// ISO 4217 code of the currency that amounts are converted into.
         public let baseCurrency: String
 
-        /// A pair; nil where one is not three capital letters, or both are the same.
+        /// A pair; nil if either is not three capital letters, or both are the same.
         public init?(_ currency: String, in baseCurrency: String) {
             guard CurrencyRate.isCode(currency), CurrencyRate.isCode(baseCurrency),
                 currency != baseCurrency
@@ -19,14 +19,14 @@ public struct CurrencyRate: Hashable, Sendable {
         }
     }
 
-    /// What a rate is about: there is one at a time for each.
+    /// The subject of a rate: each has one rate at a time.
     public struct Key: Hashable, Sendable {
         /// The currencies.
         public let pair: Pair
         /// The day, UTC, as `2026-03-03`.
         public let day: String
 
-        /// Nil where the day is not one of the calendar.
+        /// Nil if the day does not exist in the calendar.
         public init?(_ pair: Pair, day: String) {
             guard day.utf8.count == 10, let instant = Instant(day),
                 instant.description.hasPrefix(day)
@@ -36,7 +36,7 @@ public struct CurrencyRate: Hashable, Sendable {
         }
     }
 
-    /// What it is about.
+    /// Its subject.
     public let key: Key
     /// Units of the base currency for one unit of the other.
     public let rate: ExactDecimal
@@ -47,13 +47,13 @@ public struct CurrencyRate: Hashable, Sendable {
         self.rate = rate
     }
 
-    /// Whether a text can be a code of ISO 4217: three capital letters.
+    /// Whether a text has the form of an ISO 4217 code: three capital letters.
     public static func isCode(_ text: String) -> Bool {
         text.utf8.count == 3 && text.utf8.allSatisfy { (65...90).contains($0) }
     }
 }
 
-/// All rates that the ledger keeps of two currencies.
+/// All rates in the ledger for two currencies.
 public struct CurrencyRateSummary: Hashable, Sendable {
     /// The currencies.
     public let pair: CurrencyRate.Pair

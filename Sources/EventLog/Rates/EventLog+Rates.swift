@@ -1,27 +1,27 @@
 package import Events
 internal import Postgres
 
-/// What became of a rate.
+/// The outcome of adding a rate.
 public enum CurrencyRateOutcome: Hashable, Sendable {
-    /// It is, or in a dry run would be, the first one of its day.
+    /// It is, or in a dry run would be, the first one for its day.
     case added
-    /// It takes the place of another rate of its day.
+    /// It replaces another rate for its day.
     case replaced(ExactDecimal)
-    /// It was known.
+    /// It was already known.
     case known
 }
 
 extension EventLog {
-    // Two imports of one day at once: the later one decides again.
+    // If two imports add a rate for the same day at once, the later one decides again.
     private static let rateAttemptsMax = 5
 
-    /// Keeps rates that are not known yet: all of them or none, with one time of import.
+    /// Stores the rates that are not known yet: all of them or none, with one import time.
     ///
     /// - Parameters:
     ///   - rates: At most one for each pair and day; they are held in memory.
     ///   - isDryRun: Whether they are only compared.
-    /// - Returns: What became of each, in their order.
-    /// - Throws: `permissionDenied` for whoever is no member of `ledger_writer`.
+    /// - Returns: The outcome of each, in order.
+    /// - Throws: `permissionDenied` unless the login is a member of `ledger_writer`.
     public func addRates(
         _ rates: [CurrencyRate],
         isDryRun: Bool = false
@@ -52,7 +52,7 @@ extension EventLog {
         }
     }
 
-    // The key is the lock: of two that take one revision, one fails.
+    // The key acts as the lock: if two imports insert the same revision, one fails.
     private static func addRatesSQL(isDryRun: Bool) -> String {
         """
         WITH given AS (
@@ -84,7 +84,7 @@ extension EventLog {
         FROM judged j WHERE NOT j.is_known
         """
 
-    /// What rates there are: a summary for each pair of currencies, by name.
+    /// The stored rates: a summary for each pair of currencies, by name.
     public func rateSummaries() async throws(EventLogError) -> [CurrencyRateSummary] {
         let sql = """
             SELECT currency, base_currency, count(DISTINCT day), count(*) - count(DISTINCT day),
@@ -113,8 +113,8 @@ extension EventLog {
 
     /// The instant on our clock after which nothing counts; nil for no bound.
     ///
-    /// What the operator imported later was not known then.
-    /// Offsets count as the instant at which the newest commit they name was made.
+    /// What the operator imported later was not known then. Offsets stand for the instant of the
+    /// newest commit that they name.
     package func recordingBound(of knownAt: KnownAt) async throws(EventLogError) -> Instant? {
         switch knownAt {
         case .latest: return nil

@@ -1,15 +1,15 @@
 /// A positive decimal number, exact: at most eight digits before the point and twelve after it.
 public struct ExactDecimal: Hashable, Sendable {
-    /// The number without needless zeros, as PostgreSQL reads it: `1.0842`, `0.5`, `12`.
+    /// The number without redundant zeros, as PostgreSQL accepts it: `1.0842`, `0.5`, `12`.
     public let text: String
 
-    /// Most digits before the point.
+    /// The most digits before the point.
     public static let integerDigitsMax = 8
 
-    /// Most digits after the point.
+    /// The most digits after the point.
     public static let decimalsMax = 12
 
-    /// Reads digits with at most one point; nil for anything else, and for zero.
+    /// Parses digits with at most one point; nil for anything else, and for zero.
     public init?(_ text: String) {
         let parts = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         guard (1...2).contains(parts.count),
@@ -28,7 +28,7 @@ public struct ExactDecimal: Hashable, Sendable {
 }
 
 extension ExactDecimal: Codable {
-    /// Reads its text.
+    /// Decodes its text.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         guard let number = ExactDecimal(try container.decode(String.self)) else {
@@ -40,7 +40,7 @@ extension ExactDecimal: Codable {
         self = number
     }
 
-    /// Writes its text: a number of JSON would be read as floating point.
+    /// Encodes its text: a JSON number would be read as floating point.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(text)

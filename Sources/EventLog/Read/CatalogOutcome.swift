@@ -1,13 +1,13 @@
 public import Events
 
-/// What became of a catalog that was to be added.
+/// The outcome of adding a catalog.
 public enum CatalogOutcome: Hashable, Sendable {
-    /// It is the version of that number now.
+    /// It was added as this version.
     case added(CatalogVersion)
-    /// The newest version, this one, says the same; nothing was added.
+    /// The newest version, this one, has the same content; nothing was added.
     case unchanged(CatalogVersion)
 
-    /// The version that says it.
+    /// The version with this content.
     public var version: CatalogVersion {
         switch self {
         case .added(let version), .unchanged(let version): version
@@ -16,10 +16,10 @@ public enum CatalogOutcome: Hashable, Sendable {
 }
 
 extension CatalogOutcome {
-    /// What becomes of a catalog where that is the newest version: the one rule for adding.
+    /// The outcome of adding a catalog if that is the newest version: the only rule for adding.
     ///
-    /// It is unchanged where its bytes are those of the newest version and it is to hold from that
-    /// version's instant on, or from no instant in particular.
+    /// It is unchanged if its bytes are those of the newest version and it is to take effect at
+    /// that version's instant, or at no particular instant.
     public static func expected(
         of body: [UInt8],
         after newest: CatalogVersion?,

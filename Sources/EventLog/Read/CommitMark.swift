@@ -5,7 +5,7 @@ internal import Postgres
 public struct CommitMark: Hashable, Sendable {
     /// Its columns.
     public let commit: Commit
-    /// Its digest, which covers all before it.
+    /// Its digest, which covers all commits before it.
     public let digest: Digest
 
     /// Offset of the newest event up to this commit; 0 before the first.

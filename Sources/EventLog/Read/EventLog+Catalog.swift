@@ -2,22 +2,22 @@ public import Events
 internal import Postgres
 
 extension EventLog {
-    /// Adds a version of the product catalog, unless the newest one says the same.
+    /// Adds a version of the product catalog, unless the newest one has the same content.
     ///
-    /// `CatalogOutcome.expected` is the rule. Versions that hold from earlier than the newest are
-    /// welcome: history may arrive late. A version is an event of the chain; its body is kept in
-    /// `ledger.catalog` and written by the same commit.
+    /// `CatalogOutcome.expected` is the rule. A version may take effect before the newest one does,
+    /// because history may be imported late. A version is an event of the chain; its body is stored
+    /// in `ledger.catalog` and written by the same commit.
     ///
     /// - Parameters:
     ///   - body: Normalised JSON in UTF-8, at most `CatalogVersion.bodyByteCountMax` bytes.
-    ///   - effectiveFrom: The first instant it holds for; nil for `recordedAt`.
+    ///   - effectiveFrom: The first instant at which it is in force; nil for `recordedAt`.
     ///   - source: The file it was read from; cut to `CatalogVersion.sourceByteCountMax` bytes.
     ///   - recordedAt: Our clock.
-    ///   - statement: Makes the operator's statement that this is a version: its one fact must be about
-    ///     the version that it is given.
-    /// - Returns: The version that says it now, durable.
-    /// - Throws: `databaseUnavailable`, `permissionDenied`, `catalogTaken` where another import
-    ///   came between again and again, or what `statement` threw.
+    ///   - statement: Makes the operator's statement that this is a version: its only fact must be
+    ///     about the version that it receives.
+    /// - Returns: The version that now has this content, durable.
+    /// - Throws: `databaseUnavailable`, `permissionDenied`, `catalogTaken` if other imports came
+    ///   first every time, or what `statement` threw.
     public func addCatalog(
         _ body: [UInt8],
         effectiveFrom: Instant?,
@@ -52,18 +52,19 @@ extension EventLog {
         }
     }
 
-    /// Attempts at the number of a version: imports at once are two operators, not a crowd.
+    /// Attempts to get the number of a version: concurrent imports come from two operators, not
+    /// from many.
     private static let catalogAttemptsMax = 20
 
     /// Every version of the product catalog, by number.
     ///
-    /// - Throws: `databaseUnavailable`; `malformedLog` where a body is not what was imported.
+    /// - Throws: `databaseUnavailable`; `malformedLog` if a body differs from what was imported.
     public func catalogs() async throws(EventLogError) -> [CatalogVersion] {
         try await catalogs(havingRead: [])
     }
 
-    /// Every version of the product catalog, by number; bodies that were read before are not sent
-    /// again.
+    /// Every version of the product catalog, by number; bodies that were read before are not
+    /// transferred again.
     package func catalogs(
         havingRead known: [CatalogVersion]
     ) async throws(EventLogError) -> [CatalogVersion] {

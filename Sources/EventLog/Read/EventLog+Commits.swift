@@ -2,7 +2,7 @@ public import Events
 internal import Postgres
 
 extension EventLog {
-    /// The newest commit of a lane as known then; nil where there was none.
+    /// The newest commit of a lane as known then; nil if there was none.
     ///
     /// - Parameters:
     ///   - lane: The lane.
@@ -32,9 +32,9 @@ extension EventLog {
         }
     }
 
-    /// When the ledger made its first commit, on our clock: before it nobody can have asked it.
+    /// When the ledger made its first commit, on our clock: it cannot have been asked before.
     ///
-    /// - Returns: The instant; nil where nothing was committed.
+    /// - Returns: The instant; nil if nothing was committed.
     /// - Throws: `databaseUnavailable`.
     public func firstCommittedAt() async throws(EventLogError) -> Instant? {
         let lanes = PostgresValue.int4(Int32(identity.lanes.value))
@@ -50,11 +50,11 @@ extension EventLog {
         }
     }
 
-    /// The bound with every position moved to the end of the commit in which it lies: a commit is
-    /// known whole, since nothing was ever answered from a part of one.
+    /// The bound with every position moved to the end of its commit: a commit is known as a whole,
+    /// because no answer was ever given from a part of one.
     ///
     /// - Parameters:
-    ///   - knownAt: The bound; positions that the log does not have stay, for checks to refuse.
+    ///   - knownAt: The bound; positions that do not exist in the log stay, for checks to refuse.
     ///   - lane: The only lane that matters; nil for all.
     /// - Returns: The bound, with positions only at the ends of commits.
     /// - Throws: `databaseUnavailable`.
@@ -73,9 +73,9 @@ extension EventLog {
 
     /// The heads of the lanes as known then: bounds for a fold over the whole log.
     ///
-    /// - Parameter knownAt: Offsets may lie within a commit, which counts whole (`wholeCommits`);
-    ///   so does a lane that is not named.
-    /// - Returns: The head of each lane that had any commit.
+    /// - Parameter knownAt: An offset inside a commit includes the whole commit (`wholeCommits`); a
+    ///   lane that is not named counts whole.
+    /// - Returns: The head of each lane with commits.
     /// - Throws: `databaseUnavailable`.
     public func heads(knownAt: KnownAt) async throws(EventLogError) -> [Int: Head] {
         var heads = try await heads()
@@ -91,9 +91,9 @@ extension EventLog {
         return heads
     }
 
-    /// An event with its payload and its commit; nil where there is none at that position.
+    /// An event with its payload and its commit; nil if there is none at that position.
     ///
-    /// - Parameter position: Where it stands.
+    /// - Parameter position: Its position.
     /// - Returns: The event, its payload byte for byte as it arrived, and its commit.
     /// - Throws: `databaseUnavailable`, `malformedLog`.
     public func event(at position: Position) async throws(EventLogError) -> StoredEvent? {
@@ -136,10 +136,11 @@ extension EventLog {
     }
 }
 
-/// Finds the newest commit of lane `$1` that keeps a bound.
+/// Finds the newest commit of lane `$1` within a bound.
 ///
-/// Commit numbers are dense, and offsets and instants never fall in a lane: a binary search by the
-/// primary key takes some thirty look-ups where a scan from the end could read the whole table.
+/// Commit numbers have no gaps, and offsets and instants never decrease within a lane: a binary
+/// search by the primary key takes about thirty look-ups, whereas a scan from the end could read
+/// the whole table.
 private enum CommitSearch {
     static func sql(_ bound: String) -> String {
         """

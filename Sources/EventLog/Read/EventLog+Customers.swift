@@ -4,21 +4,21 @@ internal import Postgres
 extension EventLog {
     /// A line in the list of customers.
     public struct LinkedCustomer: Hashable, Sendable {
-        /// The app's own name for the customer.
+        /// The app's own id for the customer.
         public let customerId: String
-        /// Number of the subscriptions that a link ever named the customer for.
+        /// Number of the subscriptions that a link ever gave the customer.
         public let streams: Int64
         /// When the first of these links was committed, on our clock.
         public let firstRecordedAt: Instant
-        /// When the newest of them was.
+        /// When the newest of them was committed.
         public let lastRecordedAt: Instant
     }
 
-    /// A page of the customers that links name, by UTF-8.
+    /// A page of the customers that links name, in UTF-8 order.
     ///
     /// - Parameters:
-    ///   - after: The last customer of the page before; empty for the first page.
-    ///   - limit: Most lines of the page.
+    ///   - after: The last customer of the previous page; empty for the first page.
+    ///   - limit: The most lines of the page.
     /// - Returns: The lines; fewer than `limit` on the last page.
     /// - Throws: `databaseUnavailable`.
     public func customers(
@@ -41,22 +41,22 @@ extension EventLog {
         }
     }
 
-    /// Which subscriptions a list of claims is about.
+    /// Selects the subscriptions of a list of claims.
     public enum ClaimedBy: Sendable {
         /// A link, or more than one app account token.
         case anybody
         /// Links to more than one customer: only these can be contested.
         case severalCustomers
-        /// By any app account token.
+        /// Any app account token.
         case token
     }
 
-    /// A page of the subscriptions that are claimed, by lane, id and environment.
+    /// A page of the claimed subscriptions, by lane, id and environment.
     ///
     /// - Parameters:
-    ///   - claimed: Which.
-    ///   - after: The last of the page before; nil for the first page.
-    ///   - limit: Most of the page.
+    ///   - claimed: Which subscriptions.
+    ///   - after: The last one of the previous page; nil for the first page.
+    ///   - limit: The most subscriptions of the page.
     /// - Returns: The subscriptions; fewer than `limit` on the last page.
     /// - Throws: `databaseUnavailable`.
     public func streams(
@@ -87,7 +87,7 @@ extension EventLog {
         GROUP BY customer_id ORDER BY customer_id LIMIT $2
         """
 
-    // Links to customers are few and have an index; tokens are looked for in the order of streams.
+    // Links to customers are few and have an index; tokens are found by scanning streams in order.
     private static func claimedSQL(_ claimed: ClaimedBy) -> String {
         let (some, all) =
             switch claimed {

@@ -2,9 +2,9 @@ public import Events
 internal import Postgres
 
 extension EventLog {
-    /// Keeps what an ingest run came to; called once, at its end.
+    /// Stores the statistics of an ingest run; called once, at its end.
     ///
-    /// - Throws: `databaseUnavailable`, `permissionDenied`. The same call again is harmless.
+    /// - Throws: `databaseUnavailable`, `permissionDenied`. The same call may be repeated safely.
     public func record(_ run: IngestionRun) async throws(EventLogError) {
         let counts = run.counts
         let reasons = counts.rejectedByReason.sorted { $0.key < $1.key }
@@ -23,12 +23,12 @@ extension EventLog {
         )
     }
 
-    /// How much of what came in was refused, repeated and restored.
+    /// How much of the input was refused, repeated and restored.
     ///
     /// - Parameters:
     ///   - source: Only runs of this channel; nil for all.
     ///   - since: Only runs that ended at this instant of our clock or later; nil for all.
-    /// - Returns: Sums of the runs, and what the whole log says about transaction ids.
+    /// - Returns: Sums of the runs, and the counts of transaction ids over the whole log.
     /// - Throws: `databaseUnavailable`.
     public func ingestQuality(
         source: String? = nil,
@@ -124,8 +124,8 @@ extension EventLog {
         )) GROUP BY i.source, r.key
         """
 
-    // The first id of a purchase is its own, every further one an alias. A purchase is what facts
-    // share: key and product (Fact.subject).
+    // The first id of a purchase is its own, every further one an alias. Facts with the same key
+    // and product are about the same purchase (Fact.subject).
     private static let countAliases = """
         WITH named AS (
             SELECT e.lane, e.environment, e.original_transaction_id, e.purchase_date_ms,

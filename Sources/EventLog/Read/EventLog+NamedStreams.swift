@@ -2,11 +2,11 @@ public import Events
 internal import Postgres
 
 extension EventLog {
-    /// A subscription under an id, as far as an import of links has to know it.
+    /// A subscription found by an id, with what an import of links needs to know.
     public struct NamedStream: Hashable, Sendable {
         /// The subscription.
         public let stream: StreamID
-        /// Whether any event of it is Apple's, and not a link alone.
+        /// Whether any of its events comes from Apple, rather than from a link alone.
         public let isKnownByApple: Bool
         /// Whether any link names it.
         public let isLinked: Bool
@@ -15,7 +15,7 @@ extension EventLog {
     /// The subscriptions with these original transaction ids, in one round trip.
     ///
     /// - Parameter ids: The ids; memory grows with their number.
-    /// - Returns: The subscriptions of every environment, in no order.
+    /// - Returns: The subscriptions of every environment, in no particular order.
     /// - Throws: `databaseUnavailable`.
     public func streams(
         withOriginalTransactionIds ids: [String]

@@ -1,11 +1,11 @@
 public import Events
 internal import Postgres
 
-/// Taking in later what was refused.
+/// Accepting refused payloads later.
 extension EventLog {
     /// Whether any payload was ever refused.
     ///
-    /// - Returns: False where no rejection is kept.
+    /// - Returns: False if no rejection is stored.
     /// - Throws: `databaseUnavailable`.
     public func hasRejections() async throws(EventLogError) -> Bool {
         try await reading("look for rejections") { session in
@@ -14,15 +14,14 @@ extension EventLog {
         }
     }
 
-    /// Marks those of the payloads that were refused before as taken in.
+    /// Marks those of the payloads that were refused before as accepted.
     ///
-    /// To be called when their facts are durable. Where the call is lost, the payloads stay open,
-    /// and taking them in again marks them. Callers that come while the database is asked for others
-    /// are asked for together afterwards: few payloads were ever refused, and a service asks for
-    /// every one.
+    /// To be called when their facts are durable. If the call is lost, the payloads stay open, and
+    /// ingesting them again marks them. Callers that arrive during a query share the next one: few
+    /// payloads were ever refused, but a service asks about every payload.
     ///
     /// - Parameters:
-    ///   - digests: SHA-256 of payloads that were taken in, refused before or not.
+    ///   - digests: SHA-256 of accepted payloads, refused before or not.
     ///   - instant: Our clock.
     /// - Throws: `databaseUnavailable`, `permissionDenied`; then none is marked.
     public func markTaken(
@@ -32,7 +31,7 @@ extension EventLog {
         guard !digests.isEmpty else { return }
         let marks = TakenMark(digests: digests, instant: instant)
         try await takenMarks.join(marks) { marks throws(EventLogError) in
-            // Of payloads that were taken at once, the last one's time.
+            // Payloads that share a query get the latest of their times.
             try await self.markTogether(
                 marks.flatMap(\.digests),
                 at: marks.map(\.instant).max() ?? instant
@@ -45,7 +44,7 @@ extension EventLog {
         at instant: Instant
     ) async throws(EventLogError) {
         let lanes = digests.map { Int32(identity.lanes.lane(of: $0.hex)) }
-        // Few were refused, and only these are worth a transaction.
+        // Few payloads were refused, and only these need a transaction.
         let open = try await retryingUntilDeadline { deadline throws(EventLogError) in
             try await reading("look for rejections", by: deadline) { session in
                 try await session.query(
@@ -65,15 +64,15 @@ extension EventLog {
         )
     }
 
-    /// Refused payloads that were not taken in since, the oldest run first, each once.
+    /// Refused payloads that were not accepted since, each once, the oldest run first.
     ///
     /// - Parameters:
     ///   - filter: Which refusals; a payload that was refused for several reasons counts with the
     ///     last one.
-    ///   - startedAt: When the run began that takes them in again: what it refuses itself is not
-    ///     among them.
-    ///   - last: The last one of the page before; nil for the first page.
-    ///   - limit: Most of them.
+    ///   - startedAt: When the run that retries them began; payloads that this run itself refuses
+    ///     are excluded.
+    ///   - last: The last one of the previous page; nil for the first page.
+    ///   - limit: The most payloads of a page.
     /// - Returns: A page; empty at the end.
     /// - Throws: `databaseUnavailable`.
     public func openRejections(
@@ -112,7 +111,7 @@ extension EventLog {
         }
     }
 
-    // In one order for all writers, or two of them would wait for each other's rows.
+    // All writers use the same order, so no two wait for each other's rows.
     private static let openDigests = """
         SELECT DISTINCT r.lane, r.payload_digest
         FROM unnest($1::int[], $2::bytea[]) AS g (lane, digest)

@@ -2,9 +2,9 @@ public import Events
 internal import Postgres
 
 extension EventLog {
-    /// All that the log knew about one subscription; empty where it knew nothing.
+    /// Everything that the log knew about one subscription; empty if it knew nothing.
     ///
-    /// A position inside a commit counts to the commit's end (`wholeCommits`).
+    /// A position inside a commit includes the whole commit (`wholeCommits`).
     public func history(
         of stream: StreamID,
         knownAt: KnownAt = .latest
@@ -12,7 +12,8 @@ extension EventLog {
         try await histories(of: [stream], knownAt: knownAt)[0]
     }
 
-    /// All that the log knew about some subscriptions, in their order and in one round trip.
+    /// Everything that the log knew about several subscriptions, in their order and in one round
+    /// trip.
     package func histories(
         of streams: [StreamID],
         knownAt: KnownAt = .latest
@@ -59,12 +60,12 @@ extension EventLog {
         }
     }
 
-    /// A page of the list of streams, by lane, id and environment; neither statements about no
-    /// transaction nor versions of the catalog are a stream.
+    /// A page of the list of streams, by lane, id and environment; statements about no transaction
+    /// and versions of the catalog are not streams.
     ///
     /// - Parameters:
-    ///   - after: The last line of the page before; nil for the first page.
-    ///   - limit: Most lines of the page.
+    ///   - after: The last line of the previous page; nil for the first page.
+    ///   - limit: The most lines of the page.
     /// - Returns: The lines; fewer than `limit` on the last page.
     /// - Throws: `databaseUnavailable`.
     public func streams(
@@ -105,35 +106,34 @@ extension EventLog {
         LIMIT $4
         """
 
-    /// The newest commit of a lane: a bound of what is known that never changes its meaning.
+    /// The newest commit of a lane: a bound of knowledge whose meaning never changes.
     public struct Head: Hashable, Sendable {
         /// Offset of the newest event up to that commit; 0 before the first.
         public let offset: Int64
-        /// Number of the commit; later ones may bring confirmations to the same offset.
+        /// Number of the commit; later ones may add confirmations without changing the offset.
         public let commit: Int64
-        /// The commit's digest, which covers all before it.
+        /// The commit's digest, which covers all commits before it.
         public let digest: Digest
 
-        /// The head that these columns of a commit make.
+        /// The head with these columns of a commit.
         public init(offset: Int64, commit: Int64, digest: Digest) {
             self.offset = offset
             self.commit = commit
             self.digest = digest
         }
 
-        /// The head that a commit is.
+        /// The head at a commit.
         public init(_ mark: CommitMark) {
             self.init(offset: mark.offset, commit: mark.commit.number, digest: mark.digest)
         }
     }
 
-    /// Where every lane begins: before its first commit, with the digest that the chain starts
-    /// from.
+    /// The head of a lane before its first commit, with the digest that the chain starts from.
     public func origin(lane: Int) -> Head {
         Head(offset: 0, commit: 0, digest: identity.genesis(lane: lane))
     }
 
-    /// The head of every lane that has any commit.
+    /// The head of every lane with commits.
     public func heads() async throws(EventLogError) -> [Int: Head] {
         let lanes = PostgresValue.int4(Int32(identity.lanes.value))
         return try await reading("read the heads of the lanes") { session in

@@ -1,15 +1,15 @@
 package import Events
 
 extension EventLog {
-    /// For each subscription the digests of the receipts that its events and confirmations cite,
-    /// sorted; not of those that an erasure took, nor of those that came after one and were not kept.
+    /// For each subscription, the digests of the receipts that its events and confirmations cite,
+    /// sorted; without those that an erasure removed, or that came after one and were not stored.
     ///
-    /// The digest of a receipt is the same by whichever channel and in whichever lane it came. What
-    /// the App Store Server API answers about a customer is no receipt: it is taken apart into
-    /// pieces that each name an `appTransactionId`. A receipt is not cited where another payload of
-    /// the same as-of had said the same with equal trust; Apple dates receipts by the second, so
-    /// that two of one account would have to be made in one second and hold different purchases to
-    /// be told apart.
+    /// A receipt has the same digest in every channel and lane. An answer of the App Store Server
+    /// API about a customer does not count as a receipt: it is split into pieces that each name an
+    /// `appTransactionId`. A receipt is not cited if another payload with the same as-of and equal
+    /// trust had stated the same. Because Apple dates receipts by the second, two receipts of one
+    /// account would have to be made in the same second and contain different purchases to be
+    /// distinguished.
     package func receipts(
         of histories: [StreamHistory]
     ) async throws(EventLogError) -> [[Digest]] {

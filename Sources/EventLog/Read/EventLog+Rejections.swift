@@ -3,14 +3,15 @@ internal import Postgres
 internal import Synchronization
 
 extension EventLog {
-    /// Keeps payloads that were refused, each once a reason; what is kept already stays as it is.
+    /// Stores refused payloads, each once per reason; those already stored stay unchanged.
     ///
-    /// Returns when they are durable. It is no append: the chain of digests does not cover them.
+    /// Returns when they are durable. This is not an append: the chain of digests does not cover
+    /// them.
     ///
-    /// - Parameter rejections: As many as the caller holds; they go in one statement.
-    /// - Returns: How many bodies were not kept, because those of all rejections have reached
-    ///   `Options.rejectedBytesMax`: their rows are, and say so.
-    /// - Throws: `databaseUnavailable`, `permissionDenied`; then none of them is kept.
+    /// - Parameter rejections: As many as the caller holds; they are sent in one statement.
+    /// - Returns: How many bodies were not stored, because those of all rejections have reached
+    ///   `Options.rejectedBytesMax`; their rows are stored, and record it.
+    /// - Throws: `databaseUnavailable`, `permissionDenied`; then none of them is stored.
     @discardableResult
     public func record(_ rejections: [RejectedPayload]) async throws(EventLogError) -> Int {
         guard !rejections.isEmpty else { return 0 }
@@ -29,7 +30,7 @@ extension EventLog {
 
     private func insert(_ rejections: [RejectedPayload]) async throws(EventLogError) {
         let lanes = rejections.map { identity.lanes.lane(of: $0.digest.hex) }
-        // In one order for all writers, or two of them would wait for each other's rows.
+        // All writers use the same order, so no two wait for each other's rows.
         let order = rejections.indices.sorted { left, right in
             if lanes[left] != lanes[right] { return lanes[left] < lanes[right] }
             let (first, second) = (rejections[left], rejections[right])
@@ -56,12 +57,12 @@ extension EventLog {
         )
     }
 
-    /// Rejections that are kept, with how many there are in all: those of the newest run first, and
-    /// of each run in the order of its input.
+    /// The stored rejections and their number: the newest run first, each in the order of its
+    /// input.
     ///
     /// - Parameters:
     ///   - filter: Which ones.
-    ///   - limit: Most lines returned.
+    ///   - limit: The most lines returned.
     /// - Returns: How many match, and the first of them.
     /// - Throws: `databaseUnavailable`.
     public func rejections(
@@ -91,16 +92,16 @@ extension EventLog {
         }
     }
 
-    /// What is kept of a rejected payload.
+    /// The stored part of a rejected payload.
     ///
     /// - Parameter digest: SHA-256 of the payload as it arrived.
-    /// - Returns: Nil where no such payload was refused; `.some(nil)` where it was, and nothing of
-    ///   it could be kept.
+    /// - Returns: Nil if no such payload was refused; `.some(nil)` if it was, but none of it could
+    ///   be stored.
     /// - Throws: `databaseUnavailable`.
     public func rejectedBody(_ digest: Digest) async throws(EventLogError) -> [UInt8]?? {
         let lane = identity.lanes.lane(of: digest.hex)
         return try await reading("read the rejected payload \(digest)") { session in
-            // For every reason the same bytes are kept.
+            // The same bytes are stored for every reason.
             let rows = try await session.query(
                 """
                 SELECT body FROM ledger.rejection WHERE lane = $1 AND payload_digest = $2
@@ -112,8 +113,8 @@ extension EventLog {
         }
     }
 
-    /// Runs one statement as a writer, as a transaction, again until its time is over while the
-    /// database is away or takes no writes; so it must do no harm when repeated.
+    /// Runs one statement as a writer, in a transaction, and repeats it until its time is over
+    /// while the database is unavailable or does not accept writes; it must be safe to repeat.
     func writing(
         _ action: String,
         _ sql: String,
@@ -124,8 +125,8 @@ extension EventLog {
         }
     }
 
-    /// Runs what does no harm when repeated, again until its time is over while the database is away
-    /// or takes no writes.
+    /// Runs work that is safe to repeat, and repeats it until its time is over while the database
+    /// is unavailable or does not accept writes.
     func retryingUntilDeadline<Value>(
         _ body: (Deadline) async throws(EventLogError) -> Value
     ) async throws(EventLogError) -> Value {
@@ -156,7 +157,8 @@ extension EventLog {
                     try session.query(sql, parameters)
                 }
             } catch let error as PostgresError where error.sqlState == "25006" {
-                // A connection to a primary that was demoted serves readers; writers need another.
+                // A connection to a primary that was demoted still serves readers; writers need
+                // another.
                 await session.close()
                 throw error
             }

@@ -1,7 +1,7 @@
 internal import Events
 internal import Postgres
 
-/// Reads events and confirmations out of rows; the one place that knows the order of the columns.
+/// Decodes events and confirmations from rows; the only place that knows the order of the columns.
 enum EventRows {
     /// The columns of an event that its canonical bytes need, from table alias `e`.
     static let columns = """
@@ -76,7 +76,7 @@ enum EventRows {
         )
     }
 
-    /// The confirmations in the columns of `confirmationColumns`; none where they were erased.
+    /// The confirmations in the columns of `confirmationColumns`; empty if they were erased.
     static func confirmations(
         in row: borrowing some PostgresFields & ~Copyable,
         lane: Int

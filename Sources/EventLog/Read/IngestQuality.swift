@@ -1,4 +1,4 @@
-/// How good what comes in is: how much is refused, repeated and restored.
+/// The quality of the input: how much is refused, repeated and restored.
 public struct IngestQuality: Sendable {
     /// One line for each source, by its name.
     public let sources: [Line]
@@ -13,17 +13,17 @@ public struct IngestQuality: Sendable {
         public let source: String
         /// Number of runs.
         public var runs: Int64
-        /// What they counted, added up; of `streams` the most that one run spoke of, because runs speak
-        /// of the same ones.
+        /// Their counts, added up; for `streams`, the most that one run was about, because runs
+        /// overlap.
         public var counts: IngestionCounts
     }
 
     /// How often purchases in the log are known by more than one transaction id.
     ///
-    /// From the log alone, independent of the runs.
+    /// Computed from the log alone, independent of the runs.
     public struct Aliases: Hashable, Sendable {
-        /// The kind of payload that the purchase, or the id, first came from; of an id that came as
-        /// a repetition, the kind of payload that was repeated.
+        /// The kind of payload that the purchase, or the id, first came from; for an id that came
+        /// with a repetition, the kind of payload that was repeated.
         public let evidenceKind: String
         /// Purchases with a transaction id.
         public let purchases: Int64

@@ -1,9 +1,9 @@
 public import Events
 
-/// What one ingest run of one source came to.
+/// The statistics of one ingest run of one source.
 ///
-/// Kept because the log holds only what is news: how often facts are repeated and transactions
-/// restored cannot be told from it alone.
+/// Stored because the log contains only what is new: how often facts are repeated and transactions
+/// restored cannot be computed from it.
 public struct IngestionRun: Hashable, Sendable {
     /// The run.
     public let id: RunID
@@ -15,10 +15,10 @@ public struct IngestionRun: Hashable, Sendable {
     public let finishedAt: Instant
     /// Whether it was stopped before the end of its input.
     public let wasStopped: Bool
-    /// What it counted.
+    /// Its counts.
     public let counts: IngestionCounts
 
-    /// A run that ended; a clock that was set back meanwhile counts as standing still.
+    /// A run that ended; if the clock was set back in between, the run counts as instantaneous.
     public init(
         id: RunID,
         source: String,

@@ -1,18 +1,18 @@
 public import Events
 
-/// How much of the log a question may use: the second clock.
+/// How much of the log a question may use: the second time axis.
 public enum KnownAt: Hashable, Sendable {
-    /// All that is committed.
+    /// Everything committed.
     case latest
-    /// What was committed up to these offsets, one a lane; a lane that is not named counts whole,
-    /// and so does the commit in which an offset lies (`EventLog.wholeCommits`).
+    /// What was committed up to these offsets, one per lane; a lane that is not named counts whole,
+    /// and so does the commit that contains an offset (`EventLog.wholeCommits`).
     case offsets([Int: Int64])
     /// What was committed up to an instant on our clock.
     case time(Instant)
 }
 
 extension KnownAt: CustomStringConvertible {
-    /// The first number that is not read as an offset: more events than a lane ever holds.
+    /// The first number that is not parsed as an offset: more events than a lane ever has.
     private static let offsetsEnd: Int64 = 100_000_000_000
 
     /// `latest`, `lane:offset` pairs, or an instant.
@@ -26,7 +26,8 @@ extension KnownAt: CustomStringConvertible {
         }
     }
 
-    /// Reads an offset, `lane:offset` pairs separated by commas, or an instant; nil for else.
+    /// Parses an offset, `lane:offset` pairs separated by commas, or an instant; nil for anything
+    /// else.
     ///
     /// Offsets have at most eleven digits here: a longer number may be meant as milliseconds.
     public init?(_ text: String) {

@@ -1,11 +1,12 @@
-/// How many more bytes of refused payloads may be kept.
+/// How many more bytes of refused payloads may be stored.
 ///
-/// The sum over the table is read at first and now and then, because each row would be too often:
-/// several processes together keep a little more than the limit.
+/// The sum over the table is read first, and then only from time to time, because reading it for
+/// each row would cost too much: so several processes together may store slightly more than the
+/// limit.
 struct RejectedBodyBudget {
-    /// Bytes from which on no body is kept.
+    /// The number of bytes from which on no body is stored.
     let limit: Int64
-    /// Bytes that are kept, as far as is known; nil where that is to be read.
+    /// The number of bytes stored, as far as is known; nil if it has to be read.
     private var kept: Int64?
     private var bytesSinceRead: Int64 = 0
     private var statementsSinceRead = 0
@@ -17,15 +18,15 @@ struct RejectedBodyBudget {
 
     init(limit: Int64) { self.limit = limit }
 
-    /// Whether the sum is to be read before the next statement.
+    /// Whether the sum has to be read before the next statement.
     var isStale: Bool { kept == nil }
 
-    /// Takes note of the sum over the table.
+    /// Records the sum over the table.
     mutating func refresh(_ sum: Int64) {
         (kept, bytesSinceRead, statementsSinceRead) = (sum, 0, 0)
     }
 
-    /// The rejections of one statement, those without their bodies for which there is no room.
+    /// The rejections of one statement, without the bodies for which there is no room.
     mutating func admit(_ rejections: [RejectedPayload]) -> [RejectedPayload] {
         let admitted = rejections.map { rejection in
             let byteCount = Int64(rejection.body?.count ?? 0)

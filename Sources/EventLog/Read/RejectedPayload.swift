@@ -1,53 +1,53 @@
 public import Events
 
-/// A payload that was refused, with as much of it as may be kept.
+/// A payload that was refused, with as much of it as may be stored.
 ///
-/// It is no part of the log: nothing proves it, and anybody can send any amount. It is kept so that
+/// It is not part of the log: nothing proves it, and anyone can send any amount. It is stored so
 /// the operator can inspect it, fix the cause and ingest it again.
 public struct RejectedPayload: Sendable {
     /// SHA-256 of the exact bytes that arrived.
     public let digest: Digest
-    /// The machine word of the refusal.
+    /// The machine-readable reason.
     public let reason: String
-    /// The reason for people, without control characters, at most `messageByteCountMax` bytes.
+    /// The reason as text, without control characters, at most `messageByteCountMax` bytes.
     public let message: String
     /// The channel it came by, as the operator names it.
     public let source: String
     /// Where it was found; empty if unknown.
     ///
-    /// At most `locationByteCountMax` bytes: of a longer one the end, which names the file.
+    /// At most `locationByteCountMax` bytes: a longer one keeps its end, which names the file.
     public let location: String
     /// Length of the payload as it arrived, in bytes.
     public let byteCount: Int
-    /// What may be kept of it, at most `bodyByteCountMax` bytes; nil for nothing.
+    /// What may be stored of it, at most `bodyByteCountMax` bytes; nil for nothing.
     public let body: [UInt8]?
-    /// Whether it arrived live or by an import, the first time.
+    /// Whether it first arrived live or through an import.
     public let arrival: Arrival
     /// Its place in the input.
     public let place: Place
     /// When it reached us, on our clock.
     public let receivedAt: Instant
 
-    /// Which bytes arrived, where what is kept of them is something else.
+    /// Identifies the bytes that arrived, if other bytes are stored for them.
     public struct Original: Hashable, Sendable {
         /// Their SHA-256.
         public let digest: Digest
         /// Their number.
         public let byteCount: Int
 
-        /// Those bytes.
+        /// Identifies bytes by these values.
         public init(digest: Digest, byteCount: Int) {
             self.digest = digest
             self.byteCount = byteCount
         }
 
-        /// The bytes themselves.
+        /// Identifies these bytes.
         public init(_ payload: [UInt8]) {
             self.init(digest: Digest.of(payload), byteCount: payload.count)
         }
     }
 
-    /// Where a payload stood in the input of its run, which orders the list of rejections.
+    /// The place of a payload in the input of its run, by which the list of rejections is ordered.
     public struct Place: Hashable, Sendable {
         /// When the run began, on our clock.
         public let runStartedAt: Instant
@@ -61,32 +61,32 @@ public struct RejectedPayload: Sendable {
         }
     }
 
-    /// Most bytes kept of one payload.
+    /// The most bytes stored of one payload.
     ///
-    /// It can be taken in again only where all of it is kept. A receipt of some years has a hundred
-    /// thousand bytes; of what is ten times that the beginning tells what it is.
+    /// It can be ingested again only if all of it is stored. A receipt of some years has a hundred
+    /// thousand bytes; for a payload ten times as long, the beginning is enough to see what it is.
     public static let bodyByteCountMax = 1 << 20
 
-    /// Bytes of all bodies together from which on no more are kept, unless `EventLog.Options` names
-    /// another limit: anybody can send any amount.
+    /// The bytes of all bodies together from which on no more are stored, unless `EventLog.Options`
+    /// sets another limit: anyone can send any amount.
     public static let allBodiesByteCountMax: Int64 = 1 << 30
 
-    /// Most bytes of a message: it may name an id that the payload made up.
+    /// The most bytes of a message: it may contain an id that the payload made up.
     public static let messageByteCountMax = 2 << 10
 
-    /// Most bytes of a location: the longest path of common systems.
+    /// The most bytes of a location: the longest path of common systems.
     public static let locationByteCountMax = 4 << 10
 
-    /// A refusal to be kept; texts and body are cut to their limits.
+    /// A refusal to be stored; texts and body are cut to their limits.
     ///
     /// - Parameters:
     ///   - original: The exact bytes that arrived.
-    ///   - body: What may be kept of them, free of secrets; nil for nothing.
-    ///   - reason: The machine word.
-    ///   - message: The reason for people.
+    ///   - body: What may be stored of them, without secrets; nil for nothing.
+    ///   - reason: The machine-readable reason.
+    ///   - message: The reason as text.
     ///   - source: The channel.
     ///   - location: Where it was found; empty if unknown.
-    ///   - arrival: Whether it arrived live or by an import.
+    ///   - arrival: Whether it arrived live or through an import.
     ///   - place: Its place in the input; nil for a payload that came alone.
     ///   - receivedAt: Our clock.
     public init(
@@ -120,7 +120,7 @@ public struct RejectedPayload: Sendable {
         self.receivedAt = receivedAt
     }
 
-    /// The same without its bytes, because all that are kept have reached the limit.
+    /// The same without its bytes, because the stored bodies have reached the limit.
     func withoutBody(limit: Int64) -> RejectedPayload {
         RejectedPayload(
             Original(digest: digest, byteCount: byteCount),
@@ -136,7 +136,7 @@ public struct RejectedPayload: Sendable {
         )
     }
 
-    // PostgreSQL refuses a zero character in a text, and a terminal obeys the others.
+    // PostgreSQL refuses a zero character in a text, and a terminal interprets the others.
     private static func printable(_ text: String) -> String {
         let isControl = { (scalar: Unicode.Scalar) in
             scalar.value < 0x20 || (0x7f...0x9f).contains(scalar.value)

@@ -1,14 +1,14 @@
 public import Events
 
-/// Which rejections are asked for.
+/// Selects rejections.
 public struct RejectionFilter: Hashable, Sendable {
-    /// Only those with this machine word.
+    /// Only those with this machine-readable reason.
     public var reason: String?
     /// Only those that came by this channel.
     public var source: String?
     /// Only those refused at this instant of our clock or later.
     public var since: Instant?
-    /// Only those that were not taken in later.
+    /// Only those that were not accepted later.
     public var isOpen: Bool
 
     /// All of them, unless a property is set.

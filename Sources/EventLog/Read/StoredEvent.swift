@@ -1,25 +1,25 @@
 public import Events
 
-/// An event with what proves it.
+/// An event with its proof.
 public struct StoredEvent: Sendable {
     /// The event.
     public let event: Event
-    /// The payload that brought it, or why it is not there.
+    /// The payload that brought it, or why it is missing.
     public let evidence: CitedPayload.Found
     /// The commit that holds it.
     public let commit: CommitMark
-    /// The digest before that commit.
+    /// The digest of the previous commit.
     public let previousDigest: Digest
 
-    /// What its row holds to commit with.
+    /// The keys of its row's commitments.
     public let keys: CommitmentKeys
     /// The word of the store; empty for Apple's App Store.
     public let store: String
-    /// Whether its stream was confirmed as of a later time when the event came.
+    /// Whether its stream had been confirmed as of a later time when the event arrived.
     public let isLate: Bool
 
-    /// The commitments to its parts, whose digest the commit's covers; nil where the payload is not
-    /// there, and was not erased.
+    /// The commitments to its parts, whose digest is covered by that of the commit; nil if the
+    /// payload is missing without having been erased.
     public var commitments: Commitments? {
         let record: Digest
         switch evidence {

@@ -1,48 +1,48 @@
 public import Events
 internal import Postgres
 
-/// What a subscription is looked up by.
+/// A key for looking up a subscription.
 ///
-/// Texts are compared by bytes, but for tokens; an empty one leads nowhere.
+/// Texts are compared by bytes, except tokens; an empty one matches nothing.
 public enum StreamKey: Hashable, Sendable {
     /// Its own id.
     case originalTransactionId(String)
-    /// A customer whom a link ever named; whose it is now is for `StreamClaims` to say.
+    /// A customer whom a link ever named; `StreamClaims` decides who the current owner is.
     case customer(String)
-    /// A token that Apple ever named in it.
+    /// A token that Apple ever stated for it.
     ///
-    /// A UUID is found in lower case, in upper case and as it is given: the log keeps the letters
-    /// that Apple signed. One that was signed in mixed case is found by that spelling alone,
-    /// because the index is over what was signed.
+    /// A UUID is found in lower case, in upper case and as given, because the log keeps the letters
+    /// that Apple signed. One that was signed in mixed case is found only by that spelling, because
+    /// the index is over what was signed.
     case appAccountToken(String)
     /// A transaction id, as an event's own or as the alias of a repetition (Apple's data: trap 4).
     case transactionId(String)
     /// A `webOrderLineItemId` of a purchase.
     case webOrderLineItemId(String)
-    /// An id that Apple ever gave it: one Apple account in one app. Consumables are left out.
+    /// An id that Apple ever gave it, of one Apple account in one app; consumables are left out.
     case appTransactionId(String)
-    /// The subscription that, as Apple says, it continues: after a migration the new one names the
-    /// old one's `originalTransactionId`, and not the other way round.
+    /// The subscription that, according to Apple, it continues: after a migration the new one names
+    /// the old one's `originalTransactionId`, but not vice versa.
     case previousOriginalTransactionId(String)
-    /// A payload that proved or confirmed anything of it: subscriptions of one app receipt are of
-    /// one Apple account.
+    /// A payload that proved or confirmed anything about it: subscriptions in one app receipt
+    /// belong to one Apple account.
     case payload(Digest)
 }
 
 extension EventLog {
-    /// Most subscriptions that one look-up gives.
+    /// The most subscriptions that one look-up returns.
     ///
-    /// Those of a person are few, also of one who lets trials lapse for years, and all of them are
-    /// read and folded at once to answer about one customer. What leads to more is no person: a
-    /// token that an app gives everybody.
+    /// A person has few, even after years of expired trials, and all of them are read and folded at
+    /// once to answer about one customer. A key with more is not a person's: an app may give every
+    /// user the same token.
     public static let customerStreamsMax = 1000
 
     /// The subscriptions that any of these keys leads to, sorted, in one round trip.
     ///
     /// - Parameter keys: What to look up; memory grows with their number.
     /// - Returns: The subscriptions of every environment, each once.
-    /// - Throws: `tooManyStreams` where the keys of one kind lead to more than
-    ///   `customerStreamsMax`, `databaseUnavailable`.
+    /// - Throws: `tooManyStreams` if the keys of one kind lead to more than `customerStreamsMax`,
+    ///   `databaseUnavailable`.
     public func streams(with keys: [StreamKey]) async throws(EventLogError) -> [StreamID] {
         let asked = Dictionary(grouping: keys.filter { !$0.isEmpty }, by: \.kind)
             .sorted { $0.key < $1.key }
@@ -73,7 +73,7 @@ extension EventLog {
 }
 
 extension EventLogError {
-    /// The refusal to answer about a customer with more subscriptions than a person has.
+    /// The error for a customer with more subscriptions than a person has.
     public static func tooManyStreams(_ key: String, _ name: String) -> EventLogError {
         EventLogError(
             .tooManyStreams,
@@ -98,7 +98,7 @@ extension StreamKey {
         }
     }
 
-    // The key for people and, but for payloads, for SQL.
+    // The key as text and, except for payloads, as an SQL parameter.
     fileprivate var text: String {
         switch self {
         case .originalTransactionId(let text), .customer(let text), .appAccountToken(let text),
@@ -121,7 +121,7 @@ private enum StreamKeyKind: Int, Comparable {
         left.rawValue < right.rawValue
     }
 
-    /// The kind, for people.
+    /// The kind as text.
     var name: String {
         switch self {
         case .originalTransactionId: "original transaction id"
@@ -154,7 +154,7 @@ private enum StreamKeyKind: Int, Comparable {
         }
     }
 
-    // DISTINCT before LIMIT: a stream has an event a renewal, and counts once.
+    // DISTINCT before LIMIT: a stream has one event per renewal, but counts once.
     var sql: String {
         switch self {
         case .originalTransactionId:
@@ -188,7 +188,8 @@ private enum StreamKeyKind: Int, Comparable {
             WHERE web_order_line_item_id = ANY ($1) AND original_transaction_id <> '' LIMIT $2
             """
         case .appTransactionId:
-            // Consumables have tag 5, `type`; of these a person may have more than any answer takes.
+            // Consumables have tag 5, `type`; a person may have more of these than any answer
+            // accepts.
             """
             SELECT DISTINCT environment, original_transaction_id FROM ledger.event
             WHERE app_transaction_id = ANY ($1) AND original_transaction_id <> ''
@@ -197,7 +198,7 @@ private enum StreamKeyKind: Int, Comparable {
             LIMIT $2
             """
         case .previousOriginalTransactionId:
-            // As the index has it: the form is that of a signed transaction, the byte the tag of
+            // Matches the index: the format is that of a signed transaction, the byte the tag of
             // previousOriginalTransactionId.
             """
             SELECT DISTINCT environment, original_transaction_id FROM ledger.event
@@ -209,7 +210,7 @@ private enum StreamKeyKind: Int, Comparable {
             LIMIT $2
             """
         case .payload:
-            // All that cites a payload is in the commit that brought it.
+            // Everything that cites a payload is in the commit that brought it.
             """
             WITH proof AS (
                 SELECT c.lane, c.commit_no, c.first_offset, c.count, v.evidence_no

@@ -1,13 +1,13 @@
 internal import Events
 
-/// Payloads that one caller took in, and when.
+/// Payloads that one caller accepted, with the time.
 struct TakenMark: Sendable {
     let digests: [Digest]
     let instant: Instant
 }
 
-/// Callers that wait for one statement of the database: whoever comes while it runs for others
-/// shares the next one.
+/// Callers that wait to share one statement: a caller that arrives while it runs for others shares
+/// the next one.
 actor TakenMarks {
     private struct Waiting {
         let mark: TakenMark
@@ -17,14 +17,14 @@ actor TakenMarks {
     private var waiting: [Waiting] = []
     private var isWorking = false
 
-    /// Digests up to which callers share a statement; one caller may bring more.
+    /// Digests up to which callers share a statement; one caller may have more.
     private static let digestsMax = 2_000
 
-    /// Does the work for the marks of this caller, and for those of others with it.
+    /// Does the work for the marks of this caller, together with those of others.
     ///
     /// - Parameters:
-    ///   - mark: What this caller took in.
-    ///   - work: Does it for many; an error of it is everyone's.
+    ///   - mark: What this caller accepted.
+    ///   - work: Does it for many; its error goes to all of them.
     /// - Throws: What the work throws.
     func join(
         _ mark: TakenMark,
@@ -34,7 +34,7 @@ actor TakenMarks {
             waiting.append(Waiting(mark: mark, answer: answer))
             guard !isWorking else { return }
             isWorking = true
-            // A task of its own: the caller's may be cancelled, and others wait.
+            // Runs in a task of its own, because the caller's may be cancelled while others wait.
             Task { await self.drain(work) }
         }
         try result.get()

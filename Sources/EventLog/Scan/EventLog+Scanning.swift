@@ -4,16 +4,16 @@ internal import Postgres
 extension EventLog {
     /// Folds over all streams of a lane, whole streams at a time, in the order of `StreamID`.
     ///
-    /// Reads the log once, by COPY, and holds one range of streams in memory; a long lane goes by a
-    /// temporary file of about its size. `fold` runs on the connection's own thread and may
-    /// block it. An event that cannot be read does not end the scan: it is in the history's
-    /// `unreadable`, and what to do about it is up to `fold`.
+    /// Reads the log once, by COPY, and holds one range of streams in memory; a long lane uses a
+    /// temporary file of about its size. `fold` runs on the connection's own thread and may block
+    /// it. An event that cannot be read does not end the scan: it is in the history's `unreadable`,
+    /// and `fold` decides what to do about it.
     ///
     /// - Parameters:
     ///   - lane: The lane.
     ///   - head: The newest commit to take into account.
-    ///   - state: What the fold starts from.
-    ///   - fold: Called once a stream; what it throws ends the scan.
+    ///   - state: The initial state of the fold.
+    ///   - fold: Called once per stream; an error it throws ends the scan.
     /// - Returns: The state after the last stream.
     /// - Throws: `databaseUnavailable`, or what `fold` threw.
     public func foldStreams<State: Sendable>(
@@ -29,11 +29,11 @@ extension EventLog {
         return state
     }
 
-    /// The same for a part of a lane, so that several connections can share one.
+    /// The same for a part of a lane, so several connections can share one.
     ///
-    /// Ranges of one call of `streamRanges` are best folded in their order: the first calls read
-    /// the lane together, later ones find it read. `atEnd` is called after the last stream, on the
-    /// same thread, which it too may block.
+    /// Ranges of one call of `streamRanges` are best folded in order: the first calls read the lane
+    /// together, later ones find it read. `atEnd` is called after the last stream, on the same
+    /// thread, which it may block too.
     public func foldStreams<State: Sendable>(
         in range: StreamRange,
         upTo head: Head,
@@ -51,7 +51,7 @@ extension EventLog {
         )
     }
 
-    /// Reads a range and hands on its streams with what confirmed them.
+    /// Reads a range and passes on its streams with their confirmations.
     func scan<State: Sendable>(
         _ range: StreamRange,
         upTo head: Head,
@@ -108,7 +108,7 @@ extension EventLog {
         )
     }
 
-    /// The histories that a COPY of events yields, in the order of their first rows.
+    /// The histories in a COPY of events, in the order of their first rows.
     static func gather(
         _ sql: String,
         lane: Int,
@@ -127,19 +127,19 @@ extension EventLog {
         ).finished()
     }
 
-    /// Cuts a lane into ranges of about equally many events, so few that those of one fit into
-    /// memory.
+    /// Splits a lane into ranges with about equally many events, small enough for one range to fit
+    /// in memory.
     ///
     /// The cuts are drawn from a sample of the log, so they differ from call to call.
     ///
     /// - Parameters:
     ///   - lane: The lane.
     ///   - head: The newest commit that will be read.
-    ///   - atLeast: How many ranges there should be, if the lane has streams enough.
-    ///   - isComplete: Whether events are to have all that is known of them. Folds of timelines
-    ///     need neither `recordedAt` nor `evidence` nor `bundleId`, which are then left out where
-    ///     that saves time: the epoch, zero and empty.
-    /// - Returns: The ranges, ascending; together they hold every stream once.
+    ///   - atLeast: How many ranges there should be, if the lane has enough streams.
+    ///   - isComplete: Whether events must have everything known of them. Folds of timelines do not
+    ///     need `recordedAt`, `evidence` or `bundleId`, which are otherwise omitted if that saves
+    ///     time: the epoch, zero and empty.
+    /// - Returns: The ranges, ascending; together they contain every stream once.
     /// - Throws: `databaseUnavailable`, `temporaryFile`.
     public func streamRanges(
         lane: Int,
@@ -163,7 +163,7 @@ extension EventLog {
         return ranges
     }
 
-    // Streams that cut a lane into so many ranges of about equally many events, ascending.
+    // Streams that split a lane into this many ranges of about equally many events, ascending.
     private func cuts(
         lane: Int,
         upTo head: Head,
@@ -192,16 +192,17 @@ extension EventLog {
         }
     }
 
-    /// Events of a range, about: some four megabytes, for each connection that folds.
+    /// The approximate number of events in a range: about four megabytes, for each connection that
+    /// folds.
     private static let rangeEvents: Int64 = 12_500
 
-    /// Parts of a spool: each takes memory while the lane is read.
+    /// The most parts of a spool: each takes memory while the lane is read.
     private static let partsMax = 1024
 
-    /// Rows of the sample that cuts are drawn from; a log of fewer events is one range.
+    /// Rows of the sample from which cuts are drawn; a log with fewer events is one range.
     private static let sampledEvents: Int64 = 20_000
 
-    /// Rows of the sample for each range, so that none is much longer than the others.
+    /// Rows of the sample for each range, so none is much longer than the others.
     private static let sampledEventsPerRange: Int64 = 50
 
     // Literals, because COPY takes no parameters.
@@ -228,7 +229,7 @@ extension EventLog {
     }
 }
 
-/// What is folded into, on the one thread of the session that reads.
+/// The state of a fold, used only on the thread of the session that reads.
 private final class FoldState<State>: @unchecked Sendable {
     var state: State
 

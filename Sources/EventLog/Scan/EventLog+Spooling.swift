@@ -11,7 +11,7 @@ extension EventLog {
             var next: ClosedRange<Int64>? = first
             while let reading = next {
                 try read(reading, into: writer, of: spool, in: session)
-                // What a block still holds is in the file before anybody is told of it.
+                // The last block must be in the file before the other tasks are notified.
                 try writer.finish()
                 spool.hasRead()
                 next = try spool.nextReading()
@@ -43,7 +43,7 @@ extension EventLog {
         )
     }
 
-    // One process for each connection: the connections are as many as the caller wants.
+    // One process for each connection: the caller chooses the number of connections.
     private static let spoolSettings = """
         SET LOCAL max_parallel_workers_per_gather = 0;
         SET LOCAL jit = off
@@ -67,8 +67,8 @@ extension EventLog {
 }
 
 extension StreamSpool {
-    /// Lends the histories of a part, without confirmations, in the order of `StreamID`; everything
-    /// must have been read.
+    /// Provides the histories of a part, without confirmations, in the order of `StreamID`;
+    /// everything must have been read.
     func withHistories(
         ofPart part: Int,
         _ body: (@escaping () throws -> StreamHistory?) throws -> Void
@@ -80,7 +80,7 @@ extension StreamSpool {
     }
 }
 
-/// The writer of one connection, on the one thread of its session.
+/// The writer of one connection, used only on the thread of its session.
 private struct UnsharedWriter: @unchecked Sendable {
     let writer: SpoolWriter
 

@@ -1,16 +1,16 @@
 public import Events
 internal import Postgres
 
-/// A subscription of which a part of the log says something, as it was known before and after.
+/// A subscription that a part of the log is about, as it was known before and after.
 public struct TouchedStream: Sendable {
-    /// What was known before; without events where nothing was.
+    /// What was known before; without events if nothing was known.
     public let before: StreamHistory
     /// What is known after.
     public let after: StreamHistory
     /// Whether something of it was erased: then `before` is not what was known before, and what was
-    /// folded from it must be taken from where it is kept.
+    /// folded from it must be taken from where it is stored.
     public let isErased: Bool
-    /// Both with when each part became known; nil where that was not asked for.
+    /// Both with when each part became known; nil if that was not requested.
     public let recorded: Recorded?
 
     /// What was known, and when it became known.
@@ -26,18 +26,18 @@ extension EventLog {
     /// Folds over the streams that the commits between two heads of a lane touched, by an event or
     /// by a repetition, whole streams at a time, in the order of `StreamID`.
     ///
-    /// Holds the names of the touched streams in memory, the events of some hundred, and the
-    /// repetitions of one: with `isRecorded` all of them. `fold` runs on the connection's own
+    /// Holds in memory the names of the touched streams, the events of several hundred, and the
+    /// repetitions of one; with `isRecorded`, all repetitions. `fold` runs on the connection's own
     /// thread and may block it.
     ///
     /// - Parameters:
     ///   - lane: The lane.
     ///   - from: The commit before the first that counts.
     ///   - to: The last commit that counts.
-    ///   - isRecorded: Whether `fold` is to be told when each part became known.
-    ///   - state: What the fold starts from.
-    ///   - fold: Called once a stream; what it throws ends the scan.
-    ///   - atEnd: Called after the last stream, on the same thread, which it too may block.
+    ///   - isRecorded: Whether `fold` receives when each part became known.
+    ///   - state: The initial state of the fold.
+    ///   - fold: Called once per stream; an error it throws ends the scan.
+    ///   - atEnd: Called after the last stream, on the same thread, which it may block too.
     /// - Returns: The state after the last stream.
     /// - Throws: `databaseUnavailable`, or what `fold` threw.
     public func foldTouchedStreams<State: Sendable>(
@@ -63,8 +63,8 @@ extension EventLog {
         }
     }
 
-    /// The newest commit of a lane up to which at most so many events and repetitions are new since
-    /// a head, but at least the next one; nil where there is none.
+    /// The newest commit of a lane with at most this many new events and repetitions since a head,
+    /// but at least the next commit; nil if there is none.
     ///
     /// - Throws: `databaseUnavailable`.
     public func head(
@@ -96,12 +96,12 @@ extension EventLog {
         }
     }
 
-    /// Commits that are looked at for one step: each may bring a single event.
+    /// The most commits examined for one step: each may bring a single event.
     private static let commitsPerStepMax = 20_000
 }
 
 extension EventLog {
-    /// The head that a commit of a lane is; nil where the log has no such commit.
+    /// The head at a commit of a lane; nil if the log has no such commit.
     ///
     /// - Throws: `databaseUnavailable`.
     public func head(lane: Int, commit: Int64) async throws(EventLogError) -> Head? {
@@ -124,14 +124,14 @@ extension EventLog {
     }
 }
 
-/// One scan over the streams that a part of a lane touched, some hundred at a time.
+/// One scan over the streams that a part of a lane touched, several hundred at a time.
 private struct TouchedScan: Sendable {
     let lane: Int
     let from: EventLog.Head
     let to: EventLog.Head
     let isRecorded: Bool
 
-    /// Streams whose events are held at once: about as many as a part of a rebuild has.
+    /// Streams whose events are held at once: about as many as in a part of a rebuild.
     private static let streamsMax = 500
 
     func fold<State: Sendable>(
@@ -139,8 +139,8 @@ private struct TouchedScan: Sendable {
         into state: State,
         _ fold: @escaping @Sendable (inout State, TouchedStream) throws -> Void
     ) throws -> State {
-        // Each stream is looked up by the index that begins with it; the server's guess of how many
-        // there are is often far off, and a wrong guess means reading the whole lane.
+        // Each stream is looked up by the index that begins with it; the server's estimate of their
+        // number is often far off, and a wrong one would make it read the whole lane.
         try session.execute(
             """
             SET LOCAL enable_hashjoin = off;
@@ -200,8 +200,7 @@ private struct TouchedScan: Sendable {
         }
     }
 
-    // Also those whose erasure is beyond the commits that are read here: their rows are blank
-    // already.
+    // Includes streams whose erasure is beyond the commits read here: their rows are blank already.
     private func erasedStreams(in session: isolated PostgresSession) throws -> Set<StreamID> {
         let rows = try session.query(
             """
@@ -255,7 +254,7 @@ private struct TouchedScan: Sendable {
         return "(VALUES \(rows.joined(separator: ", "))) AS t (number, environment, id)"
     }
 
-    // OFFSET 0 keeps the look-up a look-up.
+    // OFFSET 0 makes the planner keep the look-up.
     private func eventsSQL(of streams: String) -> String {
         """
         COPY (

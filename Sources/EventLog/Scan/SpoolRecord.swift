@@ -1,9 +1,10 @@
 internal import Events
 internal import Postgres
 
-/// One row of the log as the spool keeps it: numbers in the machine's own order, then texts.
+/// One row of the log as the spool stores it: numbers in the machine's byte order, then texts.
 ///
-/// The key comes first among the texts: environment, a zero, id; no environment holds a zero.
+/// The key comes first among the texts: environment, a zero byte, id; no environment contains a
+/// zero byte.
 struct SpoolRecord {
     // Byte offsets of the numbers.
     private static let importedAt = 4
@@ -19,7 +20,7 @@ struct SpoolRecord {
     private static let evidenceAt = 60
     static let headerByteCount = 68
 
-    /// The bytes of the record; it begins with their number.
+    /// The bytes of the record, which begins with their number.
     let bytes: UnsafeRawBufferPointer
 
     /// The record that begins there.
@@ -57,7 +58,7 @@ struct SpoolRecord {
 }
 
 extension SpoolRecord {
-    /// The event in the record, of that stream; throws where a part of it cannot be read.
+    /// The event in the record, for that stream; throws if a part of it cannot be read.
     func event(
         of stream: StreamID,
         lane: Int,
@@ -84,7 +85,7 @@ extension SpoolRecord {
 }
 
 extension SpoolRecord {
-    /// What is written as a record.
+    /// The content of a record to be written.
     struct Draft {
         let environment: UnsafeRawBufferPointer
         let originalTransactionId: UnsafeRawBufferPointer
@@ -105,7 +106,7 @@ extension SpoolRecord {
             SpoolRecord.headerByteCount + keyByteCount + bundleId.count + content.count
         }
 
-        /// Writes the key alone.
+        /// Writes only the key.
         func writeKey(to place: UnsafeMutableRawBufferPointer) {
             var writer = place
             writer.take(environment)
@@ -114,7 +115,7 @@ extension SpoolRecord {
             writer.take(originalTransactionId)
         }
 
-        /// Writes the record where there is room for it.
+        /// Writes the record into memory that has room for it.
         func write(to place: UnsafeMutableRawBufferPointer) {
             place.store(UInt32(byteCount), at: 0)
             place[SpoolRecord.importedAt] = isImported ? 1 : 0
@@ -143,7 +144,7 @@ extension UnsafeMutableRawBufferPointer {
         storeBytes(of: value, toByteOffset: offset, as: I.self)
     }
 
-    /// Copies bytes to the front, and goes on behind them.
+    /// Copies bytes to the front, and advances behind them.
     fileprivate mutating func take(_ bytes: UnsafeRawBufferPointer) {
         copyMemory(from: bytes)
         self = UnsafeMutableRawBufferPointer(rebasing: self[bytes.count...])
@@ -180,7 +181,7 @@ extension Kind {
 
     /// The kind that a column names; nil for a word that this program does not know.
     ///
-    /// By the length first: few words share one.
+    /// Compares the length first, which few words share.
     init?(word: UnsafeRawBufferPointer) {
         let kind: Kind
         switch word.count {

@@ -1,12 +1,12 @@
 internal import Events
 internal import Postgres
 
-/// Puts the rows that one connection reads into the parts of a spool.
+/// Distributes the rows that one connection reads to the parts of a spool.
 final class SpoolWriter {
-    /// Memory of one writer, shared by all parts: more saves no time.
+    /// Memory of one writer, in bytes, shared by all parts: more saves no time.
     private static let memoryByteCount = 4 << 20
 
-    /// A block no smaller than this: a write costs about as much as copying a page.
+    /// The smallest block, in bytes: a write costs about as much as copying a page.
     private static let blockByteCountMin = 8 << 10
 
     private let spool: StreamSpool
@@ -17,7 +17,7 @@ final class SpoolWriter {
     private var used: [Int]
     private var key: [UInt8]
 
-    /// Begins a file of the spool; throws `temporaryFile` where none can be made.
+    /// Begins a file of the spool; throws `temporaryFile` if none can be created.
     init(_ spool: StreamSpool) throws(EventLogError) {
         self.spool = spool
         file = try spool.makeFile()
@@ -35,7 +35,7 @@ final class SpoolWriter {
         blocks.deallocate()
     }
 
-    /// Takes a row of a reading.
+    /// Adds a row of a reading.
     func take(_ row: borrowing CopyBinaryRow) throws {
         let offset = try row.int8(2)
         guard let environment = try row.bytes(0), let id = try row.bytes(1),
@@ -60,7 +60,7 @@ final class SpoolWriter {
         try append(draft)
     }
 
-    /// Hands over what is left.
+    /// Writes the remaining blocks.
     func finish() throws {
         for part in used.indices { try flush(part) }
     }
@@ -98,7 +98,7 @@ final class SpoolWriter {
     }
 }
 
-/// The cuts between the parts of a spool, side by side in memory for millions of searches.
+/// The cuts between the parts of a spool, stored contiguously for millions of searches.
 private struct SpoolCuts {
     private var bytes: [UInt8] = []
     private var starts: [Int] = [0]
@@ -110,7 +110,7 @@ private struct SpoolCuts {
         }
     }
 
-    /// The part that a key belongs to: behind all cuts that are not after it.
+    /// The part that a key belongs to: the one after all cuts that are not greater than it.
     func part(of key: UnsafeRawBufferPointer) -> Int {
         bytes.withUnsafeBytes { bytes in
             var (low, high) = (0, starts.count - 1)

@@ -2,15 +2,15 @@ internal import Events
 
 /// The records of one part of a spool, stream by stream.
 ///
-/// Streams are found by a hash of their key, and only they are sorted: some records of one stream
-/// come for each comparison of two keys.
+/// Streams are found by a hash of their key, and only streams are sorted: there are several records
+/// for each comparison of two keys.
 struct SpooledPart {
     private let bytes: UnsafeRawBufferPointer
-    // For each record where it begins, and the next one of its stream.
+    // For each record, where it begins, and the next one of its stream.
     private var starts: [Int] = []
     private var nexts: [Int32] = []
     private var streams: [Stream] = []
-    // Open addressing; the number of a stream, or -1.
+    // Open addressing: the number of a stream, or -1.
     private var table: [Int32]
 
     fileprivate struct Stream {
@@ -97,7 +97,7 @@ struct SpooledPart {
     }
 }
 
-/// The histories of a part, made one by one; valid only as long as the part's bytes are.
+/// The histories of a part, created one by one; valid only while the part's bytes are.
 struct SpooledHistories {
     private let part: SpooledPart
     private let streams: [SpooledPart.Stream]
@@ -127,7 +127,7 @@ struct SpooledHistories {
 }
 
 extension StreamHistory {
-    /// Puts events into the order that folds and people want, whatever order they were read in.
+    /// Sorts events into the order that folds and readers expect, whatever order they were read in.
     mutating func sortByPosition() {
         let isInOrder = events.indices.dropFirst().allSatisfy {
             events[$0 - 1].position < events[$0].position

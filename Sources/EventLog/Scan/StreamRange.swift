@@ -2,8 +2,8 @@ public import Events
 
 /// A part of a lane: the streams between two of them, in the order of `StreamID`.
 ///
-/// Ranges of one call of `streamRanges` may share a temporary file, which goes with the last of
-/// them.
+/// Ranges of one call of `streamRanges` may share a temporary file, which is removed with the last
+/// of them.
 public struct StreamRange: Sendable {
     /// The lane.
     public let lane: Int
@@ -11,11 +11,11 @@ public struct StreamRange: Sendable {
     public let from: StreamID?
     /// The first stream after it; nil to the end of the lane.
     public let to: StreamID?
-    /// Where its events are put before they are folded, and as which part; nil where they are read
-    /// from the index.
+    /// The spool and part for its events before they are folded; nil if they are read from the
+    /// index.
     var spooled: (spool: StreamSpool, part: Int)?
 
-    /// A whole lane, or what lies between two streams.
+    /// A whole lane, or the streams between two of them.
     public init(lane: Int, from: StreamID? = nil, to: StreamID? = nil) {
         self.lane = lane
         self.from = from
@@ -33,13 +33,13 @@ public struct StreamRange: Sendable {
         return ranges + [StreamRange(lane: lane, from: from)]
     }
 
-    /// The key with which a spool compares: environment, a zero, id.
+    /// The key that a spool compares: environment, a zero byte, id.
     static func key(_ stream: StreamID) -> [UInt8] {
         Array(stream.environment.word.utf8) + [0] + Array(stream.originalTransactionId.utf8)
     }
 
-    /// The range in SQL, for a statement that takes no parameters; neither statements about no
-    /// transaction nor versions of the catalog are in it.
+    /// The range in SQL, for a statement without parameters; excludes statements about no
+    /// transaction and versions of the catalog.
     var condition: String {
         var conditions = [
             "lane = \(lane)", "environment <> ''", "original_transaction_id <> ''",
@@ -50,7 +50,7 @@ public struct StreamRange: Sendable {
         return conditions.joined(separator: " AND ")
     }
 
-    // Quotes are doubled; backslashes mean nothing, as standard_conforming_strings is on.
+    // Quotes are doubled; backslashes have no meaning, because standard_conforming_strings is on.
     static func literal(_ stream: StreamID) -> String {
         let parts = [stream.environment.word, stream.originalTransactionId].map { part in
             "'" + part.replacing("'", with: "''") + "'"
@@ -60,7 +60,7 @@ public struct StreamRange: Sendable {
 }
 
 extension StreamRange: Hashable {
-    /// Equal when they hold the same streams, wherever these are read from.
+    /// Equal when they contain the same streams, wherever these are read from.
     public static func == (left: StreamRange, right: StreamRange) -> Bool {
         left.lane == right.lane && left.from == right.from && left.to == right.to
     }

@@ -5,10 +5,10 @@ internal import Postgres
 struct ScannedStream {
     /// Its events, by offset; without confirmations.
     var history: StreamHistory
-    /// What confirmed them, by as-of, or as much of it as was asked for.
+    /// Its confirmations, by as-of, or the requested part of them.
     var confirmations: [ScannedConfirmation] = []
 
-    /// All that is known.
+    /// The history with its confirmations.
     var complete: StreamHistory {
         var complete = history
         complete.confirmations = confirmations.map(\.repetition.confirmation)
@@ -27,7 +27,7 @@ struct StreamGathering: Sendable {
     private let lane: Int
     private var histories: [StreamHistory] = []
     private var places: [StreamID: Int] = [:]
-    // The bytes of the names of the last row's stream, and its place: rows may come by stream.
+    // The bytes of the last row's stream and its place, because rows often come by stream.
     private var environment: [UInt8] = []
     private var id: [UInt8] = []
     private var place = 0
@@ -77,18 +77,19 @@ struct StreamGathering: Sendable {
     }
 }
 
-/// Which repetitions a scan hands on.
+/// The repetitions that a scan passes on.
 enum KeptRepetitions {
-    /// All, for those who ask when and by what something was repeated.
+    /// All, for callers that need to know when and by what something was repeated.
     case all
-    /// Those that a fold needs (`RepetitionRuns`), so that its memory does not grow with the number
-    /// of repetitions. None up to that commit stands in for one after it.
+    /// Those that a fold needs (`RepetitionRuns`), so its memory does not grow with their number.
+    ///
+    /// None up to that commit replaces one after it.
     case neededByFolds(splitAt: Int64?)
 }
 
-/// Joins streams with the rows of their confirmations and hands them on, one at a time.
+/// Joins streams with the rows of their confirmations and passes them on, one at a time.
 ///
-/// Both come in the order of `StreamID`. Only the confirmations of one stream are held.
+/// Both come in the order of `StreamID`. Only the confirmations of one stream are held in memory.
 struct ConfirmationJoin {
     private let lane: Int
     private let kept: KeptRepetitions
@@ -101,7 +102,7 @@ struct ConfirmationJoin {
     static let columns =
         EventRows.confirmationColumns + ", c.commit_no, c.recorded_at, c.known_from_offset"
 
-    /// A join of the streams that `next` gives, in their order, until it gives nil.
+    /// A join of the streams that `next` returns, in order, until it returns nil.
     init(
         lane: Int,
         keeping kept: KeptRepetitions,
@@ -115,7 +116,7 @@ struct ConfirmationJoin {
         current = try next().map { ScannedStream(history: $0) }
     }
 
-    /// Takes a row of confirmations; those of a stream without events are passed over.
+    /// Takes a row of confirmations; those of a stream without events are skipped.
     mutating func take(_ row: borrowing CopyBinaryRow) throws {
         let found = try EventRows.confirmationRow(in: row)
         while let stream = current?.history.stream, stream < found.stream { try advance() }
@@ -124,7 +125,7 @@ struct ConfirmationJoin {
         let knownFrom = try row.int8(8)
         let recordedAt = Instant(microseconds: try row.timestamptz(7))
         for confirmation in try EventRows.confirmations(in: row, lane: lane) {
-            // Rows come by their as-of, the earliest of those in them.
+            // Rows come by the earliest as-of in them.
             keep(
                 ScannedConfirmation(
                     repetition: RecordedHistory.Repetition(
@@ -156,14 +157,14 @@ struct ConfirmationJoin {
         current?.confirmations.append(scanned)
     }
 
-    /// Hands on the streams that are left.
+    /// Passes on the remaining streams.
     mutating func finish() throws {
         while current != nil { try advance() }
     }
 
     private mutating func advance() throws {
         guard let stream = current else { return }
-        // Let go of before the next is made.
+        // Released before the next one is created.
         (current, runs) = (nil, nil)
         try fold(stream)
         current = try next().map { ScannedStream(history: $0) }
@@ -171,8 +172,8 @@ struct ConfirmationJoin {
 }
 
 extension EventLog {
-    /// Hands on each stream that `next` gives, with its confirmations, which a COPY yields in the
-    /// same order.
+    /// Passes on each stream that `next` returns, with its confirmations, which a COPY yields in
+    /// the same order.
     static func join(
         lane: Int,
         keeping kept: KeptRepetitions,
@@ -199,7 +200,7 @@ extension EventLog {
     }
 }
 
-/// A join, on the one thread of the session that reads.
+/// A join, used only on the thread of the session that reads.
 private final class JoinBox: @unchecked Sendable {
     var join: ConfirmationJoin
 
@@ -208,7 +209,7 @@ private final class JoinBox: @unchecked Sendable {
     }
 }
 
-/// Reads what all scans have in common out of a row of their COPY.
+/// Decodes what all scans have in common from a row of their COPY.
 enum ScannedRow {
     /// The columns of an event, in the order in which `event` reads them.
     static let columns = """
@@ -216,13 +217,13 @@ enum ScannedRow {
         purchase_date_ms, expires_date_ms, kind, bundle_id, evidence_no, content, is_imported
         """
 
-    /// A link of which the customer was erased says nothing: without the name it would read as an
+    /// A link whose customer was erased is left out: without the customer it would read as an
     /// unlink.
     static let isNotErasedLink = "(kind <> 'link' OR octet_length(salt) = 16)"
 
-    /// The event in a row of that stream, or what of it cannot be read.
+    /// The event in a row of that stream, or the part of it that cannot be read.
     ///
-    /// Throws only what no single event is the cause of.
+    /// Throws only errors that no single event causes.
     static func event(
         in row: borrowing CopyBinaryRow,
         of stream: StreamID,
@@ -250,14 +251,14 @@ enum ScannedRow {
         }
     }
 
-    /// What an event is made of, as it was read; valid only as long as the memory it lies in.
+    /// The parts of an event as read; valid only while their memory is.
     struct Parts {
         /// Nil for a word that this program does not know.
         let kind: Kind?
         let content: UnsafeRawBufferPointer
-        /// Nil where it was not asked for: then empty.
+        /// Nil if it was not requested; the event's is then empty.
         let bundleId: UnsafeRawBufferPointer?
-        /// Zero where it was not asked for.
+        /// Zero if it was not requested.
         let evidence: Int64
         let isImported: Bool
         let recordedAt: Instant
@@ -266,7 +267,7 @@ enum ScannedRow {
         let asOf: Instant
     }
 
-    /// The event made of these parts; throws where one of them cannot be read.
+    /// The event with these parts; throws if one of them cannot be read.
     static func event(
         _ parts: Parts,
         of stream: StreamID,
@@ -303,7 +304,7 @@ enum ScannedRow {
         )
     }
 
-    /// Why an event is in no history.
+    /// Why an event is missing from the history.
     struct Unreadable: Error {
         let event: UnreadableEvent
 
@@ -313,12 +314,12 @@ enum ScannedRow {
     }
 }
 
-/// A text that is nearly always the one of the row before.
+/// A text that is nearly always the same as in the previous row.
 struct RepeatedText: Sendable {
     private var bytes: [UInt8] = []
     private var text = ""
 
-    /// The text of these bytes; nil where they are no UTF-8.
+    /// The text of these bytes; nil if they are not UTF-8.
     mutating func text(of raw: UnsafeRawBufferPointer) -> String? {
         if bytes.holds(raw) { return text }
         guard let text = String(validating: raw, as: UTF8.self) else { return nil }

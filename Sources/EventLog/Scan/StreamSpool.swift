@@ -7,18 +7,18 @@ internal import Glibc
 internal import Darwin
 #endif
 
-/// A lane on its way from the order in which it was written to the order of its streams.
+/// A lane that is being reordered from the order of writing to the order of its streams.
 ///
 /// The table is read once, front to back, by all connections that fold it together; each event goes
 /// to the part of the temporary file that its stream belongs to, and then part after part is
 /// folded. Walking the stream index instead costs a page of the table for nearly every event, and
 /// sorting in the server compares texts.
 ///
-/// The file (one for each connection) has no name, so that nothing is left behind however the
-/// process ends. It takes about as many bytes as the contents of the events have.
+/// The file (one for each connection) has no name, so nothing is left behind however the process
+/// ends. It takes about as many bytes as the contents of the events.
 final class StreamSpool: @unchecked Sendable {
-    /// What remembers a piece of a part: in 16 bytes, because 20 million events have half a
-    /// million.
+    /// Locates a piece of a part: in 16 bytes, because 20 million events have half a million
+    /// pieces.
     private struct Extent {
         private static let placeBits: UInt64 = 48
 
@@ -37,13 +37,13 @@ final class StreamSpool: @unchecked Sendable {
 
     let lane: Int
     let head: EventLog.Head
-    /// The first key of each part but the first, ascending.
+    /// The first key of each part except the first, ascending.
     let cuts: [[UInt8]]
-    /// Whether events come with all that is known of them, or only with what folds read.
+    /// Whether events have everything known of them, or only what folds read.
     let isComplete: Bool
 
-    /// Offsets of one COPY: long enough that starting it does not count, short enough that all
-    /// connections end at about the same time.
+    /// Offsets of one COPY: enough to make its start-up cost negligible, few enough for all
+    /// connections to end at about the same time.
     private static let readingOffsets: Int64 = 50_000
 
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
@@ -58,7 +58,7 @@ final class StreamSpool: @unchecked Sendable {
 
     /// Begins before the first event.
     ///
-    /// Throws `temporaryFile` where none can be made.
+    /// Throws `temporaryFile` if none can be created.
     init(
         lane: Int,
         head: EventLog.Head,
@@ -86,9 +86,9 @@ final class StreamSpool: @unchecked Sendable {
     /// Number of parts.
     var partCount: Int { cuts.count + 1 }
 
-    /// The offsets of the events to be read next; nil once everything has been begun.
+    /// The offsets of the events to read next; nil once all have been handed out.
     ///
-    /// A caller that takes one must report how it ended: `hasRead` or `fail`.
+    /// A caller that takes some must report how it ended: `hasRead` or `fail`.
     func nextReading() throws -> ClosedRange<Int64>? {
         try locked {
             if let failure { throw failure }
@@ -100,7 +100,7 @@ final class StreamSpool: @unchecked Sendable {
         }
     }
 
-    /// Says that something taken from `nextReading` is in the file.
+    /// Records that a range from `nextReading` is in the file.
     func hasRead() {
         locked {
             pendingReadings -= 1
@@ -108,7 +108,7 @@ final class StreamSpool: @unchecked Sendable {
         }
     }
 
-    /// Says that the lane cannot be read; all who wait hear of it.
+    /// Records that the lane cannot be read, and notifies all waiting tasks.
     func fail(_ error: any Error) {
         locked {
             if failure == nil { failure = error }
@@ -116,7 +116,7 @@ final class StreamSpool: @unchecked Sendable {
         }
     }
 
-    /// Waits until all that was begun has been read.
+    /// Waits until everything that was begun has been read.
     func waitUntilRead() throws {
         try locked {
             while pendingReadings > 0, failure == nil { pthread_cond_wait(changed, mutex) }
@@ -124,9 +124,9 @@ final class StreamSpool: @unchecked Sendable {
         }
     }
 
-    /// A file for one writer: two that write to the same one wait for each other.
+    /// A file for one writer, because two that write to the same file wait for each other.
     ///
-    /// Throws `temporaryFile` where none can be made.
+    /// Throws `temporaryFile` if none can be created.
     func makeFile() throws(EventLogError) -> SpoolFile {
         let file = try TemporaryFile.open()
         return locked {
@@ -148,7 +148,7 @@ final class StreamSpool: @unchecked Sendable {
         locked { extents[part].append(extent) }
     }
 
-    /// Lends all bytes of a part, once everything has been read.
+    /// Provides all bytes of a part, once everything has been read.
     func withPart<R>(_ part: Int, _ body: (UnsafeRawBufferPointer) throws -> R) throws -> R {
         let (extents, files) = locked { (self.extents[part], self.files) }
         let byteCount = extents.reduce(0) { $0 + $1.byteCount }
@@ -164,7 +164,7 @@ final class StreamSpool: @unchecked Sendable {
         return try body(UnsafeRawBufferPointer(rebasing: bytes.memory[..<byteCount]))
     }
 
-    // Memory that another part has left, or new; not from the heap, which would keep it for itself.
+    // Memory released by another part, or new memory; not from the heap, which would retain it.
     private func pages(_ byteCount: Int) throws(EventLogError) -> Pages {
         if let found = locked({ spare.popLast() }) {
             if found.memory.count >= byteCount { return found }
@@ -187,7 +187,7 @@ struct SpoolFile {
     fileprivate var byteCount: Int64 = 0
 }
 
-/// Memory that goes back to the system when it is released.
+/// Memory that returns to the system when it is released.
 private struct Pages {
     let memory: UnsafeMutableRawBufferPointer
 
@@ -210,7 +210,8 @@ private struct Pages {
 
 /// A file without a name.
 private enum TemporaryFile {
-    /// Opens one in `TMPDIR`, or else in /var/tmp, which is on a disk where /tmp often is memory.
+    /// Opens one in `TMPDIR`, or otherwise in /var/tmp, which is on a disk, whereas /tmp is often
+    /// in memory.
     static func open() throws(EventLogError) -> Int32 {
         var path = Array("\(folder)/subledger-XXXXXX".utf8CString)
         let file = mkstemp(&path)

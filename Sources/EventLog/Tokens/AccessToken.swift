@@ -1,21 +1,21 @@
 public import Events
 
-/// A secret by which a program shows who it is: `sl_NAME_SECRET`.
+/// A secret by which a program authenticates itself: `sl_NAME_SECRET`.
 ///
-/// The secret has 256 random bits; what the ledger keeps is the SHA-256 of the whole text.
+/// The secret has 256 random bits; the ledger stores the SHA-256 of the whole text.
 public struct AccessToken: Sendable {
-    /// The name under which the token is kept.
+    /// The name under which the token is stored.
     public let name: String
     /// The text that its bearer sends; never log it.
     public let text: String
 
-    /// Longest name, in bytes.
+    /// The longest name, in bytes.
     public static let nameByteCountMax = 64
 
     private static let prefix = "sl_"
     private static let secretByteCount = 32
 
-    /// A new token of that name.
+    /// A new token with that name.
     public static func random(named name: String) -> AccessToken {
         var generator = SystemRandomNumberGenerator()
         let secret = (0..<secretByteCount).map { _ in UInt8.random(in: 0...255, using: &generator) }
@@ -44,10 +44,10 @@ public struct AccessToken: Sendable {
         prefix.utf8.count + nameByteCountMax + 1 + 2 * secretByteCount
     }
 
-    /// What the ledger keeps of it.
+    /// What the ledger stores of it.
     public var digest: Digest { .of(Array(text.utf8)) }
 
-    /// Whether a name may be given: letters, digits, `-` and `.`, so that it fits into a header.
+    /// Whether a name is allowed: letters, digits, `-` and `.`, so it fits into a header.
     public static func isName(_ name: String) -> Bool {
         (1...nameByteCountMax).contains(name.utf8.count)
             && name.utf8.allSatisfy { byte in

@@ -1,28 +1,28 @@
 public import Events
 internal import Postgres
 
-/// A token as the ledger keeps it: everything but its text.
+/// A token as stored in the ledger: everything except its text.
 public struct TokenRecord: Hashable, Sendable {
-    /// Its name, unique for ever.
+    /// Its name, which is never reused.
     public let name: String
     /// What its bearer may do.
     public let roles: Set<TokenRole>
-    /// When it was made, on the server's clock.
+    /// When it was created, on the server's clock.
     public let createdAt: Instant
-    /// When it was used last, to within a minute; nil where it never was.
+    /// When it was last used, to within a minute; nil if it never was.
     public let lastUsedAt: Instant?
-    /// When it was revoked; nil while it holds.
+    /// When it was revoked; nil if it was not.
     public let revokedAt: Instant?
 }
 
 extension EventLog {
-    /// How old the recorded last use of a token may grow before it is written again.
+    /// The age, in seconds, at which the recorded last use of a token is updated.
     package static let tokenUseSecondsMax = 60
 
-    /// Keeps a new token.
+    /// Stores a new token.
     ///
-    /// - Returns: Whether it was kept; false where the name was given before.
-    /// - Throws: `permissionDenied` for whoever is no member of `ledger_owner`.
+    /// - Returns: Whether it was stored; false if the name was used before.
+    /// - Throws: `permissionDenied` unless the login is a member of `ledger_owner`.
     public func add(
         _ token: AccessToken,
         _ roles: Set<TokenRole>
@@ -41,10 +41,10 @@ extension EventLog {
         }
     }
 
-    /// Revokes a token for ever; one that was revoked before stays as it is.
+    /// Revokes a token permanently; one that was revoked before stays unchanged.
     ///
-    /// - Returns: Whether there is a token of that name.
-    /// - Throws: `permissionDenied` for whoever is no member of `ledger_owner`.
+    /// - Returns: Whether a token with that name exists.
+    /// - Throws: `permissionDenied` unless the login is a member of `ledger_owner`.
     public func revokeToken(named name: String) async throws(EventLogError) -> Bool {
         let sql = """
             UPDATE operation.token SET revoked_at = coalesce(revoked_at, clock_timestamp())
@@ -74,7 +74,7 @@ extension EventLog {
         }
     }
 
-    /// All tokens by name, with what the text of one is compared with.
+    /// All tokens by name, with the digests to compare with.
     package func grants() async throws(EventLogError) -> [String: TokenGrant] {
         let sql = """
             SELECT name, digest, roles, revoked_at IS NOT NULL FROM operation.token
@@ -89,7 +89,7 @@ extension EventLog {
         }
     }
 
-    /// Records that tokens were used, where the last use on record is older than a minute.
+    /// Records that tokens were used, if their recorded last use is older than a minute.
     package func recordUse(ofTokens names: Set<String>) async throws(EventLogError) {
         let sql = """
             UPDATE operation.token SET last_used_at = clock_timestamp()
@@ -107,14 +107,13 @@ extension EventLog {
     }
 }
 
-/// What a token grants, and what its text is compared with.
+/// What a token grants, and the digest to compare its text with.
 package struct TokenGrant: Sendable {
     let digest: [UInt8]
-    /// What its bearer may do; nothing where it was revoked.
+    /// What its bearer may do; empty if it was revoked.
     package let roles: Set<TokenRole>
 
-    /// Whether a text is that of the token, in constant time, so that nothing can be learnt by
-    /// measuring.
+    /// Whether a text is that of the token; compared in constant time, so timing reveals nothing.
     package func isOf(_ token: AccessToken) -> Bool {
         let other = token.digest.bytes
         guard digest.count == other.count else { return false }

@@ -1,7 +1,7 @@
 /// What the bearer of a token may do over HTTP.
 public enum TokenRole: String, CaseIterable, Codable, Hashable, Sendable {
-    /// Bring transactions and receipts, and have Apple asked about a customer (refresh), whose access
-    /// the answer shows.
+    /// Submit transactions and receipts, and request a refresh of a customer from Apple, whose
+    /// answer shows the customer's access.
     case ingest
     /// Ask about customers and subscriptions, and read payloads.
     case support

@@ -1,11 +1,11 @@
 internal import Events
 internal import Postgres
 
-// Where each lane starts and ends.
+// The start and end of each lane.
 extension ChainVerification {
     /// The lanes from their first commit, or from a checkpoint's heads, to their newest commit.
     ///
-    /// A lane whose head the log does not have starts nowhere: that is its mismatch.
+    /// A lane whose head is missing from the log has no start, which is its mismatch.
     func lanes(since: Checkpoint?, _ session: PostgresSession) async throws -> [Lane] {
         let newest = try await LaneState.newest(identity.lanes, session)
         let lanes = (0..<identity.lanes.value).map { lane in
@@ -13,7 +13,7 @@ extension ChainVerification {
             return Lane(start: genesis, last: newest[lane] ?? genesis)
         }
         guard let since else { return lanes }
-        // Of another ledger nothing can be verified after the checkpoint; the report says that.
+        // After a checkpoint of another ledger nothing can be verified; the report says so.
         guard since.identity == identity else {
             return lanes.map { Lane(start: $0.start, last: $0.start) }
         }

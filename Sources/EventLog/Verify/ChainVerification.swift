@@ -3,21 +3,21 @@ internal import Postgres
 
 /// Verifies the chains of all lanes, range by range, on several connections at once.
 ///
-/// A range starts from the stored digest of the commit before it. That is sound because the range
-/// before computes that digest: the two are compared where the ranges meet. The ranges follow from
-/// the log alone, so that the result is the same whatever the number of jobs.
+/// A range starts from the stored digest of the commit before it. That is sound because the
+/// previous range computes that digest, and the two are compared where the ranges meet. The ranges
+/// depend on the log alone, so the result is the same whatever the number of jobs.
 struct ChainVerification {
     let identity: LedgerIdentity
     let dictionaries: EvidenceDictionaries
     let pool: PostgresPool
-    /// Events and payloads of a range, about; a commit is never split.
+    /// The approximate number of events and payloads in a range; a commit is never split.
     let rangeRowsMax: Int
     /// Ranges verified at once; at least one.
     let jobs: Int
 
-    /// What a lane came to.
+    /// The result for a lane.
     struct Lane {
-        /// What its first verified commit follows.
+        /// The state that its first verified commit follows.
         let start: LaneState
         /// The newest commit up to which it was verified without a gap.
         var end: LaneState
@@ -25,10 +25,10 @@ struct ChainVerification {
         let last: LaneState
         var commits: Int64 = 0
         var events: Int64 = 0
-        /// What of it was found erased.
+        /// What was found erased in it.
         var erased = ErasureAudit()
         var mismatch: VerificationReport.Mismatch?
-        /// Ranges that were finished before the ranges before them, by the commit they follow.
+        /// Ranges that finished before an earlier range, by the commit they follow.
         var early: [Int64: LogVerifier.Range] = [:]
     }
 
@@ -73,7 +73,7 @@ struct ChainVerification {
                 dictionaries: dictionaries,
                 session: session
             )
-            // One snapshot: an erasure must not come between an event and its payload.
+            // One snapshot, so an erasure cannot come between an event and its payload.
             try await session.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
             do {
                 let verified = try await verifier.run(upTo: range.last) { counter.add($0) }
@@ -94,11 +94,11 @@ extension ChainVerification.Lane {
         self.last = last
     }
 
-    /// Takes a range in, and those after it that wait for it.
+    /// Adds a range, and those after it that wait for it.
     mutating func take(_ finished: LogVerifier.Range) {
         early[finished.after] = finished
         while mismatch == nil, let next = early.removeValue(forKey: end.commit) {
-            // What a range verified counts only where it follows what is before it.
+            // The result of a range counts only if it follows the verified state before it.
             guard next.start == end, let reached = next.end else {
                 mismatch = next.start == nil ? next.mismatch : changedMeanwhile
                 break
@@ -123,7 +123,7 @@ extension ChainVerification.Lane {
 }
 
 extension LogVerifier.Range {
-    /// A range whose predecessor is not there.
+    /// A range whose predecessor is missing.
     fileprivate static func unstarted(_ lane: Int, after commit: Int64) -> LogVerifier.Range {
         var range = LogVerifier.Range(lane: lane, after: commit, start: nil)
         range.mismatch = VerificationReport.Mismatch(
@@ -136,7 +136,7 @@ extension LogVerifier.Range {
     }
 }
 
-/// Where a lane stands after a commit: what the next commit follows.
+/// The state of a lane after a commit, which the next commit follows.
 struct LaneState: Hashable, Sendable {
     let lane: Int
     let commit: Int64
@@ -157,7 +157,7 @@ struct LaneState: Hashable, Sendable {
         )
     }
 
-    /// After a commit that was verified, or is yet to be.
+    /// After a commit, verified or not yet.
     init(_ mark: CommitMark) {
         self.init(
             lane: mark.commit.lane,
@@ -185,7 +185,7 @@ struct LaneState: Hashable, Sendable {
         self.digest = digest
     }
 
-    /// After these stored commits, at most one a lane; what is not there is left out.
+    /// After these stored commits, at most one per lane; missing ones are left out.
     static func stored(
         _ commits: [(lane: Int, commit: Int64)],
         _ session: PostgresSession
@@ -229,7 +229,7 @@ struct LaneState: Hashable, Sendable {
     }
 }
 
-/// Cuts lanes into ranges of commits, one after another.
+/// Splits lanes into ranges of commits, one after another.
 private struct RangeDealer {
     /// A run of commits of a lane.
     struct Range {
@@ -238,7 +238,7 @@ private struct RangeDealer {
         let after: Int64
         /// Its last commit.
         let last: Int64
-        /// What its first commit follows, where that need not be read.
+        /// What its first commit follows, if it need not be read.
         let start: LaneState?
     }
 
@@ -252,7 +252,7 @@ private struct RangeDealer {
         self.rowsMax = rowsMax
     }
 
-    /// The next range of a lane that is wanted; nil after the last.
+    /// The next range of a wanted lane; nil after the last.
     mutating func next(where isWanted: (Int) -> Bool) -> Range? {
         while index < lanes.count {
             let lane = lanes[index]

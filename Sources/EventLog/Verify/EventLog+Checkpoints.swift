@@ -8,12 +8,12 @@ extension EventLog {
     ///
     /// - Returns: The checkpoint, dated by the database server's clock. All its heads were
     ///   committed by then.
-    /// - Throws: `databaseUnavailable`; `malformedLog` where the heads are not those of a ledger.
+    /// - Throws: `databaseUnavailable`; `malformedLog` if the heads are not those of a ledger.
     public func checkpoint() async throws(EventLogError) -> Checkpoint {
         let identity = identity
         return try await reading("take a checkpoint") { session in
             let rows = try await session.atomically(.readOnlySnapshot) { session in
-                // One probe of the index for each lane, also where nothing was analysed yet.
+                // One probe of the index for each lane, even if nothing was analysed yet.
                 try session.execute(EventLog.prepareProbes)
                 return try session.query(EventLog.readHeads)
             }
@@ -38,10 +38,10 @@ extension EventLog {
         }
     }
 
-    /// Keeps a checkpoint in the ledger; the same one again is kept once.
+    /// Stores a checkpoint in the ledger; the same one is stored only once.
     ///
-    /// It blocks no append. What it is worth, `schema/README.md` says: a copy outside the database
-    /// proves more.
+    /// It does not block appends. `schema/README.md` explains what it proves: a copy outside the
+    /// database proves more.
     ///
     /// - Throws: `permissionDenied` for a role that may only read; `databaseUnavailable`, also on a
     ///   standby.

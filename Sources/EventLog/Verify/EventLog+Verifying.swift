@@ -4,13 +4,13 @@ internal import Postgres
 extension EventLog {
     /// Recomputes every digest of the log from its rows, evidence included, in bounded memory.
     ///
-    /// The report does not depend on the number of jobs. What is committed while this runs is
-    /// verified too, or not, but never called a mismatch.
+    /// The report does not depend on the number of jobs. Commits made while this runs may or may
+    /// not be verified, but are never reported as a mismatch.
     ///
     /// - Parameters:
     ///   - options: What to compare, and where to start.
     ///   - progress: Called with the number of events verified so far, from any thread.
-    /// - Returns: What matched, and the first thing of each lane that does not.
+    /// - Returns: What matched, and the first mismatch of each lane.
     /// - Throws: `databaseUnavailable`; a mismatch is a result, not an error.
     public func verify(
         _ options: VerificationOptions = VerificationOptions(),

@@ -1,14 +1,14 @@
 public import Events
 
-/// Heads of a log that were kept, to be found in it again.
+/// Heads of a log that were recorded earlier, to be compared with it.
 public struct KeptHeads: Hashable, Sendable {
-    /// Where they come from, as it is named in the report: a file, for example.
+    /// Their source as named in the report: a file, for example.
     public let source: String
-    /// The ledger that they are of; nil where they do not say.
+    /// Their ledger; nil if they do not record it.
     public let identity: LedgerIdentity?
-    /// When they were taken; nil where they do not say.
+    /// When they were taken; nil if they do not record it.
     public let takenAt: Instant?
-    /// Whether they count as kept outside the database, where its writers cannot change them.
+    /// Whether they count as stored outside the database, where its writers cannot change them.
     public let isOutside: Bool
     /// The newest commit of each lane then.
     public let heads: [VerificationReport.Head]
@@ -17,8 +17,8 @@ public struct KeptHeads: Hashable, Sendable {
     ///
     /// - Parameters:
     ///   - checkpoint: The checkpoint; its signature was checked.
-    ///   - source: Where it comes from.
-    ///   - isOutside: Whether someone who can write to the database cannot have changed it.
+    ///   - source: Its source.
+    ///   - isOutside: Whether it is out of reach of anyone who can write to the database.
     public init(_ checkpoint: Checkpoint, source: String, isOutside: Bool = true) {
         self.source = source
         identity = checkpoint.identity
@@ -34,7 +34,7 @@ public struct KeptHeads: Hashable, Sendable {
         }
     }
 
-    /// Heads that an earlier verification printed: they do not say of which ledger, nor when.
+    /// Heads that an earlier verification printed, which record neither the ledger nor the time.
     public init(_ heads: [VerificationReport.Head], source: String) {
         self.source = source
         identity = nil
@@ -44,16 +44,16 @@ public struct KeptHeads: Hashable, Sendable {
     }
 }
 
-/// How kept heads compare with the log.
+/// The comparison of recorded heads with the log.
 public struct KeptHeadsResult: Sendable {
     /// What was compared.
     public let kept: KeptHeads
-    /// Whether they are of another ledger than this one; then no head is compared.
+    /// Whether they belong to another ledger; then no head is compared.
     public let isOfOtherLedger: Bool
     /// Each head with what the log has in its place.
     public let heads: [Compared]
 
-    /// A head and what became of it.
+    /// A head and its state.
     public struct Compared: Hashable, Sendable {
         /// The head.
         public let head: VerificationReport.Head
@@ -61,16 +61,16 @@ public struct KeptHeadsResult: Sendable {
         public let state: State
     }
 
-    /// What the log has in place of a kept head.
+    /// What the log has in place of a recorded head.
     public enum State: String, Sendable {
         /// The same commit, and the chain up to it was verified.
         case same
-        /// The same commit, but the chain up to it was not verified: it does not match before it,
+        /// The same commit, but the chain up to it was not verified: there is a mismatch before it,
         /// or the verification began after it, or ended before it.
         case unproven
         /// A commit with another digest.
         case differs
-        /// No commit of that number.
+        /// No commit with that number.
         case missing
     }
 
@@ -80,26 +80,26 @@ public struct KeptHeadsResult: Sendable {
     }
 }
 
-/// What kept heads prove of a lane.
+/// What recorded heads prove about a lane.
 public struct LaneEvidence: Sendable {
     /// The lane.
     public let lane: Int
-    /// The newest matching head that was kept outside: up to it the log is as it was then.
+    /// The newest matching head stored outside: up to it, the log is unchanged since then.
     public internal(set) var proven: Mark?
-    /// The lowest head that the log contradicts; nil where it contradicts none.
+    /// The lowest head that the log contradicts; nil if it contradicts none.
     public internal(set) var contradicted: Mark?
-    /// Whether the log has no commit of that number at all.
+    /// Whether the log has no commit with that number at all.
     public internal(set) var isMissing = false
-    /// The newest matching head below the contradicted one; nil where there is none.
+    /// The newest matching head below the contradicted one; nil if there is none.
     public internal(set) var provenBelow: Mark?
 
-    /// A commit, and who remembers it.
+    /// A commit, and the source that recorded it.
     public struct Mark: Hashable, Sendable {
         /// Number of the commit.
         public let commit: Int64
-        /// Where the head was kept.
+        /// The source of the head.
         public let source: String
-        /// When it was taken, where that is known.
+        /// When it was taken, if known.
         public let takenAt: Instant?
     }
 }

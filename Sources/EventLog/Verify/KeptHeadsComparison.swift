@@ -1,13 +1,13 @@
 internal import Events
 internal import Postgres
 
-/// Compares kept heads with the verified log, and gathers what follows for each lane.
+/// Compares recorded heads with the verified log, and collects the conclusions for each lane.
 struct KeptHeadsComparison {
     private let identity: LedgerIdentity
     private let lanes: [ChainVerification.Lane]
     private var marks: [Int: LaneMarks] = [:]
 
-    /// A comparison with a log whose lanes came to this.
+    /// A comparison with a log whose lanes had these results.
     init(_ identity: LedgerIdentity, _ lanes: [ChainVerification.Lane]) {
         self.identity = identity
         self.lanes = lanes
@@ -16,7 +16,7 @@ struct KeptHeadsComparison {
     /// Heads that are looked up in one statement.
     private static let headsMax = 10_000
 
-    /// Compares; the stored digests were verified just before, as far as `lanes` says.
+    /// Compares; the stored digests have just been verified, as far as `lanes` shows.
     mutating func compare(
         _ kept: [KeptHeads],
         _ session: PostgresSession
@@ -58,7 +58,7 @@ struct KeptHeadsComparison {
         return isRead ? .same : .unproven
     }
 
-    /// What follows for each lane of which any head was compared.
+    /// The conclusions for each lane with compared heads.
     var evidence: [LaneEvidence] {
         marks.sorted { $0.key < $1.key }.map { lane, marks in marks.evidence(lane: lane) }
     }
@@ -99,7 +99,7 @@ struct KeptHeadsComparison {
     }
 }
 
-/// Names a commit.
+/// Identifies a commit.
 private struct HeadKey: Hashable {
     let lane: Int
     let commit: Int64
@@ -110,7 +110,8 @@ private struct HeadKey: Hashable {
     }
 }
 
-/// What decides of a lane; of rows in the database, of which there may be many, only the newest.
+/// The heads that decide about a lane; of the database's own rows, which may be many, only the
+/// newest.
 private struct LaneMarks {
     private var proofs: [LaneEvidence.Mark] = []
     private var newestProof: LaneEvidence.Mark?
@@ -125,7 +126,7 @@ private struct LaneMarks {
         switch state {
         case .unproven: return
         case .same:
-            // What lies in the database itself proves nothing.
+            // A head stored in the database itself proves nothing.
             guard isOutside else { return }
             if mark.reaches(beyond: newestProof) { newestProof = mark }
             if mark.commit < contradicted?.commit ?? .max { keep(mark) }
@@ -136,7 +137,7 @@ private struct LaneMarks {
         }
     }
 
-    // Beyond a number of proofs only the newest ones matter: rows come in order of time.
+    // Beyond a number of proofs only the newest ones matter, because rows come in order of time.
     private mutating func keep(_ mark: LaneEvidence.Mark) {
         proofs.append(mark)
         guard proofs.count > LaneMarks.proofsMax else { return }

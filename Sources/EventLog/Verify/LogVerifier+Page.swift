@@ -1,9 +1,9 @@
 internal import Events
 internal import Postgres
 
-// What is read of the log, page by page.
+// Reading the log page by page.
 extension LogVerifier {
-    /// A run of commits of a lane with all the rows that they brought, as they are stored.
+    /// A run of commits of a lane with all their rows, as stored.
     struct Page {
         var commits: [(mark: CommitMark, microseconds: Int64)] = []
         var events: [Int64: StoredEvent] = [:]
@@ -36,7 +36,7 @@ extension LogVerifier {
         case damaged(String)
     }
 
-    /// Reads the next commits, as many as a page holds.
+    /// Reads the next commits, up to a full page.
     mutating func readPage(upTo last: Int64) async throws -> Page {
         var page = Page()
         let rows = try await session.query(
@@ -105,8 +105,8 @@ extension LogVerifier {
     }
 
     // The typed columns repeat parts of `content`, which the digest covers. Times and keys are
-    // compared as they are stored, for an event holds them rounded. What a later version holds to
-    // be news is not known here, so that the key of its contents is not compared.
+    // compared as stored, because an event has them rounded. The rule of a later version for what
+    // is new is not known here, so the key of its contents is not compared.
     private func columns(in row: PostgresRow, agreeWith event: Event) throws -> Bool {
         for (index, field) in StoredRow.typedFields.enumerated() {
             let column = 17 + index
@@ -130,7 +130,7 @@ extension LogVerifier {
             && row.int8(5) == event.fact.expiresDate.milliseconds
     }
 
-    // No digest covers what stands in the place of what was erased, so nothing may stand there.
+    // No digest covers the columns of erased content, so they must be empty.
     private func isBlank(_ event: Event, store: String?) -> Bool {
         let fact = event.fact
         guard (fact.kind == .erased) == (event.erased == .everything) else { return false }
@@ -142,8 +142,7 @@ extension LogVerifier {
         return event.erased != .person || !fact.content.identifiesPerson
     }
 
-    // The body of a version of the catalog lies in a table of its own, under the digest of its
-    // event.
+    // The body of a version of the catalog is in a separate table, under the digest of its event.
     private func catalogAgrees(with event: Event) async throws -> Bool {
         let content = event.fact.content
         guard let version = content.integer(.catalogVersion) else { return false }
@@ -172,7 +171,7 @@ extension LogVerifier {
             else { continue }
             numbers.formUnion(commit.firstEvidence...commit.lastEvidence)
         }
-        // Those of all commits at once: a round trip costs more than a payload.
+        // The payloads of all commits at once: a round trip costs more than a payload.
         try await vault.visit(numbers) {
             switch $1 {
             case .whole(let stored):
@@ -190,7 +189,7 @@ extension LogVerifier {
     }
 
     private func readConfirmations(into page: inout Page) async throws {
-        // Also where no commit accounts for any: then there must be none.
+        // Read even if no commit accounts for any: then there must be none.
         guard let first = page.commits.first?.mark.commit,
             let last = page.commits.last?.mark.commit
         else { return }
@@ -242,6 +241,6 @@ extension LogVerifier {
         return streams
     }
 
-    /// Offsets in one statement: what confirmations repeat may lie anywhere in the lane.
+    /// Offsets in one statement: the events that confirmations repeat may be anywhere in the lane.
     private static let offsetsAskedMax = 10_000
 }

@@ -4,10 +4,10 @@ internal import Postgres
 /// Recomputes the chain over a range of commits of a lane from the rows of the log, in bounded
 /// memory.
 struct LogVerifier {
-    /// Events and payloads after which a page of commits is full; a commit is never split.
+    /// Events and payloads at which a page of commits is full; a commit is never split.
     static let pageEventsMax = 1000
 
-    /// Most events that a commit can have: a full batch, and one payload that overflows it.
+    /// The most events in a commit: a full batch, and one payload that overflows it.
     static let countMax = Appender.batchFactsMax + EventLog.factsPerPayloadMax
 
     let lanes: LaneCount
@@ -21,13 +21,13 @@ struct LogVerifier {
     var nextOffset: Int64 { state.offset.addingWithinRange(1) }
     private var nextEvidence: Int64 { state.evidence.addingWithinRange(1) }
 
-    /// What a range came to.
+    /// The result for a range.
     struct Range: Sendable {
         /// The lane.
         let lane: Int
         /// The commit before its first.
         let after: Int64
-        /// What its first commit followed; nil where that is not there.
+        /// The state that its first commit followed; nil if that is missing.
         let start: LaneState?
         /// The newest commit up to which it matches.
         var end: LaneState?
@@ -43,8 +43,8 @@ struct LogVerifier {
     /// - Parameters:
     ///   - start: What the first commit follows.
     ///   - lanes: The lanes of the ledger.
-    ///   - dictionaries: What payloads are deflated with.
-    ///   - session: A connection that nothing else uses meanwhile.
+    ///   - dictionaries: The dictionaries that payloads are deflated with.
+    ///   - session: A connection that nothing else uses in the meantime.
     init(
         start: LaneState,
         lanes: LaneCount,
@@ -57,7 +57,7 @@ struct LogVerifier {
         vault = EvidenceVault(lane: start.lane, dictionaries, session: session)
     }
 
-    /// Verifies the commits up to that one, or to the first that does not match.
+    /// Verifies the commits up to that one, or to the first mismatch.
     ///
     /// `progress` is called with the number of events of each page.
     mutating func run(
@@ -107,7 +107,7 @@ extension LogVerifier {
                 hasher.update(digest)
                 cited.insert(evidence)
             }
-            // What cited an erased payload may itself be erased.
+            // The rows that cited an erased payload may themselves be erased.
             for number in erasedEvidence(of: commit, in: page) {
                 cited.insert(number)
                 audit.take(erasedEvidence: number, commit: commit.number)
@@ -333,11 +333,11 @@ extension LogVerifier {
         Int(try await session.query("SELECT count(*) FROM ledger.lane")[0].int8(0))
     }
 
-    /// A lane with rows that the ledger does not count among its lanes; nil for none.
+    /// A lane with rows outside the ledger's lanes; nil if there is none.
     ///
     /// Its number of lanes was changed, or rows were moved out of sight.
     static func otherLane(than lanes: LaneCount, in session: PostgresSession) async throws -> Int? {
-        // Two ranges each, so that an index answers both.
+        // Two conditions for each table, so an index serves both.
         let tables = ["event", "commit", "confirmation", "evidence", "catalog"].flatMap { table in
             ["lane < 0", "lane >= $1"].map { "SELECT min(lane) FROM ledger.\(table) WHERE \($0)" }
         }

@@ -3,10 +3,10 @@ internal import Postgres
 
 /// Reads the rows of `ledger.checkpoint` page by page, by time.
 struct StoredCheckpoints {
-    /// Checkpoints of a page: with 1024 lanes each has 60 KiB.
+    /// Checkpoints in a page: with 1024 lanes, each has 60 KiB.
     static let pageMax = 64
 
-    /// The next checkpoints, and rows that are not what was stored.
+    /// The next checkpoints, and rows that differ from what was stored.
     struct Page {
         var kept: [KeptHeads] = []
         var damaged: [VerificationReport.Mismatch] = []
@@ -16,7 +16,7 @@ struct StoredCheckpoints {
     private var after: (microseconds: Int64, digest: [UInt8])
     private var isAtEnd = false
 
-    /// All rows, or those that are no older than a checkpoint.
+    /// All rows, or those that are at least as new as a checkpoint.
     init(since: Checkpoint?, knownKeys: Set<CheckpointPublicKey>) {
         self.knownKeys = knownKeys
         after = (since?.takenAt.microseconds ?? 0, [])

@@ -1,10 +1,10 @@
 internal import Events
 internal import Postgres
 
-/// Rows that no commit accounts for: they were inserted behind the chain's back.
+/// Rows that no commit accounts for: they were inserted bypassing the chain.
 ///
-/// Every look-up is a probe of an index, also in a long log: what lies within the verified commits
-/// was read with them.
+/// Every look-up is a probe of an index, even in a long log: rows within the verified commits were
+/// read with them.
 enum UnaccountedRows {
     /// The first such row of each of these lanes, whose chains were verified.
     static func find(
@@ -12,7 +12,7 @@ enum UnaccountedRows {
         _ session: PostgresSession
     ) async throws -> [Int: VerificationReport.Mismatch] {
         let lanes = PostgresValue.int4Array(lanes.map { Int32($0) })
-        // One statement, so that it sees one state, whatever is committed meanwhile.
+        // One statement, which sees one state even if commits are made in the meantime.
         let rows = try await session.query(sql, [lanes])
         var found: [Int: VerificationReport.Mismatch] = [:]
         for row in rows {
@@ -52,7 +52,7 @@ enum UnaccountedRows {
         return nil
     }
 
-    // Numbers of a commit that is not verified may be at the end of their range.
+    // Numbers of a commit that is not verified may be near the end of their range.
     private static let room = "4611686018427387904"
 
     private static let sql = """

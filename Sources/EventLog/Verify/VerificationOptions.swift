@@ -2,18 +2,19 @@ public import Events
 
 /// What a verification compares, and how much of the log it reads.
 public struct VerificationOptions: Sendable {
-    /// Heads that were kept; the log must still contain them.
+    /// Heads recorded earlier, which the log must still contain.
     public var kept: [KeptHeads] = []
-    /// Start after this checkpoint and read only what came later; nil for the whole log.
+    /// Start after this checkpoint and read only later commits; nil for the whole log.
     public var since: Checkpoint?
-    /// Keys whose signature makes a row of `ledger.checkpoint` as good as a copy kept outside.
+    /// Keys whose signature makes a row of `ledger.checkpoint` as good as a copy stored outside.
     public var publicKeys: Set<CheckpointPublicKey> = []
     /// Ranges of commits verified at once, each on a connection; nil for as many as the log has
     /// connections for reading, which is also the most.
     public var jobs: Int?
-    /// Events and payloads of a range: about a second's work, so that the cores end together.
+    /// Events and payloads of a range: about a second's work, so the cores finish at about the same
+    /// time.
     var rangeRowsMax = 16_384
 
-    /// The whole log, against nothing but itself.
+    /// The whole log, compared only with itself.
     public init() {}
 }

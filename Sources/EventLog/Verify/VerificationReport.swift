@@ -1,42 +1,42 @@
 public import Events
 
-/// What `verify` found.
+/// The result of `verify`.
 public struct VerificationReport: Sendable {
     /// Number of events whose digest was computed.
     public internal(set) var events: Int64 = 0
-    /// Number of events of which a part was erased: what is left of them was proven, and of the
-    /// rest the chain proves that it was there.
+    /// Number of events with an erased part: the remaining parts were proven, and the chain proves
+    /// that the erased parts existed.
     public internal(set) var erasedEvents: Int64 = 0
     /// Number of commits that match.
     public internal(set) var commits: Int64 = 0
-    /// The newest commit of every lane that has any and matches.
+    /// The newest matching commit of every lane with commits.
     public internal(set) var heads: [Head] = []
-    /// The first thing of each lane that does not match, by lane.
+    /// The first mismatch of each lane, by lane.
     public internal(set) var mismatches: [Mismatch] = []
-    /// The checkpoint after which the verification began; nil where it began with the first commit.
+    /// The checkpoint after which the verification began; nil if it began with the first commit.
     public internal(set) var since: Checkpoint?
-    /// How heads that were kept compare with the log, in the order in which they were given.
+    /// The comparison of recorded heads with the log, in the order in which they were given.
     public internal(set) var kept: [KeptHeadsResult] = []
-    /// What the kept heads prove, lane by lane.
+    /// What the recorded heads prove, lane by lane.
     public internal(set) var evidence: [LaneEvidence] = []
     /// Rows of `ledger.checkpoint` that were compared.
     public internal(set) var storedCheckpoints: Int64 = 0
-    /// Those among them that are signed by a key that was given.
+    /// Those among them that are signed by a given key.
     public internal(set) var storedCheckpointsOfKnownKeys: Int64 = 0
 
-    /// The first thing that does not match; nil where everything does.
+    /// The first mismatch; nil if everything matches.
     public var firstMismatch: Mismatch? {
         mismatches.first ?? kept.lazy.filter(\.isOfOtherLedger).compactMap(\.mismatch).first
             ?? evidence.lazy.compactMap(\.mismatch).first
     }
 
-    /// Whether the log is what was committed, as far as was verified.
+    /// Whether the log matches what was committed, as far as it was verified.
     public var isOK: Bool { firstMismatch == nil }
 
-    /// Whether heads that were kept outside reach up to the newest verified commit of every lane.
+    /// Whether heads stored outside cover the newest verified commit of every lane.
     ///
-    /// Where they do not, someone with a superuser's rights may have written the commits after them
-    /// again, with digests that match.
+    /// If they do not, someone with superuser rights may have rewritten the commits after them,
+    /// with digests that match.
     public var isRewriteExcluded: Bool {
         let proven = Dictionary(
             evidence.compactMap { lane in lane.proven.map { (lane.lane, $0.commit) } }
@@ -48,8 +48,8 @@ public struct VerificationReport: Sendable {
             }
     }
 
-    /// The head of a lane: kept outside the database, it lets `verify` prove later that this log is
-    /// a continuation and not a restored or forked one.
+    /// The head of a lane: stored outside the database, it lets `verify` prove later that this log
+    /// is a continuation and not a restored or forked one.
     public struct Head: Hashable, Sendable {
         /// The lane.
         public let lane: Int
@@ -78,13 +78,13 @@ public struct VerificationReport: Sendable {
         }
     }
 
-    /// The first commit that is not what it was.
+    /// The first commit that was changed.
     public struct Mismatch: Error, Hashable, Sendable {
         /// The lane.
         public let lane: Int
         /// The commit.
         public let commit: Int64
-        /// The event, where one can be named.
+        /// The event, if one can be named.
         public let offset: Int64?
         /// What was expected and what was found.
         public let reason: String
@@ -92,7 +92,7 @@ public struct VerificationReport: Sendable {
 }
 
 extension KeptHeadsResult {
-    /// That they are of another ledger, as a mismatch.
+    /// The mismatch that they belong to another ledger.
     var mismatch: VerificationReport.Mismatch? {
         guard isOfOtherLedger else { return nil }
         return VerificationReport.Mismatch(

@@ -73,7 +73,7 @@ public enum AlertRules {
 
     private static func name(_ name: ServiceMetrics.Name) -> String { name.rawValue }
 
-    /// The rules as Prometheus reads them: YAML, in one group.
+    /// The rules in Prometheus' format: YAML, in one group.
     public static var yaml: String {
         rules.reduce("groups:\n  - name: subledger\n    rules:\n") { text, rule in
             text + """

@@ -1,4 +1,4 @@
-/// What a round of questions to Apple came to, for the metrics.
+/// The counts of a round of questions to Apple, for the metrics.
 public struct AskedRound: Hashable, Sendable {
     /// Why Apple was asked: `poll`, `backfill` or `refresh`.
     public var reason: String
@@ -10,12 +10,12 @@ public struct AskedRound: Hashable, Sendable {
     public var newEvents = 0
     /// Questions without an answer.
     public var failures = 0
-    /// Subscriptions that are left for another round; nil where that was not counted.
+    /// Subscriptions that are left for another round; nil if not counted.
     public var left: Int?
-    /// Seconds until a request may be sent, by Apple's rate limits.
+    /// Seconds until the next request may be sent, by Apple's rate limits.
     public var secondsToWait = 0.0
 
-    /// A round of nothing.
+    /// Creates a round with all counts zero.
     public init(reason: String) {
         self.reason = reason
     }

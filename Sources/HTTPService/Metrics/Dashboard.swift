@@ -2,16 +2,16 @@ internal import Foundation
 
 /// A dashboard for Grafana over the metrics of the service, read from Prometheus.
 public enum Dashboard {
-    /// The dashboard as Grafana imports it: one JSON object.
+    /// The dashboard in Grafana's import format: one JSON object.
     ///
-    /// - Throws: Only where a text of it cannot be encoded.
+    /// - Throws: Only if a text in it cannot be encoded.
     public static func json() throws -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
         return String(decoding: try encoder.encode(document), as: UTF8.self)
     }
 
-    /// One picture.
+    /// One panel.
     private struct Panel {
         let title: String
         /// Grafana's word for the unit.
@@ -23,7 +23,7 @@ public enum Dashboard {
         }
     }
 
-    /// One expression, and what its lines are called.
+    /// One expression, with the names of its lines.
     private struct Line {
         let expression: String
         let legend: String
@@ -121,7 +121,7 @@ public enum Dashboard {
 }
 
 extension Dashboard {
-    /// The version of Grafana's format: 39 is read by Grafana 10 and later.
+    /// The version of Grafana's format: Grafana 10 and later read version 39.
     private static let schemaVersion = 39
     private static let (columns, width, height) = (2, 12, 8)
 

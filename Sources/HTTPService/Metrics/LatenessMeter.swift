@@ -3,10 +3,10 @@ internal import Events
 internal import Logging
 internal import Subledger
 
-/// Measures for how long access was answered wrongly because payloads came late.
+/// Measures how long access was answered wrongly because payloads arrived late.
 ///
-/// Next to the requests, one subscription after the other, and resting after each: when all that
-/// Apple sends is late, as after an outage, requests keep the processors.
+/// Runs next to the requests, one subscription after the other, with a rest after each: if
+/// everything that Apple sends is late, as after an outage, requests keep the processors.
 actor LatenessMeter {
     private let ledger: Ledger
     private let metrics: ServiceMetrics
@@ -15,11 +15,11 @@ actor LatenessMeter {
     private var isWorking = false
     private var firstCommit: Instant?
 
-    /// Seconds after which a payload is late: those of Apple's that are not take one or two.
+    /// Seconds after which a payload is late: timely ones from Apple take one or two.
     private static let lateSecondsMin: Int64 = 60
-    /// Most subscriptions that wait to be measured; more are counted only.
+    /// The most subscriptions that wait to be measured; more are only counted.
     private static let waitingMax = 10_000
-    /// How many times as long as a measurement took the meter rests after it.
+    /// The ratio of the meter's rest to the preceding measurement.
     private static let restFactor = 4
 
     private struct Late {
@@ -32,7 +32,7 @@ actor LatenessMeter {
         self.metrics = metrics
     }
 
-    /// Measures what a payload revealed, if it came late.
+    /// Measures the effect of a payload, if it arrived late.
     nonisolated func take(_ ingestion: Ledger.Ingestion, at receivedAt: Instant) {
         var late: [StreamID: Late] = [:]
         for (fact, outcome) in zip(ingestion.facts, ingestion.outcomes) where outcome.isNew {
@@ -60,7 +60,7 @@ actor LatenessMeter {
             let start = ContinuousClock.now
             await measure(waiting.removeFirst())
             let rest = (ContinuousClock.now - start) * LatenessMeter.restFactor
-            // A cancelled rest only ends early.
+            // Cancellation only ends a rest early.
             do { try await Task.sleep(for: rest) } catch { continue }
         }
         isWorking = false

@@ -1,15 +1,15 @@
 public import CoreMetrics
 internal import Synchronization
 
-/// Keeps what is counted and measured, and writes it as Prometheus reads it.
+/// Stores counts and measurements, and writes them in Prometheus' format.
 ///
-/// A `MetricsFactory` of swift-metrics: also what Hummingbird and other libraries measure comes
-/// here, if the program installs it with `MetricsSystem.bootstrap`.
+/// A `MetricsFactory` of swift-metrics: it also receives the measurements of Hummingbird and other
+/// libraries if the program installs it with `MetricsSystem.bootstrap`.
 public final class PrometheusRegistry: MetricsFactory {
     /// The media type of ``exposition()``.
     public static let mediaType = "text/plain; version=0.0.4; charset=utf-8"
 
-    /// Series up to which new ones are made: labels of attackers cannot fill the memory.
+    /// The most series that are created, so labels from attackers cannot fill the memory.
     static let seriesMax = 10_000
 
     private let series = Mutex<[SeriesKey: any Series]>([:])
@@ -17,7 +17,7 @@ public final class PrometheusRegistry: MetricsFactory {
 
     /// A registry without series.
     ///
-    /// - Parameter descriptions: What the metrics with these names mean.
+    /// - Parameter descriptions: The meaning of the metrics with these names.
     public init(descriptions: [String: String] = [:]) {
         self.descriptions = descriptions
     }
@@ -61,7 +61,7 @@ public final class PrometheusRegistry: MetricsFactory {
         find(label, dimensions) { CounterSeries() } as? CounterSeries ?? CounterSeries()
     }
 
-    /// Sets a counter that is counted elsewhere.
+    /// Sets a counter that is maintained elsewhere.
     func setCounter(_ label: String, to value: Int64) {
         (makeCounter(label: label, dimensions: []) as? CounterSeries)?.set(value)
     }
@@ -89,7 +89,7 @@ public final class PrometheusRegistry: MetricsFactory {
         find(label, dimensions) { HistogramSeries() } as? HistogramSeries ?? HistogramSeries()
     }
 
-    // Series stay: a counter that starts again at zero would look like a restart.
+    // Series are kept: a counter that starts again at zero would look like a restart.
     /// Does nothing.
     public func destroyCounter(_ handler: any CounterHandler) {}
     /// Does nothing.
@@ -100,7 +100,7 @@ public final class PrometheusRegistry: MetricsFactory {
     public func destroyTimer(_ handler: any TimerHandler) {}
 }
 
-/// The name of a series and its labels, spelt as Prometheus has them.
+/// The name of a series and its labels, spelt as Prometheus requires.
 struct SeriesKey: Hashable, Comparable {
     let name: String
     let labels: [String]
@@ -114,7 +114,7 @@ struct SeriesKey: Hashable, Comparable {
         (left.name, left.labels.joined()) < (right.name, right.labels.joined())
     }
 
-    /// The labels in braces; empty where there are none.
+    /// The labels in braces; empty if there are none.
     func braced(with more: String...) -> String {
         let all = labels + more
         return all.isEmpty ? "" : "{\(all.joined(separator: ","))}"
@@ -124,7 +124,7 @@ struct SeriesKey: Hashable, Comparable {
         "\(identifier(name))=\"\(escaped(value))\""
     }
 
-    // A key is made several times a request, and hardly ever needs more than to be copied.
+    // A key is made several times per request, and usually only has to be copied.
     private static func escaped(_ value: String) -> String {
         let isPlain = value.utf8.allSatisfy { byte in
             byte != UInt8(ascii: "\\") && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\n")

@@ -3,13 +3,13 @@ internal import Synchronization
 
 /// The values of one series.
 protocol Series: Sendable {
-    /// Prometheus' word for its kind.
+    /// Prometheus' word for its type.
     var type: String { get }
-    /// Its lines, under that name and those labels.
+    /// Its lines, with that name and those labels.
     func lines(_ key: SeriesKey) -> String
 }
 
-/// What only grows.
+/// A value that only increases.
 final class CounterSeries: Series, CounterHandler {
     let type = "counter"
     private let value = Mutex<Int64>(0)
@@ -27,7 +27,7 @@ final class CounterSeries: Series, CounterHandler {
     }
 }
 
-/// What goes up and down.
+/// A value that can increase and decrease.
 final class GaugeSeries: Series, MeterHandler, RecorderHandler {
     let type = "gauge"
     private let value = Mutex<Double>(0)
@@ -44,11 +44,11 @@ final class GaugeSeries: Series, MeterHandler, RecorderHandler {
     }
 }
 
-/// How values are spread, in seconds where they are times.
+/// A distribution of values, in seconds for times.
 final class HistogramSeries: Series, RecorderHandler, TimerHandler {
     let type = "histogram"
 
-    /// Upper bounds of the buckets: from a millisecond, which an answer takes, to three days, for
+    /// Upper bounds of the buckets: from a millisecond, the time of an answer, to three days, for
     /// which Apple repeats a notification.
     static let bounds: [Double] = [
         0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900,

@@ -6,9 +6,9 @@ internal import Metrics
 internal import Projector
 internal import Subledger
 
-/// What the service counts and measures; never with a customer's id in a label.
+/// The counts and measurements of the service; never with a customer's id in a label.
 struct ServiceMetrics: Sendable {
-    /// Where it is kept.
+    /// The registry that stores them.
     let registry = PrometheusRegistry(
         descriptions: Dictionary(
             uniqueKeysWithValues: Name.allCases.map { ($0.rawValue, $0.description) }
@@ -45,7 +45,7 @@ struct ServiceMetrics: Sendable {
         case appleWait = "subledger_apple_wait_seconds"
     }
 
-    /// What exists before anything happened, so that a rate over it is never empty.
+    /// Creates the series that exist from the start, so a rate over them is never empty.
     init() {
         for name in [Name.wronglyDenied, .wronglyGranted, .notMeasured, .tokenReadings] {
             _ = counter(name)
@@ -78,7 +78,7 @@ extension ServiceMetrics {
         timer(.requestSeconds, labels).recordNanoseconds(duration.nanoseconds)
     }
 
-    /// Counts what became of a payload, and measures how long it took.
+    /// Counts the outcome of a payload, and measures how long it took.
     func count(_ taken: Ledger.Ingestion, source: String, at receivedAt: Instant) {
         for outcome in taken.outcomes {
             let word = outcome.isErased ? "erased" : outcome.isNew ? "appended" : "duplicate"
@@ -101,10 +101,10 @@ extension ServiceMetrics {
         counter(.rejections, [("source", source), ("reason", rejection.code.rawValue)]).increment()
     }
 
-    /// Counts that the tokens were read.
+    /// Counts a reading of the tokens.
     func countTokenReading() { counter(.tokenReadings).increment() }
 
-    /// Counts seconds in which access was answered wrongly because payloads came late.
+    /// Counts seconds in which access was answered wrongly because payloads arrived late.
     func countWrong(denied: Int64, granted: Int64) {
         counter(.wronglyDenied).increment(by: denied)
         counter(.wronglyGranted).increment(by: granted)
@@ -122,15 +122,15 @@ extension ServiceMetrics {
         set(.appleWait, Int64(round.secondsToWait.rounded(.up)))
     }
 
-    /// Counts late subscriptions of which that was not measured.
+    /// Counts late subscriptions that were not measured.
     func countNotMeasured(_ count: Int) { counter(.notMeasured).increment(by: count) }
 }
 
 extension ServiceMetrics {
-    /// Reads what is not counted request by request.
+    /// Reads the values that are not counted per request.
     ///
-    /// - Parameter ledger: The ledger; without its database the last values stay.
-    /// - Returns: What went wrong with the database; nil for nothing.
+    /// - Parameter ledger: The ledger; if its database is unavailable, the last values stay.
+    /// - Returns: The error of the database; nil if there was none.
     func collect(from ledger: Ledger) async -> (any Error)? {
         let statistics = await ledger.log.statistics()
         registry.setCounter(Name.commits.rawValue, to: statistics.commits)
@@ -163,7 +163,7 @@ extension Duration {
 }
 
 extension ServiceMetrics.Name: CustomStringConvertible {
-    /// What it means.
+    /// Its meaning.
     var description: String {
         switch self {
         case .requests: "Answered requests, by route and status."

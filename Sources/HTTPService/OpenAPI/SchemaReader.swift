@@ -3,7 +3,7 @@ internal import Events
 internal import Foundation
 internal import Subledger
 
-/// A JSON value that is written into the description of the service.
+/// A JSON value in the description of the service.
 indirect enum Node: Encodable {
     case text(String)
     case number(Int)
@@ -25,13 +25,13 @@ indirect enum Node: Encodable {
     static func type(_ name: String) -> Node { .object(["type": .text(name)]) }
 }
 
-/// The JSON schema of documents, read off how they decode themselves: so it cannot differ from
+/// The JSON schema of documents, derived from how they decode themselves, so it cannot differ from
 /// them.
 struct SchemaReader {
     /// The schemas that others refer to, by name.
     private(set) var components: [String: Node] = [:]
 
-    /// Types that write themselves in a way of their own, with a value of each.
+    /// Types with an encoding of their own, with a sample value of each.
     private static let leaves: [ObjectIdentifier: (schema: Node, sample: String)] = [
         ObjectIdentifier(Instant.self): (
             .object([
@@ -61,7 +61,7 @@ struct SchemaReader {
         ObjectIdentifier(PropertyValue.self): (.object([:]), "\"\""),
     ]
 
-    /// A reference to the schema of a document, which is among the components from now on.
+    /// A reference to the schema of a document, which is added to the components.
     mutating func reference<Document: Decodable>(_ type: Document.Type) throws -> Node {
         try read(type).schema
     }
@@ -104,13 +104,13 @@ struct SchemaReader {
     }
 }
 
-/// Lets one value decode itself, and notes what it asks for.
+/// Lets a value decode itself, and records what it asks for.
 private final class SchemaDecoder: Decoder {
     var codingPath: [any CodingKey] { [] }
     var userInfo: [CodingUserInfoKey: Any] { [:] }
     var reader: SchemaReader
     var schema: Node = .object([:])
-    /// Whether null may stand in its place.
+    /// Whether null is allowed in its place.
     var isNullable = false
 
     init(_ reader: SchemaReader) { self.reader = reader }
@@ -124,7 +124,7 @@ private final class SchemaDecoder: Decoder {
 
     func singleValueContainer() -> any SingleValueDecodingContainer { Single(decoder: self) }
 
-    /// Notes a member of an object.
+    /// Records a member of an object.
     func note(_ name: String, _ member: Node, isOptional: Bool) {
         guard case .object(var object) = schema,
             case .object(var properties)? = object["properties"]
@@ -155,8 +155,8 @@ private struct Members<Key: CodingKey>: KeyedDecodingContainerProtocol {
         var isDictionary = false
     }
 
-    // A dictionary asks for all keys; so does a document that refuses members it does not know,
-    // and that one gets none. The key of dictionaries is internal to the standard library.
+    // A dictionary asks for all keys; so does a document that refuses unknown members, and gets
+    // none. The key type of dictionaries is internal to the standard library.
     var allKeys: [Key] {
         guard String(describing: Key.self) == "_DictionaryCodingKey" else { return [] }
         optional.isDictionary = true
@@ -254,7 +254,7 @@ private struct Single: SingleValueDecodingContainer {
     let decoder: SchemaDecoder
     var codingPath: [any CodingKey] { [] }
 
-    // Only a value that may be null asks.
+    // Only a value that may be null calls this.
     func decodeNil() -> Bool {
         decoder.isNullable = true
         return false
@@ -280,6 +280,6 @@ private struct Single: SingleValueDecodingContainer {
 }
 
 extension SchemaReader {
-    /// A document that decodes itself in a way that is not foreseen here.
+    /// A document that decodes itself in an unsupported way.
     struct Unreadable: Error {}
 }

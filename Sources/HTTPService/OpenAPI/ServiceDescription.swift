@@ -3,7 +3,7 @@ internal import HTTPTypes
 internal import Hummingbird
 internal import Subledger
 
-/// One route, as the description has it.
+/// One route in the description.
 struct RouteDescription {
     let method: HTTPRequest.Method
     let path: String
@@ -11,9 +11,9 @@ struct RouteDescription {
     let role: TokenRole?
     var query: [QueryParameter] = []
     var body: Node?
-    /// What comes with 200; nil for text.
+    /// The document returned with 200; nil for text.
     let document: (any Decodable.Type)?
-    /// The further statuses, besides 401 and 403 where a token is needed, and 500 and 503.
+    /// Further statuses, in addition to 401 and 403 if a token is needed, and 500 and 503.
     var problems: [Int] = []
 }
 
@@ -271,7 +271,7 @@ extension RouteDescription {
         return responses
     }
 
-    /// What a status means here, and the codes of the problems that come with it.
+    /// The meaning of a status, with the codes of its problems.
     private static func meaning(of status: Int) -> String {
         switch status {
         case 400:

@@ -4,20 +4,20 @@ internal import Hummingbird
 internal import Logging
 internal import Subledger
 
-/// Whether the service takes requests.
+/// Whether the service accepts requests.
 struct ReadinessDocument: Codable, Hashable, Sendable {
     /// Whether it does.
     let ready: Bool
-    /// What was looked at.
+    /// The checks.
     let checks: [Check]
 
-    /// One thing that must be well.
+    /// One condition of readiness.
     struct Check: Codable, Hashable, Sendable {
-        /// What.
+        /// Its name.
         let name: String
-        /// Whether it is.
+        /// Whether it is met.
         let ok: Bool
-        /// What was found where it is not.
+        /// What was found if it is not.
         let detail: String?
     }
 }

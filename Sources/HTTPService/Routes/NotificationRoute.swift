@@ -5,23 +5,23 @@ internal import HTTPTypes
 internal import Hummingbird
 internal import Subledger
 
-/// What became of payloads that were sent.
+/// The outcome of payloads that were sent.
 struct TakenDocument: Codable, Hashable, Sendable {
-    /// Facts that are events now.
+    /// Facts that were appended as events.
     let appended: Int
-    /// Facts that the log knew already.
+    /// Facts that the log already contained.
     let duplicates: Int
-    /// Up to where the log says what the payloads say, by the lane's number; `minPosition` takes
+    /// By lane number, the offset up to which the log contains the payloads; `minPosition` accepts
     /// each as `lane:offset`.
     let positions: [String: Int64]
-    /// What was left out of payloads that were taken, and why.
+    /// What was left out of accepted payloads, and why.
     let notices: [Notice]
 
-    /// What a person should know of a payload that was taken.
+    /// A notice for the operator about an accepted payload.
     struct Notice: Codable, Hashable, Sendable {
-        /// What it is about, as a word of the machine.
+        /// The machine-readable kind of the notice.
         let notice: String
-        /// What was left out of it, or taken with a reservation.
+        /// What was left out, or accepted with a reservation.
         let message: String
     }
 
@@ -43,14 +43,15 @@ extension PositionVector {
 }
 
 extension LedgerRoutes {
-    /// The channel that is kept with what comes by this route.
+    /// The channel stored with payloads from this route.
     static let notificationSource = "notification"
 
     /// `POST /v1/appstore/notifications`: what Apple sends.
     ///
-    /// 200 only when it is durable. Apple sends again after any other status, so that what can
-    /// never be taken gets 400 and is kept among the rejections, and 503 what can be taken later.
-    /// The route needs no token, so that whatever is no notification is refused and not kept.
+    /// Answers 200 only when the payload is durable. Apple sends again after any other status: a
+    /// payload that can never be accepted gets 400 and is kept among the rejections, one that can
+    /// be accepted later gets 503. The route needs no token, so anything other than a notification
+    /// is refused and not kept.
     func addNotifications(to router: some RouterMethods<some RequestContext>) {
         on(.post, "/v1/appstore/notifications", of: router, for: nil) { call in
             try await withBody(of: call, upTo: limits.notificationByteCountMax) { body in
@@ -78,7 +79,7 @@ extension LedgerRoutes {
             let root = try JSON(body).root
             if root["signedPayload"] != nil || root["notification_type"] != nil { return }
         } catch {
-            // Refused like all else.
+            // Refused with the same problem as below.
         }
         throw Problem(
             .badRequest,

@@ -78,8 +78,8 @@ extension LedgerRoutes {
         }
     }
 
-    /// Waits until the log holds the position that `minPosition` names, so that a client reads what
-    /// it wrote.
+    /// Waits until the log includes the position in `minPosition`, so a client can read its own
+    /// writes.
     private func waitForPosition(of call: Call) async throws {
         let wanted = try call.query(
             .minPosition,
@@ -117,12 +117,12 @@ extension LedgerRoutes {
         }
     }
 
-    /// How long to wait before the log is asked again whether it holds a position.
+    /// The interval at which the log is checked for a position.
     private static let positionInterval = Duration.milliseconds(50)
 }
 
 extension Call {
-    /// Access to what: a product, a group, or anything.
+    /// The access that is asked about: to a product, a group, or anything.
     fileprivate func scope() throws -> AccessScope {
         switch (try query(.product), try query(.group)) {
         case (nil, nil): return .anything
@@ -137,7 +137,7 @@ extension Call {
         }
     }
 
-    /// What payloads are used by how they were verified; empty for all.
+    /// The trusts of the payloads to use; empty for all.
     fileprivate func trust() throws -> Set<Verification.Trust> {
         Set(
             try queries(.trust).map { word in

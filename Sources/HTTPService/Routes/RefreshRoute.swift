@@ -5,11 +5,11 @@ internal import Hummingbird
 internal import Logging
 internal import Subledger
 
-/// What Apple said about a customer now.
+/// Apple's current answer about a customer.
 struct RefreshDocument: Codable, Hashable, Sendable {
-    /// What became of the question.
+    /// The outcome of the request to Apple.
     let outcome: Outcome
-    /// When Apple answered last about one of the subscriptions; nil where it never did.
+    /// When Apple last answered about one of the subscriptions; nil if it never did.
     let answeredAt: Instant?
     /// How many events the answer added.
     let newEvents: Int
@@ -18,21 +18,21 @@ struct RefreshDocument: Codable, Hashable, Sendable {
     /// The access now.
     let access: AccessDocument
 
-    /// What became of the question.
+    /// The outcome of the request to Apple.
     enum Outcome: String, CaseIterable, Codable, Sendable {
         /// Apple answered.
         case answered
         /// Apple was asked less than a minute ago.
         case recent
-        /// Apple has not answered in the time that the request waits; the question goes on.
+        /// Apple has not answered within the time that the request waits; the question continues.
         case pending
     }
 }
 
 extension LedgerRoutes {
-    /// Seconds that a request waits for Apple where it does not say.
+    /// Seconds that a request waits for Apple by default.
     private static let refreshSeconds = 10.0
-    /// Seconds after which to come again where Apple did not answer.
+    /// Seconds after which to retry if Apple did not answer.
     private static let refreshRetrySeconds = 60
 
     /// `POST /v1/customers/{id}/refresh`: asks Apple about the customer's subscriptions now.
@@ -115,8 +115,8 @@ extension LedgerRoutes {
         )
     }
 
-    // What comes later than the time is not waited for, and goes on: its answer is of use to the
-    // next question.
+    // A body that takes longer is not waited for but continues, because its answer is useful for
+    // the next question.
     private static func first<Value: Sendable>(
         within seconds: Double,
         _ body: @escaping @Sendable () async throws -> Value
@@ -140,7 +140,7 @@ extension LedgerRoutes {
 }
 
 extension Call {
-    /// Seconds that the request waits at most.
+    /// The most seconds that the request waits.
     fileprivate func wait() throws -> Double? {
         try query(.wait, expecting: "seconds from 0 to 30") { text in
             Double(text).flatMap { (0...30).contains($0) ? $0 : nil }

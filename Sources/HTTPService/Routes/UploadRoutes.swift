@@ -9,64 +9,64 @@ internal import Subledger
 
 /// The body of an upload.
 private protocol Upload: Decodable {
-    /// A body that has every member, as an example.
+    /// A body with every member, as an example.
     static var example: String { get }
     /// The names of the members.
     static var members: Set<String> { get }
 }
 
-/// What an app uploads: signed transactions, and whose they are.
+/// An app's upload: signed transactions, and their customer.
 private struct TransactionUpload: Upload {
-    /// JWS as StoreKit 2 gives them.
+    /// JWS from StoreKit 2.
     let signedTransactions: [String]
-    /// The app's own name for the customer; nil where the app does not name one.
+    /// The app's own id for the customer; nil if the app gives none.
     let customerId: String?
 
     static let example = #"{"signedTransactions": ["eyJ…"], "customerId": "…"}"#
     static let members: Set = ["signedTransactions", "customerId"]
 }
 
-/// What an app uploads: its receipt, and whose it is.
+/// An app's upload: its receipt, and the customer.
 private struct ReceiptUpload: Upload {
     /// The receipt in base64.
     let receipt: String
-    /// The app's own name for the customer; nil where the app does not name one.
+    /// The app's own id for the customer; nil if the app gives none.
     let customerId: String?
 
     static let example = #"{"receipt": "MII…", "customerId": "…"}"#
     static let members: Set = ["receipt", "customerId"]
 }
 
-/// What became of an upload, and whose the subscriptions are.
+/// The outcome of an upload, and the owners of the subscriptions.
 struct UploadDocument: Codable, Hashable, Sendable {
-    /// What was taken.
+    /// What was accepted.
     let taken: TakenDocument
     /// The payloads that were refused, by their number in the upload, from 0.
     let rejections: [Refusal]
-    /// Every subscription of which the payloads speak, with its owner.
+    /// Every subscription that the payloads are about, with its owner.
     let subscriptions: [Owned]
 
     /// A payload that was refused.
     struct Refusal: Codable, Hashable, Sendable {
         /// Its number in the upload, from 0.
         let index: Int
-        /// Why, as a word of the machine.
+        /// The machine-readable reason.
         let reason: String
         /// Why, and what to do.
         let message: String
     }
 
-    /// A subscription and whose it is.
+    /// A subscription and its owner.
     struct Owned: Codable, Hashable, Sendable {
         /// Its id.
         let originalTransactionId: String
         /// Where it was bought.
         let environment: Events.Environment
-        /// The customer who has it; nil where none is known.
+        /// The customer who has it; nil if none is known.
         let customerId: String?
-        /// Whether that is another customer than the upload names; then nothing was linked.
+        /// Whether this customer differs from the one in the upload; then nothing was linked.
         let isOfAnother: Bool
-        /// Why nothing was linked though no other customer has it: `name-is-id` for a customer id
+        /// Why nothing was linked although no other customer has it: `name-is-id` for a customer id
         /// that is also the id of another subscription, `erased`, `unknown-stream`.
         let refusal: String?
     }
@@ -75,7 +75,7 @@ struct UploadDocument: Codable, Hashable, Sendable {
 extension LedgerRoutes {
     static let clientSource = "client"
 
-    /// `POST /v1/transactions` and `POST /v1/receipts`: what the app's clients bring.
+    /// `POST /v1/transactions` and `POST /v1/receipts`: uploads from the app's clients.
     func addUploads(to router: some RouterMethods<some RequestContext>) {
         on(.post, "/v1/transactions", of: router, for: .ingest) { call in
             try call.check([])
@@ -103,7 +103,7 @@ extension LedgerRoutes {
         }
     }
 
-    // A misspelt customerId must not lose the link in silence.
+    // A misspelt customerId must not lose the link silently.
     private static func read<Body: Upload>(_ type: Body.Type, _ body: [UInt8]) throws -> Body {
         let (decoder, data) = (JSONDecoder(), Data(body))
         do {
@@ -166,7 +166,8 @@ extension LedgerRoutes {
             .sorted { $0.originalTransactionId < $1.originalTransactionId }
         var (owned, links): ([UploadDocument.Owned], [Position]) = ([], [])
         for stream in streams {
-            // One after the other: the first who claims it has it, and the next learns that.
+            // One after the other: the first to claim a subscription has it, and the next is
+            // informed.
             let (mine, positions) = try await state.claims.inTurn(stream) {
                 try await own(stream, customer, call, at: receivedAt)
             }
@@ -188,7 +189,7 @@ extension LedgerRoutes {
         return customer
     }
 
-    // The app says whose a subscription is; what another customer has stays theirs.
+    // The app states the owner of a subscription; if another customer has it, it stays theirs.
     private func own(
         _ stream: StreamID,
         _ customer: String?,

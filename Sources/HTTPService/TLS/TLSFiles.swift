@@ -6,8 +6,8 @@ internal import Synchronization
 
 /// A certificate chain and its key, in PEM files that are read again when they change.
 ///
-/// New connections get what the files hold now. Files that cannot be used, such as a new
-/// certificate whose key is not there yet, leave the certificate in force that was read before.
+/// New connections use the current files. If the files cannot be used, for example because the key
+/// of a new certificate is not there yet, the previous certificate stays in force.
 public final class TLSFiles: Sendable {
     private let certificatePath: String
     private let keyPath: String
@@ -52,8 +52,8 @@ public final class TLSFiles: Sendable {
     /// - Parameters:
     ///   - certificate: The path of the chain, leaf first.
     ///   - key: The path of the leaf's private key.
-    ///   - logger: Where later changes are logged.
-    /// - Throws: `TLSFilesError` where one cannot be read, or they do not go together.
+    ///   - logger: Logs later changes.
+    /// - Throws: `TLSFilesError` if one cannot be read, or they do not match.
     public init(certificate: String, key: String, logger: Logger) throws(TLSFilesError) {
         (certificatePath, keyPath) = (certificate, key)
         self.logger = logger
@@ -61,7 +61,7 @@ public final class TLSFiles: Sendable {
         state = Mutex(State(stamps: stamps, pair: try TLSFiles.read(certificate, key)))
     }
 
-    /// What the server begins with; each connection asks again.
+    /// The server's initial configuration; each connection checks for a newer one.
     var configuration: TLSConfiguration {
         let pair = state.withLock { $0.pair }
         var configuration = TLSConfiguration.makeServerConfiguration(
@@ -70,8 +70,8 @@ public final class TLSFiles: Sendable {
         )
         configuration.minimumTLSVersion = .tlsv12
         configuration.sslContextCallback = { [self] _, promise in
-            // Not on the thread of the handshake: what BoringSSL notes there of files that it refuses
-            // would be taken for a failure of the handshake.
+            // Not on the thread of the handshake: BoringSSL's errors there about files that it
+            // refuses would be taken for a failure of the handshake.
             promise.completeWithTask { [self] in
                 let pair = newest()
                 var override = NIOSSLContextConfigurationOverride()
@@ -135,6 +135,6 @@ public final class TLSFiles: Sendable {
 
 /// The files of a TLS certificate cannot be used.
 public struct TLSFilesError: Error, CustomStringConvertible {
-    /// Which, and why; safe to log.
+    /// Which file, and why; safe to log.
     public let description: String
 }

@@ -3,23 +3,24 @@ internal import Events
 internal import Postgres
 internal import Projections
 
-/// Tables in a schema of their own, filled from the log beside the live ones.
+/// Tables in a schema of their own, filled from the log next to the live ones.
 struct Build: Sendable {
     let log: EventLog
     let settings: ConnectionSettings
     let plan: BuildPlan
     let schema: String
 
-    /// Ranges of streams for each fold at a time: enough that all end at about the same time.
+    /// Ranges of streams for each concurrent fold: enough for all folds to end at about the same
+    /// time.
     static let rangesPerJob = 16
 
-    /// Detail of what the planner is told of a new table: enough for the first hours.
+    /// The statistics target for ANALYZE of a new table: enough for the first hours.
     ///
-    /// With PostgreSQL's own 100, looking at the rows takes longer than building an index.
-    /// Autovacuum looks closer once they have changed.
+    /// With PostgreSQL's default of 100, sampling takes longer than building an index. Autovacuum
+    /// gathers more detail once the rows have changed.
     private static let statisticsTarget = 25
 
-    /// Makes the schema, and says in `ledger_projection` that it is being filled.
+    /// Creates the schema, and records in `ledger_projection` that it is being filled.
     static func begin(
         _ plan: BuildPlan,
         log: EventLog,
@@ -87,8 +88,8 @@ struct Build: Sendable {
     /// Folds the log up to `heads` into new tables of some of the projections, then builds their
     /// indexes.
     ///
-    /// `jobs` connections read and fold ranges of streams at the same time; each projection has
-    /// one more connection, which writes its table.
+    /// `jobs` connections read and fold ranges of streams concurrently; each projection has one
+    /// more connection, which writes its table.
     func load(
         _ projections: [any Projection],
         upTo heads: [Int: EventLog.Head],
@@ -109,7 +110,8 @@ struct Build: Sendable {
                 try await group.waitForAll()
             } catch {
                 if let reason = channels.readingFailure { throw reason }
-                // A writer went away, and says why; the fold only noticed that it was gone.
+                // If a writer failed, its error is the cause; the fold only noticed that it was
+                // gone.
                 channels.abandon(because: nil)
                 try await group.waitForAll()
                 throw error
@@ -156,7 +158,7 @@ struct Build: Sendable {
                             total
                         )
                         do {
-                            // To its end on the reader's thread: it waits for others there.
+                            // Finished on the reader's thread, because it waits for others there.
                             _ = try await log.foldStreams(
                                 for: projections,
                                 in: range.range,
@@ -166,7 +168,7 @@ struct Build: Sendable {
                                 atEnd: { folding in try folding.finish() }
                             )
                         } catch {
-                            // Others may wait for this part's rows to be received first.
+                            // Other tasks may be waiting for this part to be received first.
                             channels.abandon(because: error)
                             throw error
                         }
@@ -177,8 +179,8 @@ struct Build: Sendable {
         }
     }
 
-    // The table is made, filled and indexed by one transaction: where wal_level is minimal, the
-    // server then writes it only once.
+    // One transaction creates, fills and indexes the table: with a minimal wal_level, the server
+    // then writes it only once.
     private func write(_ projection: any Projection, from channel: Channel<[UInt8]>) async throws {
         try await writing(from: channel) { session in
             do {
@@ -246,8 +248,8 @@ struct Build: Sendable {
                 + [projection.tableSQL, projection.commentSQL].joined(separator: ";\n")
                 .replacing("{{schema}}", with: quoted)
         )
-        // Frozen, the rows are there for every snapshot: whoever began a transaction before the
-        // rebuild and asks the view only after the promotion must not find an empty table.
+        // FREEZE makes the rows visible to every snapshot: a transaction that began before the
+        // rebuild and queries the view after the promotion must not find an empty table.
         _ = try session.copyIn(
             "COPY \(table) (\(projection.copiedColumns)) FROM STDIN (FORMAT BINARY, FREEZE)",
             from: CopiedChunks(channel),
@@ -271,22 +273,22 @@ struct Build: Sendable {
 struct BuildPlan: Sendable {
     var projections: [any Projection]
     var context: FoldContext
-    /// What single folds may know instead, by the projection's name.
+    /// Different contexts for individual folds, by the projection's name.
     var contexts: [String: FoldContext] = [:]
-    /// The policy of a what-if, as text; nil for the one that holds.
+    /// The policy of a what-if, as text; nil for the policy in force.
     var policy: String?
     /// The schema's name; nil for the next number.
     var schema: String?
-    /// What the user asked for, where the tables are to be promoted; nil where never.
+    /// The action requested by the user, if the tables are to be promoted; nil if they never are.
     var promotingAction: String?
 
-    /// What the fold of a projection may know.
+    /// What the fold of a projection may use in addition to events.
     func context(of projection: any Projection) -> FoldContext {
         contexts[projection.name] ?? context
     }
 }
 
-/// The chunks of a channel, made one COPY in binary by the first and the last.
+/// The chunks of a channel as one binary COPY, with header and trailer.
 struct CopiedChunks: Sendable {
     private let channel: Channel<[UInt8]>
     private var hasBegun = false
@@ -302,7 +304,7 @@ struct CopiedChunks: Sendable {
             return CopyBinaryWriter.header
         }
         if let chunk = channel.receive() { return chunk }
-        // What was given up stays as it is: its schema is never said to be whole.
+        // An abandoned channel gets no trailer, so its COPY never counts as complete.
         guard !hasEnded, !channel.wasAbandoned else { return nil }
         hasEnded = true
         return CopyBinaryWriter.trailer

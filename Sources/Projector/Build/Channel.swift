@@ -4,10 +4,10 @@ internal import Glibc
 internal import Darwin
 #endif
 
-/// Hands elements from the threads that fold to the one that writes, and blocks the faster.
+/// Passes elements from the threads that fold to the one that writes, and blocks the faster side.
 ///
-/// All ends run on threads of their own (those of database sessions), never on the
-/// cooperative pool, so blocking harms nobody and bounds the memory between them.
+/// All ends run on threads of their own (those of database sessions), never on the cooperative
+/// pool, so blocking is harmless and bounds the memory between them.
 ///
 /// The parts of a build can be sent at the same time and are received one after the other: a table
 /// filled in the order of its primary key is indexed in a third of the time, and keeps the rows of
@@ -19,7 +19,7 @@ final class Channel<Element: Sendable>: @unchecked Sendable {
     private let earlyMax: Int
     // Guarded by `mutex`.
     private var waiting: [Element] = []
-    // The part that is received now; what was sent of later ones, and which of them are complete.
+    // The part being received; the elements of later parts, and which of these are complete.
     private var part = 0
     private var early: [Int: [Element]] = [:]
     private var earlyCount = 0
@@ -27,9 +27,9 @@ final class Channel<Element: Sendable>: @unchecked Sendable {
     private var isFinished = false
     private var isAbandoned = false
 
-    /// A channel in which that many elements may wait, enough to keep the writer busy while the
-    /// reader folds, and so many of later parts: more than a part makes, so that whoever folds
-    /// ahead seldom waits.
+    /// A channel with a limit of waiting elements, enough to keep the writer busy while the reader
+    /// folds, and a limit of elements of later parts: more than a part has, so a fold that is ahead
+    /// seldom waits.
     init(waitingMax: Int = 8, earlyMax: Int = 16) {
         self.waitingMax = waitingMax
         self.earlyMax = earlyMax
@@ -44,9 +44,9 @@ final class Channel<Element: Sendable>: @unchecked Sendable {
         mutex.deallocate()
     }
 
-    /// Hands an element over; waits while the channel is full.
+    /// Sends an element; waits while the channel is full.
     ///
-    /// False once the receiver has gone.
+    /// False once the receiver is gone.
     func send(_ element: Element) -> Bool {
         locked {
             while waiting.count >= waitingMax, !isAbandoned { wait() }
@@ -56,10 +56,10 @@ final class Channel<Element: Sendable>: @unchecked Sendable {
         }
     }
 
-    /// Hands over an element of a part; waits while too much is ahead of the receiver.
+    /// Sends an element of a part; waits while too many elements are ahead of the receiver.
     ///
-    /// Parts count from 0 and are taken up in their order, so that somebody always works on the one
-    /// that is received. False once the receiver has gone.
+    /// Parts count from 0 and are started in order, so the one being received is always being
+    /// worked on. False once the receiver is gone.
     func send(_ element: Element, ofPart number: Int) -> Bool {
         locked {
             while !isAbandoned, !hasRoom(forPart: number) { wait() }
@@ -74,7 +74,7 @@ final class Channel<Element: Sendable>: @unchecked Sendable {
         }
     }
 
-    /// Says that no element of that part follows.
+    /// Marks a part as complete.
     func finish(part number: Int) {
         locked {
             finishedParts.insert(number)
@@ -87,17 +87,18 @@ final class Channel<Element: Sendable>: @unchecked Sendable {
         }
     }
 
-    /// Says that no element follows.
+    /// Marks the channel as complete.
     func finish() {
         locked { isFinished = true }
     }
 
-    /// Says that no element will be taken any more, or that none that is whole will come.
+    /// Abandons the channel: no further element will be received, or the elements will never be
+    /// complete.
     func abandon() {
         locked { isAbandoned = true }
     }
 
-    /// Whether one end has given up.
+    /// Whether either end has abandoned the channel.
     var wasAbandoned: Bool { locked { isAbandoned } }
 
     /// The next element; waits for it.
@@ -129,5 +130,5 @@ final class Channel<Element: Sendable>: @unchecked Sendable {
     }
 }
 
-/// One end of a channel has given up; its own error tells why.
+/// One end of a channel has abandoned it; its own error is the cause.
 struct ChannelAbandoned: Error {}

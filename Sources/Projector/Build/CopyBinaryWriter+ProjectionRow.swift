@@ -15,8 +15,8 @@ extension CopyBinaryWriter {
         self.row(row, ordinal: ordinal, after: Self.stem(of: stream, lane: lane))
     }
 
-    // The fields with which every row of a stream begins, as COPY has them: each after its 32-bit
-    // byte count.
+    // The fields with which every row of a stream begins, as COPY expects them: each after its
+    // 32-bit byte count.
     private static func stem(of stream: StreamID, lane: Int) -> [UInt8] {
         var stem = ByteWriter()
         stem.integer(UInt32(MemoryLayout<Int32>.size))
@@ -37,7 +37,7 @@ extension CopyBinaryWriter {
                 fields: values.valueCount + ProjectionRow.streamColumns.count + 1,
                 byteCountMax: byteCountMax
             ) { writer in
-                // All stream columns but the last, which is the ordinal.
+                // All stream columns except the last, which is the ordinal.
                 stem.withUnsafeBytes {
                     writer.encoded($0, fields: ProjectionRow.streamColumns.count - 1)
                 }
@@ -48,11 +48,11 @@ extension CopyBinaryWriter {
         }
     }
 
-    /// The bytes of a number's field, at most.
+    /// The most bytes of a number's field.
     fileprivate static let fixedByteCountMax = CopyRowWriter.lengthByteCount + 8
 
-    // A field has a length and may have the head of an array; an element of an array of numbers
-    // takes half as much again as in the row, and nothing takes more.
+    // A field has a length and may have an array header; an element of an array of numbers takes
+    // half as much again as in the row, and nothing takes more.
     private static func valuesByteCountMax(
         _ valueCount: Int,
         in bytes: UnsafeRawBufferPointer
@@ -70,7 +70,7 @@ extension ProjectionRow {
 }
 
 extension CopyRowWriter {
-    /// Writes a column's value as PostgreSQL takes it.
+    /// Writes a column's value in PostgreSQL's binary format.
     fileprivate mutating func field(_ value: RowReader.Value) {
         switch value {
         case .null: null()
@@ -78,13 +78,13 @@ extension CopyRowWriter {
         case .int32(let number): int4(number)
         case .boolean(let flag): bool(flag)
         case .timestamp(let instant): timestamptz(microseconds: instant.milliseconds * 1000)
-        // A count of four bytes and the text: a field as it is.
+        // A four-byte count and the text, which already have the format of a field.
         case .text(let counted): encoded(counted, fields: 1)
         case .integers, .texts: list(ColumnValue(value))
         }
     }
 
-    // Made values again, for there are few.
+    // Decoded into values, because arrays are rare.
     private mutating func list(_ value: ColumnValue) {
         switch value {
         case .integers(let numbers): int8Array(count: numbers.count) { numbers[$0] }

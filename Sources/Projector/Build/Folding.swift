@@ -4,7 +4,7 @@ internal import Postgres
 internal import Projections
 internal import Synchronization
 
-/// What was folded: the content of each projection, lane by lane.
+/// The result of a fold: the content of each projection, lane by lane.
 struct Folded: Sendable {
     var contents: [Int: [ProjectionDigest]] = [:]
     var streams = 0
@@ -22,7 +22,7 @@ struct Folded: Sendable {
     }
 }
 
-/// The ends of a build's channels: one for the rows of each projection, one for what is refused.
+/// The ends of a build's channels: one for the rows of each projection, one for refusals.
 struct RowChannels: Sendable {
     let rows: [Channel<[UInt8]>]
     let refusals = Channel<[UInt8]>()
@@ -34,10 +34,10 @@ struct RowChannels: Sendable {
 
     var all: [Channel<[UInt8]>] { rows + [refusals] }
 
-    /// Why reading or folding ended, where it was not a writer that went away first.
+    /// Why reading or folding failed, unless a writer failed first.
     var readingFailure: (any Error)? { failure.error.withLock { $0 } }
 
-    /// Gives all channels up; with the reason where reading or folding is what failed.
+    /// Abandons all channels; with the reason if reading or folding failed.
     func abandon(because reason: (any Error)?) {
         failure.error.withLock { error in
             let hasWriterFailed = error == nil && all.contains { $0.wasAbandoned }
@@ -47,12 +47,12 @@ struct RowChannels: Sendable {
     }
 }
 
-/// The first error of those who read and fold.
+/// The first error of reading or folding.
 private final class ReadingFailure: Sendable {
     let error = Mutex<(any Error)?>(nil)
 }
 
-/// What all folds of a build have folded together.
+/// The combined result of all folds of a build.
 final class FoldedTotal: Sendable {
     private let folded = Mutex(Folded())
     private let progress: @Sendable (Int) -> Void
@@ -72,14 +72,14 @@ final class FoldedTotal: Sendable {
     }
 }
 
-/// A range of a build: the number of the part that its rows are, and up to where it is read.
+/// A range of a build: the number of the part for its rows, and the commit up to which it is read.
 struct FoldedRange: Sendable {
     let part: Int
     let range: StreamRange
     let head: EventLog.Head
 }
 
-/// Hands out the ranges of a build in their order, each once.
+/// Hands out the ranges of a build in order, each once.
 final class RangeQueue: Sendable {
     private let ranges: Mutex<[FoldedRange]>
 
@@ -91,16 +91,16 @@ final class RangeQueue: Sendable {
         )
     }
 
-    // Taken out, so that what a range holds goes with it.
+    // Removed from the queue, so the resources of a range are released with it.
     func next() -> FoldedRange? { ranges.withLock { $0.popLast() } }
 }
 
 /// Folds the streams of one range and encodes the rows.
 struct Folding: Sendable {
-    /// Bytes of rows after which they are handed to the writer.
+    /// Bytes of rows at which they are passed to the writer.
     private static let chunkBytesMax = 1 << 16
 
-    /// Streams after which what was folded is added to the total.
+    /// Streams at which the results are added to the total.
     private static let reportedStreams = 1000
 
     private let projections: [any Projection]
@@ -158,7 +158,7 @@ struct Folding: Sendable {
         if folded.streams == Folding.reportedStreams { report() }
     }
 
-    /// Hands over what is left.
+    /// Passes on the remaining rows.
     mutating func finish() throws {
         for index in projections.indices {
             try flush(index, above: 0)

@@ -1,11 +1,11 @@
 internal import Postgres
 
-/// Tables that no view shows and nobody keeps: those of rebuilds that were killed, and those that
-/// others have replaced.
+/// Tables that no view shows and that are not kept: those of killed rebuilds, and those that others
+/// have replaced.
 enum LeftOvers {
-    /// Drops what nobody reads; to be called by whoever holds the lock of rebuilds.
+    /// Drops tables that have no readers; the caller must hold the lock of rebuilds.
     ///
-    /// - Returns: The schemas of rebuilds that did not end.
+    /// - Returns: The schemas of rebuilds that did not complete.
     static func drop(
         _ options: Projector.RebuildOptions,
         in session: PostgresSession
@@ -33,7 +33,7 @@ enum LeftOvers {
         return killed
     }
 
-    /// Drops a schema of tables and all that is said about it; false where one is still used.
+    /// Drops a schema of tables and all records about it; false if one is still in use.
     static func drop(
         _ schema: String,
         _ options: Projector.RebuildOptions,
@@ -63,8 +63,8 @@ enum LeftOvers {
         )
     }
 
-    // What a schema holds, and whether a rebuild has made it: all tables of a schema that carries a
-    // rebuild's number, and of others those that are listed.
+    // The relations of a schema, and whether a rebuild created each: all tables of a schema with a
+    // rebuild's number, and in other schemas those that are listed.
     private static let relations = """
         SELECT c.relname, c.relkind = 'r' AND (n.nspname ~ '^projection_[0-9]{1,9}$' OR EXISTS (
             SELECT FROM projection.ledger_projection p
@@ -73,8 +73,8 @@ enum LeftOvers {
         WHERE n.nspname = $1 AND c.relkind IN ('r', 'p', 'v', 'm', 'f', 'S') ORDER BY 1
         """
 
-    // False where somebody still reads it, or has put a view upon it: it is left to the next
-    // rebuild, rather than making new readers queue behind the drop or taking the view away.
+    // False if it has readers, or a view depends on it: the next rebuild drops it, so new readers
+    // do not queue behind the drop and the view is not removed.
     private static func execute(
         _ sql: String,
         _ options: Projector.RebuildOptions,
@@ -87,7 +87,7 @@ enum LeftOvers {
             guard ["55P03", "2BP01"].contains(error.sqlState) else { throw error }
             try await session.execute("ROLLBACK")
             if error.sqlState == "2BP01" {
-                // The detail names what depends on it, and no values.
+                // The detail contains the names of dependent objects, but no values.
                 options.notice(
                     "an unneeded table could not be dropped: \(error) \(error.detail ?? ""); drop "
                         + "that, and the next rebuild drops the table"
@@ -97,7 +97,7 @@ enum LeftOvers {
         }
     }
 
-    // Others may have schemas of such names; those of rebuilds say what they are.
+    // Others may have schemas with such names; a comment marks those of rebuilds.
     private static func isOurs(_ schema: String) -> String {
         "starts_with(obj_description(\(schema), 'pg_namespace'), '\(ProjectionSchema.mark)')"
     }

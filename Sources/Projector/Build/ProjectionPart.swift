@@ -12,16 +12,16 @@ struct ProjectionPart: Sendable {
     let version: Int
     let catalogVersion: Int
     let policy: String?
-    /// The newest commit that is in the rows.
+    /// The newest commit included in the rows.
     var head: EventLog.Head
     /// Number and digest of the rows.
     var content: ProjectionDigest
 
-    /// What a table is there for.
+    /// The purpose of a table.
     typealias State = Projector.Table.State
 
-    /// Whether a fold of this program made it, with the policy that holds: one of that name and
-    /// version, for a fold that gives other rows counts its version up.
+    /// Whether a fold of this program built it, with the policy in force: it has the same name and
+    /// version, because a fold that gives different rows gets a new version.
     func isMade(by projection: any Projection) -> Bool {
         name == projection.name && version == projection.version && policy == nil
     }
@@ -65,7 +65,7 @@ extension ProjectionPart {
         WHERE lane = $1 AND build_schema = $2 AND name = $3
         """
 
-    /// Says where the part stands now.
+    /// Updates the part's record to its current state.
     var updated: PostgresStatement {
         PostgresStatement(
             ProjectionPart.update,

@@ -1,8 +1,8 @@
 internal import Projections
 
-/// Schema `projection`: the views that people read, and the page that says what is behind them.
+/// Schema `projection`: the views for readers, and the table that records what is behind them.
 enum ProjectionSchema {
-    /// Made once, by whoever rebuilds first.
+    /// Executed once, by the first rebuild.
     static let bootstrap = """
         BEGIN;
         SET LOCAL client_min_messages = warning;
@@ -79,28 +79,28 @@ enum ProjectionSchema {
         ))
         """
 
-    /// How the comment of a schema begins whose tables a rebuild has made; `migrate` knows by it
-    /// which schemas belong to ledger_projector.
+    /// The beginning of the comment on a schema whose tables a rebuild created; `migrate` uses it
+    /// to recognise the schemas that belong to ledger_projector.
     static let mark = "Tables of one rebuild"
 
-    /// How long a drop may wait for a table, and new readers of that table behind it.
+    /// How long a drop may wait for a table, with new readers of that table waiting behind it.
     enum LockTimeout: String {
-        /// Tables that were live a moment ago: those who read them come first.
+        /// Tables that were live a moment ago: their readers have precedence.
         case readers = "200ms"
-        /// Tables that a person gives up: longer than autovacuum needs to notice that somebody
-        /// waits (`deadlock_timeout`, a second).
+        /// Tables that an operator drops: longer than autovacuum needs to notice that it blocks
+        /// another session (`deadlock_timeout`, a second).
         case maintenance = "5s"
     }
 
-    /// Drops these tables of a schema and what is said about them, and the schema too where it is
-    /// not to be kept; refused where somebody reads one for longer than the timeout.
+    /// Drops these tables of a schema and the records about them, and the schema too unless it is
+    /// kept; fails if a reader holds one for longer than the timeout.
     static func drop(
         _ schema: String,
         with tables: [String],
         isKept: Bool,
         _ timeout: LockTimeout
     ) -> String {
-        // Not CASCADE, which would take other people's views away.
+        // Not CASCADE, which would drop views of other owners.
         """
         BEGIN;
         SET LOCAL ROLE ledger_projector;
@@ -114,7 +114,7 @@ enum ProjectionSchema {
         """
     }
 
-    /// A table of a schema, for SQL.
+    /// A table of a schema, as SQL.
     static func table(_ name: String, in schema: String) -> String {
         quoted(schema) + "." + quoted(name)
     }
@@ -124,7 +124,7 @@ enum ProjectionSchema {
         "\"" + name.replacing("\"", with: "\"\"") + "\""
     }
 
-    /// An SQL text literal; backslashes mean nothing, as standard_conforming_strings is on.
+    /// An SQL text literal; backslashes have no meaning, because standard_conforming_strings is on.
     static func literal(_ text: String) -> String {
         "'" + text.replacing("'", with: "''") + "'"
     }

@@ -4,30 +4,30 @@ internal import Postgres
 public import Projections
 
 extension Projector {
-    /// How a rebuild goes about it.
+    /// Options for a rebuild.
     public struct RebuildOptions: Sendable {
-        /// Connections that read and fold at the same time, from 1 to the log's `readersMax`.
+        /// Connections that read and fold concurrently, from 1 to the log's `readersMax`.
         public var jobs = 1
-        /// Told the number of events folded so far, now and then.
+        /// Receives the number of events folded so far, from time to time.
         public var progress: @Sendable (Int) -> Void = { _ in }
-        /// Told in a sentence what a person should know besides the result.
+        /// Receives sentences that the operator should see in addition to the result.
         public var notice: @Sendable (String) -> Void = { _ in }
 
-        /// One connection, and nothing is told.
+        /// One connection, without progress and notices.
         public init() {}
     }
 
-    /// Builds tables beside the live ones from the whole log, catches up with what is committed
-    /// meanwhile, and puts them in the place of the live ones.
+    /// Builds tables next to the live ones from the whole log, catches up with what is committed in
+    /// the meantime, and replaces the live ones.
     ///
     /// Memory does not grow with the log. Rebuilds of one database wait for each other.
     ///
     /// - Parameters:
-    ///   - chosen: What to build; nil for all, but those on request that are not live.
-    ///   - options: How to go about it.
-    /// - Returns: What became of each projection.
-    /// - Throws: `databaseUnavailable`; `viewsInUse`, at once where a view that has to be made anew
-    ///   has others upon it. The live tables are then as they were.
+    ///   - chosen: What to build; nil for all except those on request that are not live.
+    ///   - options: The options.
+    /// - Returns: The result for each projection.
+    /// - Throws: `databaseUnavailable`; `viewsInUse`, immediately if other views depend on a view
+    ///   that has to be recreated. The live tables are then unchanged.
     public func rebuild(
         _ chosen: [any Projection]? = nil,
         _ options: RebuildOptions = RebuildOptions()
@@ -51,18 +51,19 @@ extension Projector {
         }
     }
 
-    /// Builds tables that are kept under a schema of their own, beside the live ones.
+    /// Builds tables that are kept in a schema of their own, next to the live ones.
     ///
-    /// `follow` keeps them up to date as it does the live ones, but for those up to a given place
-    /// of the log. Nothing but `discard` drops them.
+    /// `follow` keeps them up to date like the live ones, except those up to a given position of
+    /// the log. Only `discard` drops them.
     ///
     /// - Parameters:
-    ///   - chosen: What to build; nil for all, but those on request that are not live.
+    ///   - chosen: What to build; nil for all except those on request that are not live.
     ///   - schema: The schema's name, of at most 63 bytes; it must not exist.
-    ///   - knownAt: Up to where the log is read; the whole commits that begin up to there.
-    ///   - isFollowed: Whether `follow` brings the tables on; nil for those up to the end only.
-    ///   - options: How to go about it.
-    /// - Returns: What became of each projection.
+    ///   - knownAt: The bound up to which the log is read; whole commits that begin by then.
+    ///   - isFollowed: Whether `follow` keeps the tables up to date; nil only for those up to the
+    ///     end of the log.
+    ///   - options: The options.
+    /// - Returns: The result for each projection.
     /// - Throws: `schemaTaken`, `databaseUnavailable`.
     public func build(
         _ chosen: [any Projection]? = nil,
@@ -82,28 +83,28 @@ extension Projector {
             let heads = try await wholeHeads(knownAt)
             let (_, folded) = try await fill(plan, options, in: session) { _ in heads }
             let tables = ShadowTables(schema: schema, names: plan.names)
-            // What was known then stays what was known then.
+            // A table up to a past position must not be brought up to date.
             let isFixed = !(isFollowed ?? (knownAt == .latest))
             try await set(tables, to: isFixed ? .fixed : .beside, in: session)
             return try await rebuilt(tables, folded, in: session)
         }
     }
 
-    /// Another policy, to be judged before it is adopted.
+    /// Another policy, to be evaluated before it is adopted.
     public struct WhatIf: Sendable {
-        /// What folds may know, with the policy.
+        /// What folds may use, with the policy.
         public let context: FoldContext
-        /// The policy in words that say it again, kept beside the tables.
+        /// The policy as canonical text, stored with the tables.
         public let text: String
 
-        /// A policy and its words.
+        /// A policy and its text.
         public init(context: FoldContext, text: String) {
             self.context = context
             self.text = text
         }
     }
 
-    // Whole commits only, because tables stand at commits.
+    // Whole commits only, because tables end at commits.
     private func wholeHeads(_ knownAt: KnownAt) async throws -> [Int: EventLog.Head] {
         var heads = try await log.heads()
         guard knownAt != .latest else { return heads }
@@ -121,7 +122,7 @@ extension BuildPlan {
 }
 
 extension Projector {
-    /// Runs something while no other rebuild of the database can.
+    /// Runs a body while no other rebuild of the database can run.
     func exclusively<Value: Sendable>(
         _ action: String,
         _ options: RebuildOptions,
@@ -130,8 +131,8 @@ extension Projector {
         do {
             let session = try await PostgresSession.connect(settings)
             do {
-                // Held until the session ends, however it does: another rebuild would take the
-                // tables of this one for left-overs.
+                // Held until the session ends, however it does; without it, another rebuild would
+                // consider the tables of this one left over.
                 if !(try await session.query(LiveViews.tryLock).single().bool(0)) {
                     options.notice("another rebuild of this database is running; waiting for it")
                     try await session.execute(LiveViews.lock)
@@ -155,8 +156,8 @@ extension Projector {
         }
     }
 
-    /// Makes tables and fills them, each up to the heads that `heads` names for its projection;
-    /// half filled ones are dropped.
+    /// Creates tables and fills them, each up to the heads that `heads` returns for its projection;
+    /// on failure they are dropped.
     func fill(
         _ plan: BuildPlan,
         _ options: RebuildOptions,
@@ -165,7 +166,8 @@ extension Projector {
     ) async throws -> (Build, [String: Folded]) {
         let build = try await Build.begin(plan, log: log, settings: settings, in: session)
         var folded: [String: Folded] = [:]
-        // One pass over the log for all that end at the same heads: nearly always one in all.
+        // One pass over the log for all projections with the same heads: nearly always one pass in
+        // all.
         var remaining = plan.projections
         try await orDrop(build.schema, options, in: session) {
             if let action = plan.promotingAction {
@@ -195,8 +197,8 @@ extension Projector {
         return (build, folded)
     }
 
-    /// Does something with tables that nobody reads yet, which are dropped where it fails: they may
-    /// be what fills the disk.
+    /// Works on tables that have no readers yet, and drops them if it fails, because they may be
+    /// what fills the disk.
     func orDrop<Value>(
         _ schema: String,
         _ options: RebuildOptions,
@@ -209,7 +211,7 @@ extension Projector {
             do {
                 _ = try await LeftOvers.drop(schema, options, .maintenance, in: session)
             } catch _ {
-                // What went wrong first tells more, and the next rebuild drops the schema.
+                // The first error is more informative, and the next rebuild drops the schema.
             }
             throw error
         }
@@ -261,7 +263,7 @@ extension Projector {
         ).map { try ProjectionPart($0) }
     }
 
-    /// Says what tables are there for from now on.
+    /// Records the new state of tables.
     func set(
         _ tables: ShadowTables,
         to state: ProjectionPart.State,
@@ -273,7 +275,7 @@ extension Projector {
         }
     }
 
-    /// What tables hold now.
+    /// The current content of tables.
     func rebuilt(
         _ tables: ShadowTables,
         _ folded: [String: Folded],
@@ -332,6 +334,6 @@ extension Projector {
         }
     }
 
-    /// Longest name that PostgreSQL keeps whole.
+    /// The longest name, in bytes, that PostgreSQL does not truncate.
     private static let schemaByteCountMax = 63
 }

@@ -2,7 +2,7 @@ internal import Events
 internal import Postgres
 internal import Projections
 
-/// Keeps `refused_stream`: the subscriptions of which a table has no row, and why.
+/// Maintains `refused_stream`: the subscriptions without rows in a table, and why.
 enum RefusedStreams {
     private static let deletion = """
         DELETE FROM projection.refused_stream r
@@ -18,7 +18,7 @@ enum RefusedStreams {
         FROM unnest($4::text[], $5::text[], $6::bigint[], $7::text[]) AS r
         """
 
-    /// What keeps the page in step with a table.
+    /// The statements that keep `refused_stream` consistent with a table.
     static func statements(
         _ change: TableChanges,
         of part: ProjectionPart
@@ -43,7 +43,7 @@ enum RefusedStreams {
         lane, build_schema, name, environment, original_transaction_id, lane_offset, reason
         """
 
-    /// A refusal as COPY takes it.
+    /// A refusal as a row for COPY.
     static func row(
         _ refused: RefusedStream,
         lane: Int,

@@ -2,12 +2,12 @@ internal import EventLog
 internal import Events
 internal import Projections
 
-/// What a fold makes of one subscription.
+/// The result of a fold for one subscription.
 enum FoldOutcome {
     case rows([ProjectionRow])
     case refused(FoldRefusal)
 
-    /// The rows, of which a refused subscription has none.
+    /// The rows; empty for a refused subscription.
     var rows: [ProjectionRow] {
         switch self {
         case .rows(let rows): rows
@@ -15,7 +15,7 @@ enum FoldOutcome {
         }
     }
 
-    /// Why there are none.
+    /// Why there are none; nil if it was not refused.
     var refusal: FoldRefusal? {
         switch self {
         case .rows: nil
@@ -24,11 +24,11 @@ enum FoldOutcome {
     }
 }
 
-/// One subscription, read and interpreted, of which any number of projections can be asked.
+/// One subscription, read and interpreted, to be folded into any number of projections.
 struct StreamFold {
     let stream: StreamID
     let lane: Int
-    /// How many events it has.
+    /// The number of its events.
     let eventCount: Int
     private let timeline: Timeline
     private let unreadable: FoldRefusal?
@@ -52,8 +52,8 @@ struct StreamFold {
         self.unreadable = unreadable.first.map { FoldRefusal($0.position, $0.reason) }
     }
 
-    /// The rows of a projection; refused where the history holds an event that cannot be read,
-    /// because without it nothing is certain, or where a row has an instant that no table holds.
+    /// The rows of a projection; refused if the history has an event that cannot be read, because
+    /// without it nothing is certain, or if a row has an instant that does not fit in a table.
     func rows(of projection: any Projection, in context: FoldContext) -> FoldOutcome {
         if let unreadable { return .refused(unreadable) }
         do throws(FoldRefusal) {
@@ -80,7 +80,7 @@ struct StreamFold {
 }
 
 extension EventLog {
-    /// The ranges of a lane, with all that these projections read.
+    /// The ranges of a lane, with everything that these projections read.
     func streamRanges(
         for projections: [any Projection],
         lane: Int,

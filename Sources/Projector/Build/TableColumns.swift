@@ -1,8 +1,7 @@
 internal import Postgres
 internal import Projections
 
-/// The columns of a table, as the server knows them, in their order; none where there is no such
-/// table.
+/// The columns of a table in the server's catalog, in order; empty if the table does not exist.
 struct TableColumns: Sendable {
     let all: [Column]
 
@@ -10,11 +9,11 @@ struct TableColumns: Sendable {
     struct Column: Sendable, Equatable {
         let name: String
         let type: PostgresType
-        /// The type in SQL, with all that a row has to keep to.
+        /// The type in SQL, with its constraints.
         let words: String
     }
 
-    /// Reads the columns of a table, which is named as SQL does.
+    /// Reads the columns of a table, which is named in SQL syntax.
     init(of table: String, in session: isolated PostgresSession) throws(PostgresError) {
         var columns: [Column] = []
         for row in try session.query(TableColumns.select, [.text(table)]) {
@@ -32,21 +31,21 @@ struct TableColumns: Sendable {
     /// The column of that name.
     func named(_ name: String) -> Column? { all.first { $0.name == name } }
 
-    /// The names of the columns that every table has: whose row it is, and what caused it.
+    /// The names of the columns that every table has: the subscription of a row, and its causes.
     static let everywhere = ProjectionRow.streamColumns + ["positions"]
 
-    /// The columns that the other table does not have in this form, for a message.
+    /// The columns that the other table lacks in this form, for a message.
     func words(notIn other: TableColumns) -> String {
         let own = all.filter { !other.all.contains($0) }.map { "\($0.name) \($0.words)" }
         return own.isEmpty ? "nothing" : own.joined(separator: ", ")
     }
 
-    /// The names of all others, in their order.
+    /// The names of all other columns, in order.
     var ownNames: [String] {
         all.map(\.name).filter { !TableColumns.everywhere.contains($0) }
     }
 
-    /// Whether rows of both tables can be found and read side by side.
+    /// Whether rows of both tables can be matched and compared.
     func haveRows(comparableWith other: TableColumns) -> Bool {
         TableColumns.everywhere.allSatisfy { name in
             named(name).map { $0.type == other.named(name)?.type } ?? false

@@ -5,10 +5,10 @@ internal import Projections
 struct PairShape: Sendable {
     let pair: TableDifference.Pair
     let compared: ComparedTable
-    /// Whether there is an old table at all, with the columns that tell whose a row is.
+    /// Whether there is an old table at all, with the columns that identify the subscription of a
+    /// row.
     let hasOld: Bool
-    /// The type as which the columns that both have are compared, in their order; nil for their
-    /// own.
+    /// The types to which the common columns are cast for comparison, in order; nil for no cast.
     let casts: [String?]
 
     init(
@@ -33,9 +33,8 @@ struct PairShape: Sendable {
         }
     }
 
-    // The types that a projection's values have are compared as they are; another version of the
-    // fold may have made one of a column's two types wider, and whatever else there may be has a
-    // text.
+    // The types of a projection's values are compared without a cast; another version of the fold
+    // may have widened one of a column's two types, and every other type can be cast to text.
     private static func cast(_ types: [PostgresType]) -> String? {
         let own: [PostgresType] = [.bool, .int4, .int8, .timestamptz, .int8Array]
         let texts: [PostgresType] = [.text, .textArray]
@@ -47,7 +46,7 @@ struct PairShape: Sendable {
         return types.allSatisfy(integers.contains) ? "::bigint" : "::text" + collated
     }
 
-    // Bytes decide, whatever collation a column has.
+    // Compared by bytes, whatever collation a column has.
     private static let collated = " COLLATE \"C\""
 }
 
@@ -56,7 +55,7 @@ extension TableDifference.Pair {
     var newTable: String { ProjectionSchema.table(projection.name, in: new) }
 }
 
-/// The parts of one projection in the statement that finds and fetches what differs.
+/// The parts for one projection in the statement that finds and fetches the differences.
 struct DifferenceQuery {
     private let shape: PairShape
     private let number: Int
@@ -66,7 +65,7 @@ struct DifferenceQuery {
 
     /// The columns of the statement's rows.
     ///
-    /// A row without a side tells in `ordinal` how many subscriptions a table has.
+    /// In a row without a side, `ordinal` is the number of subscriptions in a table.
     enum Column {
         static let table = 0
         static let side = 1
@@ -97,7 +96,7 @@ struct DifferenceQuery {
 
     // One row for each subscription that differs, and one without a key for all rows that do not;
     // their counts of first rows add up to the number of subscriptions. OFFSET 0 keeps the server
-    // from comparing once for each column of the key.
+    // from evaluating the comparison once for each column of the key.
     private var findings: String {
         """
         \(found) AS MATERIALIZED (

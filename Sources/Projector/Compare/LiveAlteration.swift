@@ -1,7 +1,7 @@
 internal import Postgres
 internal import Projections
 
-/// A live table, or the view that shows it, that is not what a rebuild makes.
+/// A live table, or its view, that differs from what a rebuild creates.
 public struct LiveAlteration: Sendable {
     /// The projection's name.
     public let projection: String
@@ -14,7 +14,7 @@ public struct LiveAlteration: Sendable {
     public enum Kind: String, Sendable {
         /// The table: it is gone, or has other columns.
         case table
-        /// The view: it is gone, or shows something else than the table.
+        /// The view: it is gone, or shows something other than the table.
         case view
     }
 }
@@ -25,10 +25,10 @@ extension LiveAlteration {
     /// - Parameters:
     ///   - live: The parts of the live tables.
     ///   - projections: The folds of the rebuilt tables.
-    ///   - schema: Where the rebuilt tables are.
+    ///   - schema: The schema of the rebuilt tables.
     ///   - session: A session with an open transaction; nothing is left behind in it.
     /// - Returns: The alterations.
-    /// - Throws: The server's refusal.
+    /// - Throws: The server's error.
     static func all(
         of live: [ProjectionPart],
         comparedWith projections: [any Projection],

@@ -4,64 +4,63 @@ internal import Postgres
 public import Projections
 
 extension Projector {
-    /// What a comparison found.
+    /// The result of a comparison.
     public struct Comparison: Sendable {
-        /// What is otherwise in the new tables.
+        /// What differs in the new tables.
         public let difference: ProjectionDifference
-        /// The new tables as they were compared: each up to where the live one stood.
+        /// The new tables as they were compared: each up to the position of the live one.
         public let tables: [Rebuilt]
-        /// Projections of which `ledger_projection` says another digest or number of rows than
-        /// their live table has.
+        /// Projections whose live table does not match the digest or number of rows recorded in
+        /// `ledger_projection`.
         public let digestMismatches: [String]
-        /// Projections whose live table has the rows of a rebuild, but cites other events for some;
-        /// looked for only where the catalog is that of the live tables and all rows are equal.
+        /// Projections whose live table has the rows of a rebuild, but cites other events for some
+        /// of them; checked only if the catalog is that of the live tables and all rows are equal.
         public let citationMismatches: [String]
         /// Subscriptions that only the live tables refuse, or only the new ones.
         public let refusals: RefusalDifference
         /// The new tables that have no live one to be compared with.
         public let unmatched: [Rebuilt]
-        /// Live tables and views that are not what a rebuild makes.
+        /// Live tables and views that differ from what a rebuild creates.
         public let alterations: [LiveAlteration]
-        /// Projections whose live table is gone, or so altered that no row can be compared.
+        /// Projections whose live table is gone, or is altered so much that no row can be compared.
         public let uncomparable: [String]
-        /// Events of the log that were in no live table when they were compared.
+        /// Events of the log that were in no live table at the time of the comparison.
         public let lag: Int64
 
-        /// Whether the live tables are what a rebuild makes, and what is said of them is true.
+        /// Whether the live tables match a rebuild, and the records about them are true.
         public var isClean: Bool {
             difference.isEqual && digestMismatches.isEmpty && citationMismatches.isEmpty
                 && refusals.changedCount == 0 && alterations.isEmpty
         }
     }
 
-    /// What becomes of tables that were compared.
+    /// What to do with tables after the comparison.
     public enum Afterwards: Sendable, Hashable {
-        /// They are brought up to date and wait for `promote`, in the place of those that waited.
+        /// Bring them up to date and keep them ready for `promote`, replacing any earlier ones.
         case wait
-        /// They are kept beside the live ones, in a schema of that name.
+        /// Keep them next to the live ones, in a schema with that name.
         case keep(into: String)
-        /// They are dropped.
+        /// Drop them.
         case drop
     }
 
-    /// Builds tables beside the live ones, up to where these stand, and says what is otherwise.
+    /// Builds tables next to the live ones, up to the same positions, and reports what differs.
     ///
-    /// Only the interpretation differs then, and not how much of the log is in the tables. The
-    /// live ones may be followed meanwhile.
+    /// The difference is then only one of interpretation, not of how much of the log is included.
+    /// The live tables may be followed in the meantime.
     ///
     /// - Parameters:
-    ///   - chosen: What to compare; nil for all, where the catalog is that of the live tables for
-    ///     all that are live.
-    ///   - afterwards: What becomes of the new tables.
-    ///   - whatIf: The policy of a what-if, which cannot wait to be promoted; nil for the one that
-    ///     holds.
-    ///   - catalog: Whether the new tables know the newest catalog, or the one that the live
-    ///     tables know.
-    ///   - samplesMax: Most subscriptions to show as samples.
-    ///   - options: How to go about it.
+    ///   - chosen: What to compare; nil for all, or, with the catalog of the live tables, for all
+    ///     that are live.
+    ///   - afterwards: What to do with the new tables.
+    ///   - whatIf: The policy of a what-if, which cannot be kept ready for promotion; nil for the
+    ///     policy in force.
+    ///   - catalog: Whether the new tables use the newest catalog, or that of the live tables.
+    ///   - samplesMax: The most subscriptions to show as samples.
+    ///   - options: The options.
     /// - Returns: The difference.
-    /// - Throws: `nothingLive`, `schemaTaken`, `logForked`, `databaseUnavailable`; `viewsInUse`
-    ///   where the new tables could never be promoted.
+    /// - Throws: `nothingLive`, `schemaTaken`, `logForked`, `databaseUnavailable`; `viewsInUse` if
+    ///   the new tables could never be promoted.
     public func compare(
         _ chosen: [any Projection]? = nil,
         then afterwards: Afterwards,
@@ -76,7 +75,7 @@ extension Projector {
         return try await exclusively(action, options) { session in
             let live = try await liveParts(of: chosen ?? projections, in: session)
             let newest = try await context(of: whatIf)
-            // What was never built has nothing to be checked.
+            // A table that was never built has nothing to be checked.
             let checked = projections.filter { projection in
                 (catalog == .newest && !projection.isOnRequest)
                     || live.contains { $0.name == projection.name }
@@ -116,11 +115,11 @@ extension Projector {
         }
     }
 
-    /// Which catalog the new tables of a comparison know.
+    /// The catalog for the new tables of a comparison.
     public enum ComparedCatalog: Sendable, Hashable {
-        /// The newest: what changes when they are promoted.
+        /// The newest: shows what changes when they are promoted.
         case newest
-        /// That of the live tables: whether these are what their fold makes.
+        /// That of the live tables: shows whether these match their fold.
         case ofLive
     }
 
@@ -143,13 +142,13 @@ extension Projector {
     }
 }
 
-/// One comparison under way.
+/// A comparison in progress.
 private struct Comparing: Sendable {
     let projector: Projector
     let plan: BuildPlan
-    /// The live tables as they were when it began.
+    /// The live tables at the start of the comparison.
     let live: [ProjectionPart]
-    /// Whether equal rows must have equal causes: those of one fold, one catalog and one log.
+    /// Whether equal rows must have equal causes: with the same fold, catalog and log.
     let comparesCitations: Bool
 
     func run(
@@ -204,7 +203,7 @@ private struct Comparing: Sendable {
             try await projector.set(tables, to: .beside, in: session)
         case .wait:
             try await projector.catchUp(tables, to: try await projector.log.heads(), in: session)
-            // Not before, so that what waited still waits where anything went wrong.
+            // Only now, so if anything fails, the tables that were ready stay ready.
             try await projector.supersedeWaiting(
                 tables.names,
                 for: tables.schema,
@@ -222,8 +221,8 @@ private struct Comparing: Sendable {
         let alterations: [LiveAlteration]
     }
 
-    // Whoever follows the live tables waits while the new ones are brought to the same commits and
-    // a snapshot is taken, but not while the snapshot is compared.
+    // A process that follows the live tables waits while the new ones are brought to the same
+    // commits and a snapshot is taken, but not while the snapshot is compared.
     private func compareAtOneCommit(
         _ tables: ShadowTables,
         _ samplesMax: Int,
@@ -233,7 +232,8 @@ private struct Comparing: Sendable {
         let holder = try await PostgresSession.connect(projector.settings)
         let reader = try await PostgresSession.connect(projector.settings)
         do {
-            // It waits in a transaction while the tables are brought to where it holds them.
+            // It waits in a transaction while the tables are brought to the positions that it
+            // holds.
             try await holder.execute(LiveViews.disableTimeouts)
             try await holder.execute("BEGIN; SET LOCAL ROLE ledger_projector")
             let held = try await liveNow(in: holder, "FOR SHARE")
@@ -329,7 +329,7 @@ private struct Comparing: Sendable {
         ) { part in live.first { $0.lane == part.lane && $0.name == part.name }?.head }
     }
 
-    // Equal rows have one digest; where the page says another one, following went wrong.
+    // Equal rows have the same digest; if another one is recorded, following went wrong.
     private func digestMismatches(
         _ live: [ProjectionPart],
         _ rebuilt: [Projector.Rebuilt],

@@ -1,32 +1,32 @@
 public import Events
 internal import Postgres
 
-/// Which subscriptions are refused by the live tables and not by new ones, or the other way round.
+/// The subscriptions that are refused only by the live tables, or only by new ones.
 ///
-/// Of tables made from one log up to one commit: the same event must be refused for the same
+/// For tables built from one log up to one commit: the same event must be refused for the same
 /// reason.
 public struct RefusalDifference: Sendable {
-    /// Refusals that both sides have: one for each projection and subscription.
+    /// Refusals on both sides: one for each projection and subscription.
     public internal(set) var same = 0
-    /// Subscriptions that both sides refuse alike in some projection.
+    /// Subscriptions that both sides refuse identically in some projection.
     public internal(set) var sameStreams = 0
-    /// Refusals that only one side has, or each with other words or another event.
+    /// Refusals on only one side, or with another reason or event on each.
     public internal(set) var changedCount = 0
     /// The first of them, by projection and subscription; at most `changedMax`.
     public internal(set) var changed: [Changed] = []
 
-    /// Most refusals that are named: what a person looks at.
+    /// The most refusals that are listed, for a person to read.
     public static let changedMax = 100
 
-    /// A refusal that is not the same on both sides.
+    /// A refusal that differs between the sides.
     public struct Changed: Sendable {
         /// The projection's name.
         public let projection: String
         /// The subscription.
         public let stream: StreamID
-        /// What the live table says; nil where it refuses nothing.
+        /// The refusal of the live table; nil if it refuses nothing.
         public let live: Refusal?
-        /// What the new one says; nil likewise.
+        /// The refusal of the new table; nil if it refuses nothing.
         public let rebuilt: Refusal?
     }
 
@@ -34,16 +34,17 @@ public struct RefusalDifference: Sendable {
     public struct Refusal: Sendable {
         /// The event that the fold refused.
         public let position: Position
-        /// Why, in the fold's words.
+        /// The fold's reason.
         public let reason: String
     }
 
-    /// None.
+    /// Creates an empty difference.
     public init() {}
 }
 
 extension RefusalDifference {
-    /// Compares what is kept of two schemas' tables; what has no old one is left out.
+    /// Compares the records about the tables of two schemas; tables without an old one are left
+    /// out.
     static func read(
         _ tables: [(name: String, old: String, new: String)],
         in session: PostgresSession
@@ -99,7 +100,7 @@ extension RefusalDifference {
         FROM both_sides WHERE differs ORDER BY name, lane, environment, id LIMIT \(changedMax)
         """
 
-    // The tables' names are unique, so that each refusal has at most one counterpart.
+    // The tables' names are unique, so each refusal has at most one counterpart.
     private static let sides = """
         WITH compared AS (
             SELECT * FROM unnest($1::text[], $2::text[], $3::text[]) AS t (name, live, new)

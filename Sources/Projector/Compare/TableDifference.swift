@@ -2,12 +2,13 @@ internal import Events
 public import Postgres
 public import Projections
 
-/// Reads the difference between two builds of projections out of their tables.
+/// Reads the difference between two builds of projections from their tables.
 ///
-/// The server finds the subscriptions that differ, by one merge join of the two primary keys for
-/// each projection; only their rows come over, of all tables together and subscription by
-/// subscription, so that memory grows neither with the tables nor with what differs. Ordinals only
-/// help to find: a row that comes in between moves all rows after it and is yet one row added.
+/// The server finds the subscriptions that differ, with one merge join of the two primary keys for
+/// each projection; only their rows are transferred, for all tables together and subscription by
+/// subscription, so memory grows neither with the tables nor with the differences. Ordinals are
+/// used only for finding rows: an inserted row shifts all rows after it, but counts as one row
+/// added.
 public enum TableDifference {
     /// The two tables of one projection.
     public struct Pair: Sendable {
@@ -16,13 +17,13 @@ public enum TableDifference {
         let oldVersion: Int?
         let new: String
 
-        /// The tables of a projection in two schemas; in the old one it may be missing, and has no
-        /// rows then.
+        /// The tables of a projection in two schemas; if the old one is missing, it counts as
+        /// empty.
         ///
         /// - Parameters:
-        ///   - projection: The projection, of the version that made the new table.
+        ///   - projection: The projection, in the version that built the new table.
         ///   - old: The schema of the old table, unquoted.
-        ///   - oldVersion: The version that made it; nil where nobody knows.
+        ///   - oldVersion: The version that built it; nil if unknown.
         ///   - new: The schema of the new table, unquoted.
         public init(
             _ projection: any Projection,
@@ -37,21 +38,21 @@ public enum TableDifference {
         }
     }
 
-    /// Memory of the server for each sort and hash of the comparison: it spills to disk beyond.
+    /// The server's work_mem for the comparison: each sort and hash spills to disk beyond it.
     static let workMemory = "64MB"
 
     /// Reads the difference of some projections, as the open transaction sees them.
     ///
-    /// Needs to be called within a transaction, and leaves nothing behind in it. A projection that
-    /// was never built before is compared with no rows. `streamsCompared` of the result is the
-    /// number of subscriptions of the table that has the most; who knows better may set it.
+    /// Must be called within a transaction, and leaves nothing behind in it. A projection that was
+    /// never built before is compared with no rows. In the result, `streamsCompared` is the number
+    /// of subscriptions in the largest table; a caller that knows the exact number may set it.
     ///
     /// - Parameters:
     ///   - pairs: The tables, each projection once.
-    ///   - samplesMax: Most subscriptions to keep as samples.
-    ///   - session: A session with an open transaction, best of `repeatableRead`.
-    /// - Returns: The difference, `isEqual` where there is none.
-    /// - Throws: What the server says: above all that a new table is missing, or may not be read.
+    ///   - samplesMax: The most subscriptions to keep as samples.
+    ///   - session: A session with an open transaction, preferably `repeatableRead`.
+    /// - Returns: The difference, `isEqual` if there is none.
+    /// - Throws: The server's error, above all if a new table is missing, or may not be read.
     public static func read(
         _ pairs: [Pair],
         samplesMax: Int = ProjectionDifference.samplesDefault,
@@ -64,7 +65,7 @@ public enum TableDifference {
             DifferenceQuery($0.element, number: $0.offset)
         }
         guard !queries.isEmpty else { return difference }
-        // The settings are for this statement alone. A hash of one table beside a scan of the other
+        // The settings are for this statement alone. A hash of one table with a scan of the other
         // took half as long again as the merge, and EXCEPT four times as long; compiling the
         // comparisons costs more than running them.
         try session.execute(
@@ -88,10 +89,10 @@ public enum TableDifference {
 }
 
 extension TableDifference {
-    /// The projections whose two tables have rows that cite other events.
+    /// The projections whose two tables have rows that cite different events.
     ///
-    /// Positions are in no difference, because they depend on arrival; of tables made from one log
-    /// up to one commit they must be equal too.
+    /// Positions are excluded from differences, because they depend on the order of arrival; for
+    /// tables built from one log up to one commit they must be equal too.
     static func citationMismatches(
         _ pairs: [Pair],
         in session: isolated PostgresSession
@@ -116,7 +117,7 @@ extension TableDifference {
     }
 }
 
-/// Puts the rows of a comparison together, subscription by subscription.
+/// Assembles the rows of a comparison, subscription by subscription.
 private struct DifferenceReading: Sendable {
     private var difference: ProjectionDifference
     private var rows: StreamRows?
@@ -127,7 +128,7 @@ private struct DifferenceReading: Sendable {
         self.difference = difference
     }
 
-    /// The difference with the last subscription.
+    /// The difference, including the last subscription.
     var finished: ProjectionDifference {
         var last = self
         last.flush()
@@ -193,7 +194,7 @@ private struct DifferenceReading: Sendable {
 }
 
 extension ColumnValue {
-    /// A field of a record; what has no case of its own comes as text.
+    /// A field of a record; a type without a case of its own is transferred as text.
     fileprivate init(
         _ record: borrowing PostgresRecord,
         _ column: Int

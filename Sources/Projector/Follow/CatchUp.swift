@@ -3,27 +3,27 @@ internal import Events
 internal import Postgres
 internal import Projections
 
-/// One step of tables that stand at one commit of a lane, to a later one.
+/// One step of tables at one commit of a lane to a later one.
 ///
-/// Rows, digests and the place where they stand are written by one transaction, so a step happens
-/// once or not at all, whoever else tries the same.
+/// Rows, digests and positions are written in one transaction, so a step happens once or not at
+/// all, even if others attempt the same step.
 struct CatchUp: Sendable {
     let log: EventLog
     let lane: Int
-    /// The parts, all at `from`, each with its fold and what that fold may know.
+    /// The parts, all at `from`, each with its fold and what that fold may use.
     let parts: [FollowedPart]
     let from: EventLog.Head
     let to: EventLog.Head
 
-    /// What a step came to.
+    /// The outcome of a step.
     enum Outcome: Sendable {
-        /// The tables stand at the later commit.
+        /// The tables are at the later commit.
         case done(Counts)
-        /// Somebody else moved them meanwhile; nothing was done.
+        /// Another process moved them in the meantime; nothing was done.
         case overtaken
     }
 
-    /// What a step has read.
+    /// The counts of a step.
     struct Counts: Sendable {
         /// Events that are new in the tables.
         var events: Int64 = 0
@@ -33,10 +33,10 @@ struct CatchUp: Sendable {
         var refused = 0
     }
 
-    /// Takes the step, in a session that writes; the log reads on its own.
+    /// Takes the step, in a session that writes; the log is read on a separate one.
     ///
-    /// With `waits` it waits for somebody who is moving the same tables, and else leaves them to
-    /// him.
+    /// With `waits`, it waits for a process that is moving the same tables; otherwise it skips
+    /// them.
     func run(in session: PostgresSession, waits: Bool) async throws -> Outcome {
         let channel = Channel<[TableChanges]>(waitingMax: 2)
         async let reading = read(into: channel)
@@ -94,14 +94,14 @@ struct CatchUp: Sendable {
         if let end { throw end }
     }
 
-    // What ends the step before its time; nil where all is written.
+    // What ended the step early; nil if everything is written.
     private func writeAll(
         from channel: Channel<[TableChanges]>,
         waits: Bool,
         in session: isolated PostgresSession
     ) throws(PostgresError) -> StepEnd? {
         try session.execute("SET LOCAL ROLE ledger_projector")
-        // Somebody who works on a table that nobody is served from is not waited for.
+        // A lock on a table that is not live is not waited for.
         if !waits, !parts.contains(where: { $0.part.state == .live }) {
             try session.execute("SET LOCAL lock_timeout = '200ms'")
         }
@@ -125,7 +125,7 @@ struct CatchUp: Sendable {
         return nil
     }
 
-    // The parts as they are now, locked; nil where one was moved, or is being moved.
+    // The current parts, locked; nil if one was moved, or is being moved.
     private func lock(
         waits: Bool,
         in session: isolated PostgresSession
@@ -180,13 +180,13 @@ struct CatchUp: Sendable {
     }
 }
 
-/// Why a step ended before all was written; everything is then rolled back.
+/// Why a step ended before everything was written; it is then rolled back.
 private enum StepEnd: PostgresErrorConvertible {
-    /// The tables do not stand any more where the step begins.
+    /// The tables are no longer at the commit at which the step begins.
     case overtaken
-    /// The reading side has given up; it says why.
+    /// The reading side has failed; its own error is the cause.
     case nothingMoreComes
-    /// The database refused, or went away.
+    /// The database refused, or the connection was lost.
     case postgres(PostgresError)
 
     init(_ error: PostgresError) { self = .postgres(error) }
@@ -209,9 +209,9 @@ extension Projection {
     }
 }
 
-/// Folds touched streams as they were and as they are, and gathers what that changes.
+/// Folds touched streams before and after, and collects the changes.
 private struct ChangeFolding: Sendable {
-    /// Bytes of changes after which they are handed to the writer.
+    /// Bytes of changes at which they are passed to the writer.
     private static let chunkBytesMax = 1 << 20
 
     private let parts: [FollowedPart]
@@ -246,7 +246,7 @@ private struct ChangeFolding: Sendable {
         if bytes >= ChangeFolding.chunkBytesMax { try flush() }
     }
 
-    /// Hands over what is left.
+    /// Passes on the remaining changes.
     mutating func finish() throws {
         try flush()
     }

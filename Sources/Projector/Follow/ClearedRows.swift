@@ -2,10 +2,10 @@ internal import Events
 internal import Postgres
 internal import Projections
 
-/// Takes rows out of a table whose streams cannot be folded as they were: something of them was
-/// erased.
+/// Removes the rows of streams that can no longer be folded as before, because something of them
+/// was erased.
 ///
-/// The digest of a table is kept row by row, so what goes is read before it goes.
+/// The digest of a table is maintained row by row, so rows are read before they are deleted.
 struct ClearedRows {
     private let part: ProjectionPart
     private let projection: any Projection
@@ -15,8 +15,7 @@ struct ClearedRows {
         self.projection = projection
     }
 
-    /// Deletes all rows of these streams; returns what the content of the table loses by it, to be
-    /// added.
+    /// Deletes all rows of these streams; returns the change of the table's content, to be added.
     func delete(
         _ streams: [StreamID],
         in session: isolated PostgresSession

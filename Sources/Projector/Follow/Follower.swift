@@ -3,7 +3,7 @@ internal import Events
 internal import Postgres
 internal import Projections
 
-/// A process that follows: what it knows between its steps.
+/// A process that follows the log, with its state between steps.
 struct Follower {
     private(set) var following: Projector.Following
 
@@ -12,12 +12,12 @@ struct Follower {
     private let session: PostgresSession
     private let lease: Lease
     private var context: FoldContext
-    // The live tables, as was last told of them.
+    // The live tables, as last reported.
     private var known: [String]?
-    // What was told of tables that could not be brought on, by schema.
+    // The reports about tables that could not be brought up to date, by schema.
     private var lastNotices: [String: String] = [:]
 
-    /// Goes on where it was when the connection was lost.
+    /// Continues with an earlier state after the connection was lost.
     init(
         _ projector: Projector,
         _ options: Projector.FollowOptions,
@@ -36,7 +36,8 @@ struct Follower {
         context = try await projector.context()
     }
 
-    /// Follows until it is stopped, or all that was there at its beginning is in the tables.
+    /// Follows until it is stopped or, with `isOnce`, until the tables include everything that was
+    /// committed at the start.
     mutating func follow() async throws {
         try await checkLive()
         try await session.execute("SET ROLE ledger_projector")
@@ -55,11 +56,11 @@ struct Follower {
         try await lease.release(in: session)
     }
 
-    /// Takes one step in every lane that has news and that nobody else holds.
+    /// Takes one step in every lane that has news and that no other process holds.
     private mutating func advance(to heads: [Int: EventLog.Head]) async throws {
         (following.lag, following.lanesHeldByOthers) = (0, 0)
         let parts = try await followableParts()
-        // A rebuild may have used a catalog that was imported meanwhile.
+        // A rebuild may have used a catalog that was imported in the meantime.
         if parts.contains(where: { $0.catalogVersion > context.catalogs.newestVersion }) {
             context = try await projector.context()
         }
@@ -91,8 +92,8 @@ struct Follower {
         }
     }
 
-    // Tables that nobody is served from must not hold those up from which everybody is: somebody
-    // may have dropped or locked one, or have restored an older log beneath it.
+    // A stalled side table must not delay the live ones: it may have been dropped or locked, or an
+    // older log may have been restored.
     private mutating func advanceOthers(
         _ parts: [ProjectionPart],
         of schema: String,
@@ -138,7 +139,7 @@ struct Follower {
         return what + "\(problem); \(way) drops them"
     }
 
-    // A table, its schema or one of its columns.
+    // The SQLSTATEs for a missing table, schema or column.
     private static func meansGone(_ error: PostgresError) -> Bool {
         ["42P01", "3F000", "42703"].contains(error.sqlState)
     }
@@ -157,7 +158,7 @@ struct Follower {
         guard let step = try await projector.step(of: parts, lane: lane, to: { _ in head }) else {
             return
         }
-        // A lag of repetitions only is a lag too.
+        // A lag counts even if only repetitions are missing.
         let behind = max(1, head.offset - step.from.offset)
         guard try await lease.take(lane: lane, in: session) else {
             following.lanesHeldByOthers += 1
@@ -173,14 +174,13 @@ struct Follower {
             following.streams += counts.streams
             following.refused += counts.refused
             following.lag += head.offset - step.to.offset
-            // Parts that stood elsewhere, or the rest of a long way.
+            // Parts at other positions, or the rest of a long way.
             let isLeft = step.to != head || step.parts.count < parts.count
             if isLeft, following.lag == 0 { following.lag = 1 }
         }
     }
 
-    // Tables that are at the log's end, or beyond it, take no step that would notice that the log
-    // is another one.
+    // Tables at the log's end, or beyond it, take no step that would detect a different log.
     private func checkNotAhead(
         _ parts: [FollowedPart],
         of head: EventLog.Head,
@@ -188,7 +188,7 @@ struct Follower {
     ) async throws {
         for part in parts where part.part.head.commit >= head.commit {
             guard part.part.head.digest != head.digest else { continue }
-            // Newer commits may have come, and been followed, since the head was read.
+            // Newer commits may have been made, and followed, since the head was read.
             try await projector.check(part.part.head, lane: lane)
         }
     }
@@ -199,8 +199,8 @@ struct Follower {
         ).map { try ProjectionPart($0) }
     }
 
-    // Refuses where nothing can be followed, and says once what will not be. Asked again while
-    // there is no news: another program may have promoted its tables.
+    // Throws if nothing can be followed, and reports once what will not be. Checked again even
+    // without news, because another program may have promoted its tables.
     private mutating func checkLive() async throws {
         let live = try await projector.tables(in: session).filter { $0.state == .live }
         let found = live.map { "\($0.schema).\($0.name) \($0.isCurrent) \($0.catalogVersion)" }

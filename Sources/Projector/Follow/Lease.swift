@@ -1,17 +1,18 @@
 internal import Postgres
 internal import Projections
 
-/// Who follows a lane, so that several processes share the lanes rather than the work.
+/// The lease of a lane, so several processes divide the lanes rather than repeat the work.
 ///
-/// Of each set of folds: a program with other versions follows other tables, and must not wait for
-/// this one's. A lease only saves work: what a step writes is exact without it. One that is not
-/// renewed expires, on the server's clock, and the lane is taken over.
+/// Leases are separate for each set of folds: a program with other versions follows other tables,
+/// and must not wait for this one's. A lease only saves work: what a step writes is exact without
+/// it. One that is not renewed expires, on the server's clock, and another process takes over the
+/// lane.
 struct Lease: Sendable {
-    /// The process, in words that `operation.lease` shows.
+    /// The name of the process, which `operation.lease` shows.
     let holder: String
-    /// Names and versions of the folds whose tables it brings on.
+    /// Names and versions of the folds whose tables it keeps up to date.
     let folds: String
-    /// For how long a step may go on before others try the same.
+    /// Seconds for which a step may run before other processes attempt the same.
     let seconds: Double
 
     private static let take = """
@@ -23,7 +24,7 @@ struct Lease: Sendable {
         RETURNING lane
         """
 
-    /// Takes or renews the lease of a lane; false where somebody else holds it.
+    /// Takes or renews the lease of a lane; false if another process holds it.
     func take(lane: Int, in session: PostgresSession) async throws -> Bool {
         let taken = try await session.query(
             Lease.take,
@@ -35,7 +36,7 @@ struct Lease: Sendable {
         return taken.count == 1
     }
 
-    /// Gives all lanes back, so that nobody waits for them to expire.
+    /// Releases all lanes, so no process has to wait for them to expire.
     func release(in session: PostgresSession) async throws {
         try await session.query(
             "DELETE FROM operation.lease WHERE holder = $1",

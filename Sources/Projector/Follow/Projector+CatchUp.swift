@@ -4,13 +4,14 @@ internal import Postgres
 internal import Projections
 
 extension Projector {
-    /// Most events and repetitions of one step: some seconds of work, after which what is done is
-    /// kept.
+    /// The most events and repetitions of one step: some seconds of work, after which the result is
+    /// saved.
     ///
-    /// A touched stream is folded whole, once a step, so that fewer steps fold less.
+    /// A touched stream is folded as a whole in every step, so fewer steps mean fewer folds.
     static let stepStatementsMax: Int64 = 250_000
 
-    /// Brings tables to these heads, by the fold that made them; those that are further stay.
+    /// Brings tables to these heads, by the folds that built them; tables that are further along
+    /// stay.
     func catchUp(
         _ tables: ShadowTables,
         to heads: [Int: EventLog.Head],
@@ -20,8 +21,8 @@ extension Projector {
         try await catchUp(tables, by: { followed($0, context) }, in: session) { heads[$0.lane] }
     }
 
-    /// Brings tables each to the head that `target` names for its part, by the fold that
-    /// `followed` knows for it; a part of which one of them knows nothing stays.
+    /// Brings each table to the head that `target` returns for its part, by the fold that
+    /// `followed` returns for it; a part for which either returns nil stays.
     func catchUp(
         _ tables: ShadowTables,
         by followed: (ProjectionPart) -> FollowedPart?,
@@ -31,7 +32,7 @@ extension Projector {
         var lane: Int?
         repeat {
             let parts = try await parts(of: tables, session)
-            // The first lane in which something is behind.
+            // The first lane in which a part is behind.
             lane = nil
             for number in Set(parts.map(\.lane)).sorted() where lane == nil {
                 let here = parts.filter { $0.lane == number }.compactMap(followed)
@@ -44,7 +45,7 @@ extension Projector {
         } while lane != nil
     }
 
-    /// The fold of this program that made a part, with what it knew; nil where none did.
+    /// The fold of this program that built a part, with its context; nil if none did.
     func followed(_ part: ProjectionPart, _ context: FoldContext) -> FollowedPart? {
         projections.first { part.isMade(by: $0) }.map { projection in
             FollowedPart(
@@ -57,8 +58,7 @@ extension Projector {
 
     /// The next step of those parts of a lane that are furthest behind their target.
     ///
-    /// Nil where none is behind. Refused with `logForked` where the log lacks the commit at which
-    /// they stand.
+    /// Nil if none is behind. Throws `logForked` if the log lacks the commit at which they are.
     func step(
         of parts: [FollowedPart],
         lane: Int,
@@ -86,8 +86,7 @@ extension Projector {
         )
     }
 
-    /// Refuses a commit that the log does not have: it was restored, or another one was put in its
-    /// place.
+    /// Throws if the log lacks a commit: it was restored, or replaced by another one.
     func check(_ head: EventLog.Head, lane: Int) async throws {
         let known = try await log.head(lane: lane, commit: head.commit)
         guard known?.digest != head.digest else { return }

@@ -4,62 +4,62 @@ internal import Postgres
 internal import Projections
 
 extension Projector {
-    /// How the log is followed.
+    /// Options for following the log.
     public struct FollowOptions: Sendable {
-        /// Whether to end when all that was committed at the start is in the tables.
+        /// Whether to end when the tables include everything that was committed at the start.
         public var isOnce = false
-        /// How long to wait before looking for new commits again, where there were none.
+        /// The polling interval for new commits when there are none.
         public var pollInterval = Duration.milliseconds(500)
-        /// This process, in words that `operation.lease` shows; no two may share them.
+        /// The name of this process, which `operation.lease` shows; it must be unique.
         public var holder: String
-        /// For how long a lane is left to a process that does not answer.
+        /// Seconds before another process takes over a silent lane.
         public var leaseSeconds = 15.0
-        /// Asked between steps whether to end.
+        /// Called between steps; true ends following.
         public var isStopped: @Sendable () -> Bool = { false }
-        /// Told after each look at the log what was done so far and what is left.
+        /// Receives, after each look at the log, what was done so far and what is left.
         public var progress: @Sendable (Following) -> Void = { _ in }
-        /// Told in a sentence what a person should know, once.
+        /// Receives sentences for the operator, each once.
         public var notice: @Sendable (String) -> Void = { _ in }
 
-        /// Following by a process of that name, until it is stopped.
+        /// Options for a process with that name, which follows until it is stopped.
         public init(holder: String) {
             self.holder = holder
         }
     }
 
-    /// What following has come to.
+    /// What following has done so far.
     public struct Following: Sendable {
-        /// Events that this process has brought into the live tables, and again those that it has
-        /// brought into the tables of another schema.
+        /// Events that this process has applied to the live tables, plus those that it has applied
+        /// to the tables of other schemas.
         public internal(set) var events: Int64 = 0
-        /// Streams that it folded for that, each as often as it had news.
+        /// Streams that it folded, each as often as it had news.
         public internal(set) var streams = 0
-        /// How many of them a fold refused.
+        /// The number of these that a fold refused.
         public internal(set) var refused = 0
-        /// Steps it took: transactions.
+        /// The number of steps, which are transactions.
         public internal(set) var steps = 0
         /// Events of the log that are not yet in every followed table.
         public internal(set) var lag: Int64 = 0
         /// Lanes with news that another process holds.
         public internal(set) var lanesHeldByOthers = 0
-        /// Projections whose live tables other folds have made, which this program leaves as they
-        /// are.
+        /// Projections whose live tables were built by other folds, which this program leaves
+        /// unchanged.
         public internal(set) var notFollowed: [String] = []
     }
 
-    /// Brings what is committed into the tables, again and again, until it is stopped.
+    /// Applies new commits to the tables until it is stopped.
     ///
-    /// Keeps up every table that the folds of this program made: the live ones, and after them
-    /// those that wait to be promoted and those kept beside, which never hold the live ones up:
-    /// where one cannot be brought on, that is told, and the others go on. Several processes may do
-    /// so at once; each event enters each table once, because rows and place are written by one
+    /// Keeps every table that the folds of this program built up to date: the live ones, then those
+    /// ready to be promoted and those that are kept. The latter never delay the live ones: if one
+    /// cannot be updated, that is reported, and the others continue. Several processes may do so at
+    /// once; each event is applied to each table once, because rows and position are written in one
     /// transaction. After any step the tables equal those of a rebuild up to the same commit, byte
     /// for byte.
     ///
-    /// - Parameter options: How.
-    /// - Returns: What was done; when the task is cancelled too.
-    /// - Throws: `nothingLive` where no table is there that this program may follow, or one is
-    ///   gone; `logForked`, `databaseUnavailable`.
+    /// - Parameter options: The options.
+    /// - Returns: What was done; also when the task is cancelled.
+    /// - Throws: `nothingLive` if there is no table that this program may follow, or one is gone;
+    ///   `logForked`, `databaseUnavailable`.
     public func follow(_ options: FollowOptions) async throws(ProjectorError) -> Following {
         var following = Following()
         while true {
@@ -80,7 +80,7 @@ extension Projector {
                 if Task.isCancelled { return following }
                 let error = ProjectorError(error, doing: "follow")
                 guard error.isPassing, !options.isOnce, !options.isStopped() else { throw error }
-                // What a step did not commit it has not done, so that it can just be tried again.
+                // A step that was not committed did nothing, so it can simply be repeated.
                 options.notice("lost the database, retrying: \(error)")
             }
             do {
@@ -91,6 +91,6 @@ extension Projector {
         }
     }
 
-    /// How long a server gets to come back before it is tried again.
+    /// How long to wait for a server before another attempt.
     private static let reconnectPause = Duration.seconds(1)
 }

@@ -2,34 +2,34 @@ internal import Events
 internal import Postgres
 internal import Projections
 
-/// What becomes of one table's rows when streams are folded anew: rows to take out, rows to put in.
+/// The changes to one table's rows when streams are folded again: rows to delete, rows to insert.
 ///
-/// A row that is as it was stays where it is, so a renewal costs its own rows and not those of the
-/// whole history.
+/// An unchanged row stays in place, so a renewal costs its own rows and not those of the whole
+/// history.
 struct TableChanges: Sendable {
-    /// The rows to take out: environment, stream and ordinal, column by column.
+    /// The rows to delete: environment, stream and ordinal, column by column.
     private(set) var environments: [String?] = []
     private(set) var streams: [String?] = []
     private(set) var ordinals: [Int32?] = []
-    /// The rows to put in, as COPY takes them.
+    /// The rows to insert, in the format of COPY.
     private var inserted = CopyBinaryWriter.rowsOnly()
-    /// What is added to the table's content.
+    /// The change of the table's content.
     private(set) var content = ProjectionDigest()
-    /// Streams of which all rows are to be taken out, whatever they are: they cannot be folded
-    /// again as they were, for something of them was erased.
+    /// Streams whose rows are all deleted, whatever they are: they cannot be folded as before,
+    /// because something of them was erased.
     private(set) var cleared: [StreamID] = []
-    /// Streams that were refused before and are to be forgotten as such.
+    /// Streams that were refused before and no longer are.
     private(set) var readmitted: [StreamID] = []
     /// Streams that are refused now.
     private(set) var refused: [RefusedStream] = []
 
-    /// Bytes that wait to be written, about.
+    /// The approximate number of bytes that wait to be written.
     var byteCount: Int {
         inserted.readyByteCount + ordinals.count * 64
             + (readmitted.count + refused.count + cleared.count) * 128
     }
 
-    /// Takes out whatever the table has of a stream, and puts in what is known now.
+    /// Deletes all rows that the table has of a stream, and inserts the current ones.
     mutating func replaceAll(by after: FoldOutcome, of stream: StreamID, lane: Int) {
         cleared.append(stream)
         for (index, row) in after.rows.enumerated() {
@@ -42,7 +42,7 @@ struct TableChanges: Sendable {
         }
     }
 
-    /// Takes what was known of a stream out, and what is known now in.
+    /// Deletes the earlier rows of a stream, and inserts the current ones.
     mutating func replace(
         _ before: FoldOutcome,
         by after: FoldOutcome,
@@ -69,7 +69,7 @@ struct TableChanges: Sendable {
         }
     }
 
-    /// The rows to put in; empties them.
+    /// The rows to insert, which are then cleared.
     mutating func takeInserted() -> [UInt8] { inserted.takeBytes() }
 
     private mutating func delete(_ ordinal: Int, of stream: StreamID) {

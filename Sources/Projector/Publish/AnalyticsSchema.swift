@@ -2,17 +2,17 @@ internal import Events
 internal import Postgres
 internal import Projections
 
-/// Schema `analytics`: views upon the live views of projections, which are published with them.
+/// Schema `analytics`: views over the live views of projections, which are published with them.
 ///
-/// Only those are there whose projections all have live views. They are made in the transaction
-/// that points the live views at new tables, so that no reader finds some of them missing, and only
-/// where they would differ from those that are there.
+/// It contains only views whose projections all have live views. They are created in the
+/// transaction that switches the live views to new tables, so no reader finds some of them missing,
+/// and only if they differ from the existing ones.
 enum AnalyticsSchema {
-    /// How the comment of the schema begins where it is ours, and not another program's.
+    /// The beginning of the comment on the schema if it is ours, and not another program's.
     static let mark = "Views for analysts"
 
-    /// Drops the views and functions that stand upon live views, inside of a DO block with a
-    /// variable `statement`; `publish` makes them again, with what others were granted on them.
+    /// Drops the views and functions that depend on live views, inside a DO block with a variable
+    /// `statement`; `publish` creates them again, with the privileges granted on them.
     static let makeWay = """
         PERFORM set_config('\(keptGrants)', concat_ws('; ',
             nullif(current_setting('\(keptGrants)', true), ''), string_agg(format(
@@ -31,10 +31,10 @@ enum AnalyticsSchema {
         END LOOP;
         """
 
-    /// Makes the views and functions whose projections are live; nothing where they are there.
+    /// Creates the views and functions whose projections are live; does nothing if they exist.
     ///
-    /// For a transaction that has become ledger_projector. A schema of that name that is another
-    /// role's is left alone.
+    /// For a transaction that has switched to ledger_projector. A schema with that name that
+    /// another role owns is left alone.
     static func publish(in session: isolated PostgresSession) throws(PostgresError) {
         let known = try session.query(state)
         guard known.count == 1, try known[0].bool(0) else { return }
@@ -53,7 +53,7 @@ enum AnalyticsSchema {
         do throws(PostgresError) {
             try session.execute(definitions)
         } catch {
-            // Other columns than before: they cannot take the place of those that are there.
+            // The columns changed, so the existing ones cannot be replaced in place.
             guard ["42P16", "42P13"].contains(error.sqlState) else { throw error }
             try session.execute(
                 "ROLLBACK TO SAVEPOINT analytics; SET LOCAL check_function_bodies = off; "
@@ -98,7 +98,7 @@ enum AnalyticsSchema {
         WHERE n.nspname = 'analytics' AND p.proname IN (\(names))
         """
 
-    // Whether the schema is ours, its comment, the live views, and what there is in it.
+    // Whether the schema is ours, its comment, the live views, and its content.
     private static let state = """
         SELECT a.nspowner = 'ledger_projector'::regrole, obj_description(a.oid, 'pg_namespace'),
             ARRAY(SELECT relname::text FROM pg_class
@@ -108,7 +108,7 @@ enum AnalyticsSchema {
         FROM pg_namespace a WHERE a.nspname = 'analytics'
         """
 
-    // The digest shows a newer program that it has to make them again.
+    // The digest shows a newer program that it has to create them again.
     private static func comment(for definitions: String) -> String {
         let digest = Digest.of(Array(definitions.utf8)).description.prefix(16)
         return "\(mark), upon the live views of schema projection; metric_definition explains the "
@@ -143,7 +143,7 @@ enum AnalyticsSchema {
         return "GRANT SELECT ON \(views.joined(separator: ", ")) TO ledger_writer, ledger_reader"
     }
 
-    // What others were granted on views that had to make way, where these are there again.
+    // Restores the privileges on views that had to be dropped, if these exist again.
     private static let grantAgain = """
         DO $subledger$
         DECLARE

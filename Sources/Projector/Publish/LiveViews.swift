@@ -1,7 +1,7 @@
 internal import Postgres
 internal import Projections
 
-/// The views that people read.
+/// The views for readers.
 enum LiveViews {
     /// One rebuild of a database at a time; the number spells "Rebuild".
     static let lock = "SELECT pg_advisory_lock(x'52656275696c64'::bigint)"
@@ -9,21 +9,22 @@ enum LiveViews {
     /// The same, without waiting.
     static let tryLock = "SELECT pg_try_advisory_lock(x'52656275696c64'::bigint)"
 
-    /// A session that is idle while others fill tables, which no server's housekeeping may end.
+    /// Lets a session be idle while others fill tables, without being ended by the server's
+    /// timeouts.
     static let disableTimeouts = """
         SET idle_session_timeout = 0;
         SET idle_in_transaction_session_timeout = 0
         """
 
-    /// Points a view at its new table, and says of its columns what the table says.
+    /// Switches a view to its new table, and copies the comments of the table's columns.
     ///
-    /// Replaced, not dropped, so that grants and views upon it stay: the columns that it has keep
-    /// their places, and new ones come after them. Only where one is gone, or of another type, or
-    /// the view is another role's, it is made anew, with what was granted on the old one; our own
-    /// views in schema analytics make way, and `AnalyticsSchema` makes them again. The server
-    /// refuses it where others depend on it; triggers and rules of its own, which would go with it,
-    /// are refused alike. Its options are said again in either case, because a replacement forgets
-    /// them. A comment that an operator wrote on the view stays.
+    /// The view is replaced, not dropped, so privileges and views that depend on it stay: its
+    /// columns keep their places, and new ones come after them. Only if a column is gone or has
+    /// another type, or if another role owns the view, is it recreated, with the privileges granted
+    /// on the old one; our own views in schema analytics are dropped, and `AnalyticsSchema` creates
+    /// them again. The server refuses this if other objects depend on the view; triggers and rules
+    /// on it, which would be lost, are refused as well. Its options are set again in either case,
+    /// because a replacement resets them. A comment that an operator wrote on the view stays.
     static func point(_ name: String, to table: String) -> String {
         let view = ProjectionSchema.literal("projection." + name)
         return """
@@ -77,8 +78,8 @@ enum LiveViews {
             """
     }
 
-    // The statements that say of a new view what was granted on the old one and on the columns that
-    // the new table has too. The owner grants all of them.
+    // The statements that grant on a new view what was granted on the old one, and on those of its
+    // columns that the new table has too. The owner makes all grants.
     private static func keep(_ view: String, _ name: String, _ table: String) -> String {
         let grantee = "CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE a.grantee::regrole::text END"
         let option = "CASE WHEN a.is_grantable THEN ' WITH GRANT OPTION' ELSE '' END"
@@ -100,7 +101,7 @@ enum LiveViews {
             """
     }
 
-    // Comments on the view that are not those of the table it shows: an operator wrote them.
+    // Comments on the view that differ from those of its table: an operator wrote them.
     private static func ownComments(_ view: String, _ name: String, _ table: String) -> String {
         """
         SELECT array_agg(\(comment(on: name))) INTO own
@@ -134,7 +135,7 @@ enum LiveViews {
         """
     }
 
-    // The statement that says again of the view what `d` says of a relation or of its column `o`.
+    // The statement that copies to the view the comment in `d` on a relation or on its column `o`.
     private static func comment(on name: String) -> String {
         """
         CASE WHEN d.objsubid = 0
@@ -146,27 +147,27 @@ enum LiveViews {
 }
 
 extension LiveViews {
-    /// How a transaction begins that points views at tables.
+    /// The beginning of a transaction that switches views to tables.
     ///
-    /// The server then names all objects with their schemas. It waits a moment for the lock on a
-    /// view: as long, new readers wait behind it.
+    /// It makes the server print all objects with their schemas. It waits only briefly for the lock
+    /// on a view, because new readers wait behind it for as long.
     static let begin = """
         SET LOCAL ROLE ledger_projector;
         SET LOCAL lock_timeout = 200;
         SET LOCAL search_path = pg_catalog
         """
 
-    /// Points the views at tables and takes that back, so that what stands in the way of a
-    /// promotion is known before hours of work.
+    /// Switches the views to tables and rolls that back, so obstacles to a promotion are found
+    /// before hours of work.
     ///
-    /// A view that is read just now is left to the promotion, which waits for its readers.
+    /// A view that is being read is left to the promotion, which waits for its readers.
     ///
     /// - Parameters:
     ///   - tables: The tables.
-    ///   - projections: Those of which the tables do not exist yet.
-    ///   - action: What the user asked for.
+    ///   - projections: The projections whose tables do not exist yet.
+    ///   - action: The action requested by the user.
     ///   - session: A session without a transaction.
-    /// - Throws: `viewsInUse`, with what the server says is in the way.
+    /// - Throws: `viewsInUse`, with the obstacles that the server reports.
     static func rehearse(
         _ tables: ShadowTables,
         making projections: [any Projection] = [],
@@ -194,8 +195,8 @@ extension LiveViews {
         }
     }
 
-    /// The refusal to report where the server does not let a view show its new table; nil for any
-    /// other error.
+    /// The error to report if the server does not let a view show its new table; nil for any other
+    /// error.
     static func refusal(_ error: PostgresError, doing action: String) -> (any Error)? {
         guard ["2BP01", "42809"].contains(error.sqlState) else { return nil }
         return ProjectorError(
@@ -207,7 +208,7 @@ extension LiveViews {
         )
     }
 
-    /// What the server says of objects that depend on each other: names, and no values.
+    /// The server's description of dependent objects: names, without values.
     static func words(of error: PostgresError) -> String {
         [error.primaryMessage, error.detail].compactMap { $0 }.joined(separator: "; ")
             .replacing("\n", with: ", ")

@@ -1,15 +1,15 @@
 internal import EventLog
 internal import Postgres
 
-/// The newest instant that Apple signed, up to a place of the log: after it, nothing is known.
+/// The newest instant that Apple signed, up to a position of the log: nothing is known beyond it.
 ///
-/// Kept in `operation.newest_signature` by whoever fills or follows tables, so that nobody reads the
-/// whole log for it. What was kept of events that are erased since stays.
+/// Stored in `operation.newest_signature` by every process that fills or follows tables, so the
+/// whole log need not be read for it. A stored value remains even if its events are erased later.
 package enum NewestSignature {
-    // What Apple signs or asserts, of `e`.
+    // The events of `e` that Apple signs or asserts.
     private static let isApples = "e.kind IN ('transaction', 'renewal', 'notification')"
 
-    /// SQL for the newest instant in milliseconds; NULL where there is none.
+    /// SQL for the newest instant in milliseconds; NULL if there is none.
     ///
     /// - Parameters:
     ///   - heads: Rows with a lane and the last offset in it that counts: `lane`, `lane_offset`.
@@ -19,7 +19,7 @@ package enum NewestSignature {
         func isAsked(_ row: String) -> String {
             environment.map { " AND \(row).environment = \($0)" } ?? ""
         }
-        // OFFSET 0 keeps both what they are: look-ups by lane and offset.
+        // OFFSET 0 makes the planner keep both as look-ups by lane and offset.
         return """
             SELECT max(m.as_of_ms) FROM \(heads)
             LEFT JOIN LATERAL (
@@ -38,7 +38,7 @@ package enum NewestSignature {
             """
     }
 
-    /// Brings what is kept of a lane up to an offset; it may be there, or further, already.
+    /// Advances the stored value of a lane to an offset; it may be there already, or further.
     static func kept(lane: Int, upTo offset: Int64) -> PostgresStatement {
         PostgresStatement(
             """
@@ -68,7 +68,7 @@ package enum NewestSignature {
         )
     }
 
-    /// Forgets what is kept of a lane beyond its last event: an older log was restored.
+    /// Deletes the stored value of a lane beyond its last event, because an older log was restored.
     static func deletion(lane: Int, beyond offset: Int64) -> PostgresStatement {
         PostgresStatement(
             "DELETE FROM operation.newest_signature WHERE lane = $1 AND lane_offset > $2",

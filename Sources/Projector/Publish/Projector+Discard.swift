@@ -2,12 +2,12 @@ internal import Postgres
 public import Projections
 
 extension Projector {
-    /// Drops tables that wait to be promoted.
+    /// Drops tables that are ready to be promoted.
     ///
     /// - Parameters:
-    ///   - chosen: Of which projections; nil for all.
-    ///   - options: How to go about it.
-    /// - Returns: Where they were: schema and name, joined by a point.
+    ///   - chosen: Their projections; nil for all.
+    ///   - options: The options.
+    /// - Returns: The tables: schema and name, joined by a dot.
     /// - Throws: `databaseUnavailable`.
     public func discard(
         _ chosen: [any Projection]? = nil,
@@ -31,12 +31,12 @@ extension Projector {
         }
     }
 
-    /// Drops the tables that are kept beside the live ones, in a schema of their own.
+    /// Drops the tables that are kept next to the live ones, in a schema of their own.
     ///
     /// - Parameters:
     ///   - schema: The schema.
-    ///   - options: How to go about it.
-    /// - Throws: `schemaTaken` where it holds no such tables, `viewsInUse`, `databaseUnavailable`.
+    ///   - options: The options.
+    /// - Throws: `schemaTaken` if it contains no such tables, `viewsInUse`, `databaseUnavailable`.
     public func discard(
         schema: String,
         _ options: RebuildOptions = RebuildOptions()
@@ -67,15 +67,15 @@ extension Projector {
         }
     }
 
-    /// Drops the views, and with them the live tables, of projections that this program does not
-    /// have: an older one has left them, and nobody keeps them up to date.
+    /// Drops the views and live tables of projections that this build no longer has: an older one
+    /// left them, and they are no longer kept up to date.
     ///
     /// - Parameters:
     ///   - names: The projections' names.
-    ///   - options: How to go about it.
-    /// - Returns: Where the tables were: schema and name, joined by a point.
-    /// - Throws: `unknownProjection` where one has no table at all, or this program has it;
-    ///   `viewsInUse` where somebody reads one or has put a view upon it; `databaseUnavailable`.
+    ///   - options: The options.
+    /// - Returns: The tables: schema and name, joined by a dot.
+    /// - Throws: `unknownProjection` if one has no table at all, or this program has it;
+    ///   `viewsInUse` if one is being read or a view depends on it; `databaseUnavailable`.
     public func discard(
         retired names: [String],
         _ options: RebuildOptions = RebuildOptions()
@@ -94,7 +94,7 @@ extension Projector {
         }
     }
 
-    // Those among these tables that are not there any more; of the others it is told.
+    // Those of these tables that no longer exist; the others are reported.
     private func removed(
         _ tables: [String],
         _ options: RebuildOptions,

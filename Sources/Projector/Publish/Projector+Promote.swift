@@ -4,25 +4,25 @@ internal import Postgres
 public import Projections
 
 extension Projector {
-    /// What a promotion came to.
+    /// The result of a promotion.
     public struct Promotion: Sendable {
         /// The tables that are live now.
         public let tables: [Rebuilt]
-        /// How long readers of the views may have had to wait.
+        /// How long readers of the views may have had to wait, in milliseconds.
         public let lockMilliseconds: Double
     }
 
-    /// Puts the tables that wait, after a comparison, in the place of the live ones.
+    /// Replaces the live tables with those that a comparison left ready.
     ///
-    /// They are first brought up to date. Readers keep working through it: the views are replaced
+    /// They are first brought up to date. Readers keep working throughout: the views are replaced
     /// in one short transaction.
     ///
     /// - Parameters:
-    ///   - chosen: What to promote; nil for all that waits.
-    ///   - options: How to go about it.
+    ///   - chosen: What to promote; nil for everything that is ready.
+    ///   - options: The options.
     /// - Returns: The tables that are live now.
     /// - Throws: `nothingReady`, `viewsInUse`, `logForked`, `databaseUnavailable`; the live tables
-    ///   are then as they were.
+    ///   are then unchanged.
     public func promote(
         _ chosen: [any Projection]? = nil,
         _ options: RebuildOptions = RebuildOptions()
@@ -44,8 +44,8 @@ extension Projector {
         }
     }
 
-    /// Tables of these names that wait are superseded: by those of a schema, which wait from now
-    /// on, or by live ones.
+    /// Removes ready tables with these names, which are superseded by those of a schema, ready from
+    /// now on, or by live ones.
     func supersedeWaiting(
         _ names: [String],
         for schema: String? = nil,
@@ -89,7 +89,7 @@ extension Projector {
                     + "\(old.schema); `subledger tables diff` builds it again"
             )
         }
-        // Tables of several comparisons may wait.
+        // Tables of several comparisons may be ready.
         return Set(parts.map(\.schema)).sorted().map { schema in
             let names = Set(parts.filter { $0.schema == schema }.map(\.name))
             return ShadowTables(
@@ -99,7 +99,7 @@ extension Projector {
         }
     }
 
-    /// Points the views at tables, in one short transaction, and drops the tables they showed.
+    /// Switches the views to tables, in one short transaction, and drops the tables they showed.
     ///
     /// - Returns: For how many milliseconds the locks were held.
     func promote(
@@ -122,7 +122,7 @@ extension Projector {
             } catch {
                 if let refusal = LiveViews.refusal(error, doing: "rebuild") { throw refusal }
                 guard error.sqlState == "55P03" else { throw error }
-                // A report, or a step of `follow`, holds what must be locked.
+                // A report, or a step of `follow`, holds a lock that is needed.
                 if !isNotified {
                     options.notice(
                         "the new tables wait until an open transaction releases the views"
@@ -142,7 +142,7 @@ extension Projector {
         )
     }
 
-    // The log was restored or forked: what the live tables say of it counts for nothing.
+    // If the log was restored or forked, the records about the live tables no longer count.
     private func isOfOtherLog(_ live: [ProjectionPart]) async throws -> Bool {
         for part in live {
             let known = try await log.head(lane: part.lane, commit: part.head.commit)
@@ -151,8 +151,8 @@ extension Projector {
         return false
     }
 
-    // What makes new tables differ besides the log: a person may have forgotten the one, and not
-    // want the other.
+    // Reports what makes new tables differ apart from the log: the operator may have forgotten one
+    // cause, and not want another.
     private func notifyOfChanges(
         from live: [ProjectionPart],
         to tables: ShadowTables,
@@ -187,8 +187,8 @@ extension Projector {
         }
     }
 
-    // Nil where the live tables are further than the new ones: readers must not see less than they
-    // saw.
+    // Nil if the live tables are further along than the new ones: readers must not see less than
+    // before.
     private func promoteAtOnce(
         _ tables: ShadowTables,
         _ isOtherLog: Bool,
@@ -229,10 +229,10 @@ extension Projector {
         }
     }
 
-    /// How long readers get between two attempts at a promotion.
+    /// The pause for readers between two attempts at a promotion.
     private static let promotionPause = Duration.milliseconds(500)
 
-    /// Attempts at a promotion before a rebuild is given up: some ten minutes of a transaction that
+    /// Attempts at a promotion before a rebuild gives up: about ten minutes of a transaction that
     /// has read a view and does not end.
     private static let promotionAttemptsMax = 900
 }

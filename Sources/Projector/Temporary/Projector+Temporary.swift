@@ -4,22 +4,22 @@ package import Postgres
 package import Projections
 
 extension Projector {
-    /// Fills temporary tables of a session with what projections hold up to a place of the log, and
-    /// makes views for analysts upon them.
+    /// Fills temporary tables of a session with the content of projections up to a position of the
+    /// log, and creates views for analysts over them.
     ///
-    /// Nothing that others read changes, and the tables are gone with the session. Memory does not
-    /// grow with the log; the log is read once for each table, because a session copies into one
-    /// table at a time.
+    /// Nothing changes for other readers, and the tables are dropped with the session. Memory does
+    /// not grow with the log; the log is read once for each table, because a session copies into
+    /// one table at a time.
     ///
     /// - Parameters:
     ///   - names: The projections.
-    ///   - relations: The views and functions to make, each after those that it reads.
-    ///   - context: What the folds may know.
+    ///   - relations: The views and functions to create, each after those that it reads.
+    ///   - context: What the folds may use.
     ///   - heads: The newest commit of each lane to take into account.
     ///   - session: The session, outside of a transaction.
-    /// - Returns: How many subscriptions the folds refused: of the table that lacks the most.
-    /// - Throws: `permissionDenied` where the role may not make temporary tables;
-    ///   `databaseUnavailable`, also on a standby, which takes none.
+    /// - Returns: How many subscriptions the folds refused, for the table with the most refusals.
+    /// - Throws: `permissionDenied` if the role may not create temporary tables;
+    ///   `databaseUnavailable`, also on a standby, which cannot have any.
     package func fillTemporary(
         of names: Set<String>,
         for relations: [AnalyticsRelation],
@@ -62,7 +62,7 @@ private struct TemporaryFold: Sendable {
     let context: FoldContext
     let log: EventLog
 
-    /// Makes and fills the table; returns how many subscriptions were refused.
+    /// Creates and fills the table; returns how many subscriptions were refused.
     func fill(upTo heads: [Int: EventLog.Head], in session: PostgresSession) async throws -> Int {
         let channel = Channel<[UInt8]>()
         return try await withThrowingTaskGroup(of: Void.self) { group in
@@ -85,7 +85,8 @@ private struct TemporaryFold: Sendable {
                 do {
                     try await group.waitForAll()
                 } catch let other {
-                    // The fold then only noticed that nobody takes its rows.
+                    // The writer's error is the cause; the fold only noticed that its rows were no
+                    // longer received.
                     if hasWriterFailed { throw other }
                 }
                 throw error
@@ -145,7 +146,7 @@ private struct TemporaryRows: Sendable {
     var writer = CopyBinaryWriter.rowsOnly()
     var refused = 0
 
-    /// Bytes of rows after which they are handed to the writer.
+    /// Bytes of rows at which they are passed to the writer.
     private static let chunkBytesMax = 1 << 16
 
     mutating func take(_ fold: StreamFold, lane: Int) throws {

@@ -12,39 +12,40 @@ public struct AccessDocument: Codable, Hashable, Sendable {
     public let at: Instant
     /// The answer.
     public let access: Bool
-    /// The end of the access, as far as it is known; nil where there is none, or no end.
+    /// The end of the access, as far as it is known; nil if there is no access, or no end.
     public let until: Instant?
     /// The products that give it, each once, in the order of their bytes.
     public let products: [String]
     /// The subscription groups with access.
     public let groups: [Group]
-    /// The times with access by subscriptions, merged.
+    /// The times with access through subscriptions, merged.
     public let intervals: [IntervalValue]
-    /// All subscriptions that were looked at, each with what makes it the customer's.
+    /// All subscriptions that were considered, each with the reason it counts as the customer's.
     public let subscriptions: [SubscriptionGround]
-    /// Subscriptions that are joined to several customers, so that no customer gets access from them.
+    /// Subscriptions that are joined to several customers, and so give access to none of them.
     public let ambiguous: [AmbiguousSubscription]
-    /// Links to the customer that did not hold at the instant: what they name does not count.
+    /// Links to the customer that were not in force at the instant; the subscriptions they name do
+    /// not count.
     public let linksNotInForce: [LinkNotInForce]
     /// The non-consumables that are owned.
     public let owned: [OneTimePurchaseDocument]
-    /// The one-time purchases that only the app can judge.
+    /// The one-time purchases for which only the app can decide whether they give access.
     public let notJudged: [OneTimePurchaseDocument]
-    /// The one-time purchases that Apple had taken back.
+    /// The one-time purchases that Apple had revoked.
     public let revoked: [OneTimePurchaseDocument]
-    /// What was erased of the subscriptions.
+    /// Erasures that removed something about the subscriptions.
     public let erasures: [ErasureMark]
-    /// Why a purchase of the sandbox gives access in production; nil where none does, as always
-    /// without a `SandboxPolicy`.
+    /// The rule by which a sandbox purchase gives access in production; nil if none does, and
+    /// always nil without a `SandboxPolicy`.
     public internal(set) var sandboxRule: SandboxRule?
 
-    /// A group with access: the period that counts, then what is active besides.
+    /// A group with access: the period that counts, then all active periods.
     public struct Group: Codable, Hashable, Sendable {
-        /// Apple's identifier; nil where no format named it.
+        /// Apple's identifier; nil if no format named it.
         public let subscriptionGroupIdentifier: String?
         /// The period that counts.
         public let counting: Period
-        /// All periods that are active, that one first.
+        /// All active periods, starting with the one that counts.
         public let active: [Period]
     }
 
@@ -52,7 +53,7 @@ public struct AccessDocument: Codable, Hashable, Sendable {
     public struct Period: Codable, Hashable, Sendable {
         /// The subscription.
         public let originalTransactionId: String
-        /// The app that it is of.
+        /// The app it belongs to.
         public let bundleId: String?
         /// What was bought.
         public let productId: String
@@ -62,13 +63,13 @@ public struct AccessDocument: Codable, Hashable, Sendable {
         public let expiresDate: Instant
         /// The first instant with access.
         public let validFrom: Instant
-        /// The end of the access, which is not part of it.
+        /// The end of the access, exclusive.
         public let validTo: Instant
         /// `trial`, `intro`, `offer`, `paid` or `grace`.
         public let kind: String
-        /// Whether a member of the family bought it.
+        /// Whether it was bought by a family member.
         public let familyShared: Bool
-        /// The events that it rests on.
+        /// The events it is based on.
         public let positions: [PositionValue]
     }
 }
@@ -85,7 +86,7 @@ public struct AmbiguousSubscription: Codable, Hashable, Sendable {
 struct AccessQuestion: Sendable {
     /// The instant asked about.
     let instant: Instant
-    /// Access to what.
+    /// The access that is asked about.
     let scope: AccessScope
     /// How much of the log is used.
     let knownAt: KnownAt
@@ -98,14 +99,15 @@ extension Ledger {
     /// purchases in all apps.
     ///
     /// - Parameters:
-    ///   - subject: The customer; without an environment production is meant.
+    ///   - subject: The customer; production if it names no environment.
     ///   - instant: The instant asked about.
-    ///   - scope: Access to what; a group by its identifier or the catalog's name for it.
+    ///   - scope: The access that is asked about; a group by its identifier or by its name in the
+    ///     catalog.
     ///   - knownAt: How much of the log is used.
     ///   - policy: What counts as access, and which versions of the catalog count.
-    ///   - sandbox: For whom purchases of the sandbox count where production gives no access.
+    ///   - sandbox: The customers for whom sandbox purchases count if production gives no access.
     /// - Returns: The answer.
-    /// - Throws: `QuestionError` where nothing is known of the customer, or no catalog knows the
+    /// - Throws: `QuestionError` if nothing is known of the customer, or no catalog contains the
     ///   product or the group; `PolicyError`; `EventLogError`; `CatalogError`.
     public func access(
         of subject: SubjectID,
@@ -124,7 +126,7 @@ extension Ledger {
         return try await answer(question, of: subject, counting: sandbox)
     }
 
-    /// The answer of one environment.
+    /// The answer for one environment.
     func answer(
         _ question: AccessQuestion,
         of subject: SubjectID
@@ -144,7 +146,7 @@ extension Ledger {
 }
 
 extension SubjectTimelines {
-    /// What gives access, by the policy of now.
+    /// What gives access, under the policy in force.
     var entitlement: Entitlement {
         Entitlement(
             timelines,
@@ -212,7 +214,7 @@ extension AccessDocument.Period {
 }
 
 extension SubscriptionGroup {
-    /// Apple's identifier; nil where no format named it.
+    /// Apple's identifier; nil if no format named it.
     var identifier: String? {
         switch self {
         case .identified(let identifier): identifier
@@ -222,7 +224,7 @@ extension SubscriptionGroup {
 }
 
 extension [String] {
-    /// In the order of their bytes, each once.
+    /// The strings without duplicates, in the order of their bytes.
     fileprivate var uniqueByBytes: [String] {
         sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }.reduce(into: []) { unique, id in
             if unique.last.map({ !$0.utf8.elementsEqual(id.utf8) }) ?? true { unique.append(id) }

@@ -1,7 +1,7 @@
 internal import Events
 internal import Projections
 
-/// Why there is access, or none, in words for a ticket: made from the same rows as the document.
+/// Why there is or is not access, in words for a ticket; made from the same rows as the document.
 struct AccessReasonWords {
     private let answer: ExplanationAnswer
     private let at: Instant
@@ -11,11 +11,11 @@ struct AccessReasonWords {
         at = answer.explanation.at
     }
 
-    /// The reason of an answer, without a full stop.
+    /// The reason for an answer, without a full stop.
     ///
     /// - Parameters:
-    ///   - known: The answer; nil where nothing was ever known.
-    ///   - instant: How much is known; nil for all.
+    ///   - known: The answer; nil if nothing was ever known.
+    ///   - instant: How much is known; nil for everything.
     /// - Returns: A clause.
     func reason(_ known: KnownAnswer?, knownAt instant: Instant?) -> String {
         guard let known else { return nothing }
@@ -37,7 +37,7 @@ struct AccessReasonWords {
         }
     }
 
-    /// A date for a ticket: `3 March 2026`, with the time where it is not midnight UTC.
+    /// A date for a ticket: `3 March 2026`, with the time unless it is midnight UTC.
     func date(_ instant: Instant) -> String {
         let parts = instant.clock.split(separator: " ")
         let numbers = parts[0].split(separator: "-").compactMap { Int($0) }
@@ -119,7 +119,7 @@ extension AccessReasonWords {
         }
     }
 
-    // Whether the period of this customer ends because the subscription became another one's.
+    // Whether the period ends for this customer because the subscription moved to another customer.
     private func isTenureEnd(_ row: ActivePeriod) -> Bool {
         answer.customer.tenures[row.stream]?.upperBound == row.validTo
     }
@@ -183,8 +183,8 @@ extension AccessReasonWords {
         }
     }
 
-    // When renewal was turned off for the last time before an end; Apple's notification dates it,
-    // else only the first statement that it is off is known.
+    // When renewal was last turned off before an end: the date of Apple's notification, or without
+    // one the date of the first statement that it is off.
     private func turnedOff(
         before end: Instant,
         _ states: [RenewalState],

@@ -3,17 +3,17 @@ package import Projections
 
 /// Why each subscription behind an answer counts as the customer's.
 package struct AnswerGrounds: Sendable {
-    /// For documents.
+    /// The grounds, as documents show them.
     package let subscriptions: [SubscriptionGround]
     private let streams: [StreamID]
     private let grounds: [CustomerGround]
     private let tenures: [StreamID: [Range<Instant>]]
-    /// Subscriptions that are joined to several customers, so that none of these has them.
+    /// Subscriptions that are joined to several customers, and so count for none of them.
     package let ambiguous: [AmbiguousSubscription]
-    /// Links to the customer that did not hold at the instant asked about.
+    /// Links to the customer that were not in force at the instant asked about.
     package let linksNotInForce: [LinkNotInForce]
 
-    /// For an answer about a subscription that was chosen and not asked for by a name.
+    /// For a subscription that was selected directly rather than looked up by an id.
     package static let none = AnswerGrounds()
 
     private init() {
@@ -21,12 +21,12 @@ package struct AnswerGrounds: Sendable {
         linksNotInForce = []
     }
 
-    /// The grounds of subscriptions of a customer.
+    /// The grounds for the subscriptions of a customer.
     ///
     /// - Parameters:
-    ///   - customer: Whose.
+    ///   - customer: The customer.
     ///   - streams: The subscriptions that count.
-    ///   - linksNotInForce: Links that did not hold at the instant asked about.
+    ///   - linksNotInForce: Links that were not in force at the instant asked about.
     ///   - instant: The instant asked about; nil for all of time.
     package init(
         _ customer: Customer,
@@ -58,15 +58,15 @@ package struct AnswerGrounds: Sendable {
         self.linksNotInForce = linksNotInForce
     }
 
-    /// The app that a subscription is of; nil where nothing names it.
+    /// The app that a subscription belongs to; nil if nothing names it.
     package func bundleId(of stream: StreamID) -> String? {
         streams.firstIndex(of: stream).flatMap { subscriptions[$0].bundleId }
     }
 
-    /// One line for each subscription that does not have the name that was asked for.
+    /// One line for each subscription that does not have the id that was asked for.
     package var lines: [String] { subscriptions.lines }
 
-    /// All of them with the times for which they hold: a link overrules a bond, and has a start.
+    /// All of them with the times for which they hold: a link overrides a bond, and has a start.
     package var timedLines: [String] {
         streams.indices.compactMap { index in
             let tenures = tenures[streams[index]] ?? []
@@ -79,7 +79,7 @@ package struct AnswerGrounds: Sendable {
 }
 
 extension CustomerStream {
-    /// Whether any link to it holds at an instant.
+    /// Whether any link to it is in force at an instant.
     fileprivate func isLinked(at instant: Instant) -> Bool {
         claims.links.contains { link in
             !link.isContested && link.from <= instant && (link.to.map { instant < $0 } ?? true)
@@ -88,7 +88,7 @@ extension CustomerStream {
 }
 
 extension AmbiguousSubscription {
-    /// A line for people.
+    /// The ambiguity as a line of text.
     package var line: String {
         let joined =
             customers.dropLast().map { "to \($0)" }.joined(separator: ", ")
@@ -99,10 +99,10 @@ extension AmbiguousSubscription {
 }
 
 extension [SubscriptionGround] {
-    /// Most subscriptions that are listed for people; `customers show` lists them all.
+    /// The most subscriptions that the text lists; `customers show` lists them all.
     private static var linesMax: Int { 10 }
 
-    /// One line for each that does not have the name that was asked for.
+    /// One line for each subscription that does not have the id that was asked for.
     package var lines: [String] {
         let lines = compactMap(\.line)
         let rest = lines.count - Self.linesMax
@@ -113,12 +113,12 @@ extension [SubscriptionGround] {
 }
 
 extension SubscriptionGround {
-    /// A line for people; nil where there is nothing to explain.
+    /// The ground as a line of text; nil if there is nothing to explain.
     fileprivate var line: String? { words.map { "\(originalTransactionId) counts because \($0)" } }
 }
 
 extension [Range<Instant>] {
-    /// The times for people; nil where they are all of time.
+    /// The times as text; nil if they are all of time.
     fileprivate var words: String? {
         let parts = map { range -> String in
             let from =

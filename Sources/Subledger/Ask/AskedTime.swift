@@ -1,20 +1,20 @@
 public import Events
 internal import Foundation
 
-/// A time as a person writes it in a question, before the clock and the time zone of the question
-/// are applied.
+/// A time as a user writes it in a question, before the clock and the time zone of the question are
+/// applied.
 ///
-/// Reading is pure: `now`, `yesterday` and `2 days ago` stay words until
-/// ``instant(now:in:)`` is given a clock, and a date stays a date until it is given a time zone.
+/// Parsing is pure: `now`, `yesterday` and `2 days ago` stay words until ``instant(now:in:)``
+/// receives a clock, and a date stays a date until it receives a time zone.
 public struct AskedTime: Hashable, Sendable {
     /// What was written.
     public let text: String
     private let form: Form
 
-    /// What each form means.
+    /// The forms, with their values.
     private enum Form: Hashable {
         case instant(Instant)
-        /// A date, or a date and a time, without a zone: what a clock on the wall shows, as if UTC.
+        /// A date, or a date and a time, without a zone: local time, stored as if it were UTC.
         case wallClock(Instant)
         case now
         /// The start of a day; today is 0, yesterday -1.
@@ -38,22 +38,22 @@ public struct AskedTime: Hashable, Sendable {
         }
     }
 
-    /// Fewest digits of a number that is milliseconds; shorter numbers are positions.
+    /// The fewest digits of a number that is read as milliseconds; shorter numbers are positions.
     ///
-    /// Twelve digits are milliseconds from 1973 on, and more events than any ledger holds.
+    /// Twelve digits are milliseconds from 1973 on, and exceed the events of any ledger.
     public static let millisecondDigitsMin = 12
 
-    /// What the parser takes, for errors and help.
+    /// The accepted forms, for errors and help.
     public static let forms =
         "2026-03-03T09:00:00Z, 2026-03-03 (midnight UTC, or of the given tz), 1772528400000 "
         + "(milliseconds), now, today, yesterday or \"2 days ago\""
 
     /// The last instant of the year 9999: later ones cannot be written with four digits.
     private static let millisecondsMax: Int64 = 253_402_300_799_999
-    /// More units than the calendar of Apple's data needs, and few enough to never overflow.
+    /// More units than Apple's data can span, and few enough never to overflow.
     private static let unitsMax = 100_000
 
-    /// Reads a time; nil for what is none of ``forms``.
+    /// Parses a time; nil if the text has none of the ``forms``.
     public init?(_ text: String) {
         guard let form = AskedTime.form(of: text) else { return nil }
         self.text = text
@@ -101,8 +101,9 @@ public struct AskedTime: Hashable, Sendable {
     ///
     /// - Parameters:
     ///   - now: The instant of the question, on our clock.
-    ///   - zone: Whose midnights and calendar days are meant; a time that its clocks skip is later
-    ///     by as much as they skip, a time that they show twice is the earlier one.
+    ///   - zone: The zone whose midnights and calendar days are meant; a local time that the zone
+    ///     skips is moved forward by the length of the gap, and of a local time that occurs twice
+    ///     the earlier one is used.
     /// - Returns: The instant.
     public func instant(now: Instant, in zone: QuestionZone) -> Instant {
         let calendar = zone.calendar
@@ -120,15 +121,15 @@ public struct AskedTime: Hashable, Sendable {
         }
     }
 
-    /// What the clocks of a time zone do with a time that was written without a zone.
+    /// What the clock change of a time zone does to a time that was written without a zone.
     public enum ClockChange: Hashable, Sendable {
-        /// They never show it: they are put forward over it.
+        /// The local time never occurs: clocks are put forward over it.
         case skipped
-        /// They show it twice: they are put back over it.
+        /// The local time occurs twice: clocks are put back over it.
         case shownTwice
     }
 
-    /// What the clocks of a zone do with the time, where summer time begins or ends; nil for an
+    /// What the zone's clock change does to the time, where summer time begins or ends; nil for an
     /// ordinary time.
     public func clockChange(in zone: QuestionZone) -> ClockChange? {
         guard case .wallClock(let shown) = form else { return nil }

@@ -12,7 +12,7 @@ public struct BlameDocument: Codable, Hashable, Sendable {
     public let at: Instant
     /// The subscriptions.
     public let subscriptions: [Subscription]
-    /// Why each subscription counts; none where one was asked for alone.
+    /// Why each subscription counts; empty if one subscription was asked for alone.
     public let grounds: [SubscriptionGround]
     /// What was erased of the subscriptions.
     public let erasures: [ErasureMark]
@@ -21,27 +21,27 @@ public struct BlameDocument: Codable, Hashable, Sendable {
     public struct Subscription: Codable, Hashable, Sendable {
         /// Its id.
         public let originalTransactionId: String
-        /// What is known of it, in the order in which people ask for it.
+        /// What is known of it, most asked-for fields first.
         public let fields: [Field]
     }
 
     /// One thing that is known, and the event that is responsible.
     public struct Field: Codable, Hashable, Sendable {
-        /// What: a word of its own, or Apple's name of the property.
+        /// The field: a word of our own, or Apple's name of the property.
         public let name: String
         /// Its value; instants are milliseconds since 1970 UTC.
         public let value: PropertyValue
-        /// The same for people.
+        /// The value as text.
         public let text: String
         /// The event.
         public let position: PositionValue
         /// What it is about.
         public let kind: String?
-        /// What it says, in a few words.
+        /// A short summary of its content.
         public let summary: String?
-        /// When Apple said it.
+        /// Apple's date for the statement.
         public let asOf: Instant?
-        /// When the log learnt of it, on the ledger's clock.
+        /// When the log recorded it, on the ledger's clock.
         public let recordedAt: Instant?
     }
 }
@@ -49,8 +49,8 @@ public struct BlameDocument: Codable, Hashable, Sendable {
 extension Ledger {
     /// Which event is responsible for each part of the state of a customer's subscriptions.
     ///
-    /// Of the purchases the one that decides the access at the instant counts; of the next renewal
-    /// what Apple had said up to then.
+    /// The purchase shown is the one that decides access at the instant; the next renewal is as
+    /// Apple had stated it by then.
     ///
     /// - Parameters:
     ///   - subject: The customer, or one subscription alone.

@@ -2,23 +2,23 @@ public import EventLog
 public import Events
 internal import Projections
 
-/// Which product or billing plan a subscription moved to, and was to move to.
+/// Which product or billing plan a subscription changed to, or was going to change to.
 public struct ChangesDocument: Codable, Hashable, Sendable {
     /// The subscription.
     public let originalTransactionId: String
     /// Where the purchases were made.
     public let environment: Environment
-    /// Whether any event of the subscription was known by then; where none was, the answer is
-    /// empty because of that.
+    /// Whether any event of the subscription was known by then; if not, that is why the answer is
+    /// empty.
     public let isKnown: Bool
-    /// Its changes, those that were asked for and withdrawn included.
+    /// Its changes, including those that were requested and withdrawn.
     public let changes: [Change]
     /// What was erased of it.
     public let erasures: [ErasureMark]
-    /// Other subscriptions of the same customer; nil where they are too many to be counted.
+    /// Other subscriptions of the same customer; nil if there are too many to count.
     public let otherSubscriptions: Int?
 
-    /// A change that was made, or asked for.
+    /// A change that took effect, or was requested.
     public struct Change: Codable, Hashable, Sendable {
         /// The product before.
         public let fromProductId: String
@@ -28,45 +28,46 @@ public struct ChangesDocument: Codable, Hashable, Sendable {
         public let fromBillingPlanType: String?
         /// Apple's `billingPlanType` after.
         public let toBillingPlanType: String?
-        /// `requested`, `effective`, `withdrawn`; `lapsed` where the subscription went on without it.
+        /// `requested`, `effective`, `withdrawn`; `lapsed` if the subscription continued without
+        /// it.
         public let state: String
         /// `now`, `next_renewal`, or `resubscribe` with a new start after a lapse.
         public let timing: String
         /// `upgrade`, `downgrade` or `crossgrade` by the catalog; `plan_change` without one.
         public let `class`: String
-        /// When it was asked for.
+        /// When it was requested.
         public let requested: Instant?
         /// When it took effect.
         public let effective: Instant?
         /// When it was withdrawn.
         public let withdrawn: Instant?
-        /// Whether the periods of both products are of one length; nil without a catalog.
+        /// Whether the periods of both products have the same length; nil without a catalog.
         public let sameDuration: Bool?
-        /// The version of the catalog that says what it is.
+        /// The version of the catalog that classifies it.
         public let catalogVersion: Int?
         /// Apple's `offerType` of the purchase that made it.
         public let offerType: Int64?
-        /// Whether Apple gives back the rest of the period before.
+        /// Whether Apple refunds the unused part of the previous period.
         public let refundsPrevious: Bool
-        /// Whether nothing dates the wish, so that its instants are lower bounds.
+        /// Whether nothing dates the request, so its instants are lower bounds.
         public let isUndated: Bool
-        /// What Apple probably gave back, in milliunits: an estimate, for Apple signs no amount.
+        /// The probable refund, in milliunits: an estimate, because Apple does not sign an amount.
         public let estimatedRefundMilliunits: Int64?
         /// The currency of the estimate.
         public let estimatedRefundCurrency: String?
-        /// The events that it rests on.
+        /// The events it is based on.
         public let positions: [PositionValue]
     }
 }
 
 extension Ledger {
-    /// Which product or billing plan a subscription moved to, and was to move to.
+    /// Which product or billing plan a subscription changed to, or was going to change to.
     ///
-    /// What is an upgrade is decided by the catalog as it was known.
+    /// The catalog, as it was known, decides what counts as an upgrade.
     ///
     /// - Parameters:
     ///   - subject: The subscription.
-    ///   - instant: Only what was asked for and not decided at it, and the last change in effect by
+    ///   - instant: Only changes that were pending at the instant, and the last change in effect by
     ///     then; nil for all.
     ///   - knownAt: How much of the log is used.
     /// - Returns: The answer.

@@ -2,8 +2,8 @@ public import EventLog
 public import Events
 public import Projections
 
-/// Which issues of a magazine a customer has unlocked, by the magazine rule: the newest one when a
-/// run of periods began, and each that came out while it lasted.
+/// Which issues of a magazine a customer has unlocked, by the magazine rule: the newest issue when
+/// a run of periods began, and each issue published while it lasted.
 public struct ContentDocument: Codable, Hashable, Sendable {
     /// The id that was asked for.
     public let id: String
@@ -11,22 +11,22 @@ public struct ContentDocument: Codable, Hashable, Sendable {
     public let environment: Environment
     /// The instant asked about.
     public let at: Instant
-    /// The times without interruption in which the customer subscribed.
+    /// The uninterrupted times in which the customer was subscribed.
     public let runs: [IntervalValue]
-    /// The issues that were out.
+    /// The issues that had been published.
     public let issues: [Line]
     /// What was erased of the subscriptions.
     public let erasures: [ErasureMark]
 
-    /// An issue that was out.
+    /// An issue that had been published.
     public struct Line: Codable, Hashable, Sendable {
         /// Its name.
         public let name: String
-        /// When it came out.
+        /// When it was published.
         public let publishedAt: Instant
         /// Whether the customer has it.
         public let unlocked: Bool
-        /// `newestAtStart` or `published`; nil where it is locked.
+        /// `newestAtStart` or `published`; nil if it is locked.
         public let reason: String?
         /// The run that unlocks it.
         public let run: IntervalValue?
@@ -37,13 +37,13 @@ extension Ledger {
     /// Which of some issues a customer has unlocked.
     ///
     /// - Parameters:
-    ///   - issues: What was published when.
-    ///   - subject: The customer; without an environment production is meant.
+    ///   - issues: The issues, with their publication dates.
+    ///   - subject: The customer; production if it names no environment.
     ///   - instant: The instant asked about.
-    ///   - scope: Which access unlocks them.
+    ///   - scope: The access that unlocks them.
     ///   - knownAt: How much of the log is used.
-    ///   - policy: What counts as access. Where it does not name `refundIsRetroactive`, a refunded
-    ///     purchase unlocks nothing, as if it had never been bought.
+    ///   - policy: What counts as access. Unless it sets `refundIsRetroactive`, a refunded purchase
+    ///     unlocks nothing, as if it had never been bought.
     /// - Returns: The answer.
     /// - Throws: As `access`.
     public func content(

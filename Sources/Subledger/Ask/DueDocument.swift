@@ -2,34 +2,34 @@ public import EventLog
 public import Events
 internal import Projections
 
-/// A subscription to ask Apple about, and why.
+/// A subscription whose current status should be requested from Apple, and why.
 public struct DueDocument: Codable, Hashable, Sendable {
     /// Its id.
     public let originalTransactionId: String
     /// Where the purchases were made.
     public let environment: Environment
-    /// `ends_soon`, `failed` or `overdue`; `unreadable` where an event of it cannot be read.
+    /// `ends_soon`, `failed` or `overdue`; `unreadable` if one of its events cannot be read.
     public let reason: String
-    /// The end of the access that was there last, with its grace; nil where nothing is certain.
+    /// The end of the last known access, including its grace period; nil if nothing is certain.
     public let accessEnd: Instant?
-    /// What renews next.
+    /// The product that renews next.
     public let autoRenewProductId: String?
-    /// The events that cannot be read, where that is the reason.
+    /// The events that cannot be read, if that is the reason.
     public let unreadable: [PositionValue]?
 }
 
 extension Ledger {
-    /// Which subscriptions to ask Apple about: charges that wait, or failed.
+    /// Lists the subscriptions to ask Apple about: those whose charge is due, or has failed.
     ///
     /// Reads the whole log once and holds one subscription in memory.
     ///
     /// - Parameters:
-    ///   - instant: As things stand at it.
+    ///   - instant: The instant at which they are due.
     ///   - milliseconds: How far to look ahead.
     ///   - environment: Only this one; nil for all.
     ///   - knownAt: How much of the log is used.
-    ///   - take: Takes each, while the log is read.
-    /// - Returns: The subscriptions of which an event cannot be read.
+    ///   - take: Receives each subscription while the log is read.
+    /// - Returns: The subscriptions with an event that cannot be read.
     /// - Throws: `QuestionError`, `EventLogError`, and what `take` throws.
     public func forEachDue(
         at instant: Instant,

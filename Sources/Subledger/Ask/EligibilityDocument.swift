@@ -10,21 +10,21 @@ public struct EligibilityDocument: Codable, Hashable, Sendable {
     public let environment: Environment
     /// The instant asked about.
     public let at: Instant
-    /// Whether anything is known of the customer; else nothing was bought.
+    /// Whether anything is known of the customer; if not, they count as having bought nothing.
     public let isKnown: Bool
-    /// The products that were asked about, each with its group; empty where none was.
+    /// The products that were asked about, each with its group; empty if none was.
     public let products: [Product]
     /// The subscription groups.
     public let groups: [Group]
-    /// All subscriptions that were looked at, each with what makes it the customer's.
+    /// All subscriptions that were considered, each with the reason it counts as the customer's.
     public let subscriptions: [SubscriptionGround]
-    /// Links to the customer that did not hold at the instant: what one that had ended names counts
-    /// all the same, what one that begins later names does not.
+    /// Links to the customer that were not in force at the instant: subscriptions of a link that
+    /// had ended still count, those of a link that begins later do not.
     public let linksNotInForce: [LinkNotInForce]
     /// What was erased of the subscriptions.
     public let erasures: [ErasureMark]
 
-    /// A product, and the group whose offers are its offers too.
+    /// A product, and the group whose offers apply to it.
     public struct Product: Codable, Hashable, Sendable {
         /// Apple's identifier of the product.
         public let productId: String
@@ -34,11 +34,11 @@ public struct EligibilityDocument: Codable, Hashable, Sendable {
 
     /// The offers of one group.
     public struct Group: Codable, Hashable, Sendable {
-        /// Apple's identifier; nil where no format named it.
+        /// Apple's identifier; nil if no format named it.
         public let subscriptionGroupIdentifier: String?
-        /// The subscription that stands for a group that no format named; nil of others.
+        /// The subscription that stands for a group that no format named; otherwise nil.
         public let originalTransactionId: String?
-        /// As what an offer code takes the customer: `new`, `existing` or `expired`.
+        /// How an offer code classifies the customer: `new`, `existing` or `expired`.
         public let subscriber: String
         /// The introductory offer.
         public let introductory: Verdict
@@ -48,27 +48,27 @@ public struct EligibilityDocument: Codable, Hashable, Sendable {
         public let winBack: Verdict
     }
 
-    /// Whether one kind of offer may be made, and the rule that says so.
+    /// Whether one kind of offer may be made, and the rule that decides it.
     public struct Verdict: Codable, Hashable, Sendable {
-        /// Whether it may.
+        /// Whether the customer is eligible.
         public let eligible: Bool
-        /// The first rule that says something.
+        /// The first rule that applies.
         public let rule: String
         /// The purchase that prevents the offer.
         public let blocking: Blocking?
-        /// The offers that Apple lists; nil where it lists none.
+        /// The offers that Apple lists; nil if it lists none.
         public let listedByApple: Listed?
     }
 
-    /// The offers that Apple lists, the best one first.
+    /// The offers that Apple lists, best first.
     public struct Listed: Codable, Hashable, Sendable {
         /// Apple's `eligibleWinBackOfferIds`.
         public let eligibleWinBackOfferIds: [String]
         /// The subscription for which it lists them.
         public let originalTransactionId: String
-        /// When Apple said so.
+        /// Apple's date for the list.
         public let asOf: Instant
-        /// The event that says it.
+        /// The events that contain the list.
         public let positions: [PositionValue]
     }
 
@@ -84,7 +84,7 @@ public struct EligibilityDocument: Codable, Hashable, Sendable {
         public let purchaseDate: Instant
         /// Apple's `expiresDate`.
         public let expiresDate: Instant
-        /// The events that it rests on.
+        /// The events it is based on.
         public let positions: [PositionValue]
     }
 }
@@ -93,16 +93,16 @@ extension Ledger {
     /// Which offers a customer is eligible for, and what prevents others.
     ///
     /// - Parameters:
-    ///   - subject: The customer; without an environment production is meant.
+    ///   - subject: The customer; production if it names no environment.
     ///   - instant: The instant asked about.
-    ///   - group: Only this subscription group, by its identifier or the catalog's name for it; nil
-    ///     for all that are known.
-    ///   - products: Only the groups of these products, by the catalog of the instant, else by what
-    ///     the customer bought; empty for all groups.
+    ///   - group: Only this subscription group, by its identifier or by its name in the catalog;
+    ///     nil for all that are known.
+    ///   - products: Only the groups of these products, taken from the catalog in force at the
+    ///     instant, or otherwise from what the customer bought; empty for all groups.
     ///   - knownAt: How much of the log is used.
-    /// - Returns: The answer; of a customer of whom nothing is known, that nothing was bought.
-    /// - Throws: As `access`, but for `unknownId`; `unknownProduct` where the group of a product is
-    ///   not known, `unknownGroup` where the catalog does not hold the group.
+    /// - Returns: The answer; a customer of whom nothing is known counts as having bought nothing.
+    /// - Throws: As `access`, except `unknownId`; `unknownProduct` if the group of a product is not
+    ///   known, `unknownGroup` if the catalog does not contain the group.
     public func eligibility(
         of subject: SubjectID,
         at instant: Instant,
@@ -154,7 +154,8 @@ extension Ledger {
         )
     }
 
-    // A customer of whom nothing is known has bought nothing, and may be offered what is for such.
+    // A customer of whom nothing is known has bought nothing, and is eligible for what new
+    // customers may be offered.
     private func knownOrNew(
         _ subject: SubjectID,
         at instant: Instant,
@@ -187,12 +188,12 @@ extension EligibilityDocument.Group {
         winBack = EligibilityDocument.Verdict(group.winBack, lanes: lanes)
     }
 
-    /// The group for people.
+    /// The name of the group, as text.
     package var name: String {
         subscriptionGroupIdentifier ?? "of \(originalTransactionId ?? "")"
     }
 
-    /// The kinds of offers for people, each with its verdict.
+    /// The kinds of offers as text, each with its verdict.
     package var verdicts: [(offer: String, verdict: EligibilityDocument.Verdict)] {
         [("introductory", introductory), ("promotional", promotional), ("win-back", winBack)]
     }

@@ -1,24 +1,24 @@
 internal import EventLog
 public import Events
 
-/// An erasure from which an answer may suffer, so that no answer is mistaken for the whole truth.
+/// An erasure that may affect an answer, so no reader takes the answer for complete.
 public struct ErasureMark: Codable, Hashable, Sendable {
-    /// The subscription of which something was erased.
+    /// The subscription that lost data.
     public let originalTransactionId: String
     /// The event that records the erasure.
     public let position: PositionValue
     /// When it was recorded, on the ledger's clock.
     public let recordedAt: Instant
-    /// What it took: `subscription` (everything), `customer` (what identifies the customer), `link`
-    /// (links to a former customer), `payload` (payloads shared with another subscription).
+    /// What it removed: `subscription` (everything), `customer` (what identifies the customer),
+    /// `link` (links to a former customer), `payload` (payloads shared with another subscription).
     public let scope: String
-    /// Why, in the operator's words.
+    /// The reason, in the operator's words.
     public let reason: String?
 }
 
 extension ErasureMark {
-    /// The erasures in these events, whatever of the log was asked for: an erasure takes away what
-    /// was known before it, too.
+    /// The erasures among these events, whatever part of the log was asked for, because an erasure
+    /// also removes what was known before it.
     static func all(in events: some Sequence<Event>, lanes: LaneCount) -> [ErasureMark] {
         events.compactMap { event in
             guard event.fact.kind == .erasure, let erasure = Erasure(event.fact.content) else {
@@ -34,7 +34,7 @@ extension ErasureMark {
         }
     }
 
-    /// A line for people; nil where no answer suffers from it.
+    /// The erasure as a line of text; nil if it does not affect the answer.
     package var line: String? {
         let lost: String
         switch Erasure.Scope(rawValue: scope) {
@@ -49,7 +49,7 @@ extension ErasureMark {
             + (reason.map { " (\($0))" } ?? "") + ": \(lost)"
     }
 
-    /// Whether all that was known of the subscription was erased.
+    /// Whether everything known of the subscription was erased.
     package var tookEverything: Bool { scope == Erasure.Scope.subscription.rawValue }
 }
 

@@ -2,9 +2,9 @@ public import EventLog
 public import Events
 internal import AppStore
 
-/// One event of the log: what it says, and what brought it.
+/// One event of the log: its content, and the payload that brought it.
 public struct EventDocument: Codable, Hashable, Sendable {
-    /// Where it stands in the log.
+    /// Its position in the log.
     public let position: PositionValue
     /// The subscription.
     public let originalTransactionId: String
@@ -12,34 +12,34 @@ public struct EventDocument: Codable, Hashable, Sendable {
     public let environment: Environment
     /// What it is about.
     public let kind: String
-    /// What it says, in a few words.
+    /// A short summary of its content.
     public let summary: String
-    /// The form in which it came.
+    /// The format in which it arrived.
     public let format: String
     /// The app.
     public let bundleId: String
-    /// What of it was erased: `payload`, `person` or `everything`; nil for nothing.
+    /// What was erased from it: `payload`, `person` or `everything`; nil if nothing was.
     public let erased: String?
-    /// When Apple said it; nil where it was erased.
+    /// Apple's date for the statement; nil if it was erased.
     public let asOf: Instant?
-    /// When the log learnt of it, on the ledger's clock.
+    /// When the log recorded it, on the ledger's clock.
     public let recordedAt: Instant
     /// Apple's `purchaseDate`.
     public let purchaseDate: Instant?
     /// Apple's `expiresDate`.
     public let expiresDate: Instant?
-    /// Its properties under Apple's names; those of later versions as `tag` and a number.
+    /// Its properties under Apple's names; properties of later versions as `tag` and a number.
     public let fields: [String: PropertyValue]
     /// The payload that brought it.
     public let evidence: Payload
 
-    /// The payload that brought an event; only its number where it is not there any more.
+    /// The payload that brought an event; only its number if the payload no longer exists.
     public struct Payload: Codable, Hashable, Sendable {
-        /// Its number in the lane.
+        /// Its number within the lane.
         public let number: Int64
         /// SHA-256 of its bytes, in hexadecimal.
         public let digest: String?
-        /// What it is.
+        /// Its kind.
         public let kind: String?
         /// The channel it came by.
         public let source: String?
@@ -47,39 +47,39 @@ public struct EventDocument: Codable, Hashable, Sendable {
         public let trust: String?
         /// When it arrived, on our clock.
         public let receivedAt: Instant?
-        /// Whether it arrived `live`, or by an `import`.
+        /// Whether it arrived `live` or through an `import`.
         public let arrival: String?
-        /// What stood around it, as JSON.
+        /// The context it was submitted with, as JSON.
         public let context: String?
-        /// How many bytes it has.
+        /// Its size in bytes.
         public let byteCount: Int?
     }
 }
 
-/// What an event can be proven with: the digests of event, evidence and commit.
+/// What proves an event: the digests of the event, the evidence and the commit.
 public struct ProofDocument: Codable, Hashable, Sendable {
     /// The event.
     public let position: PositionValue
-    /// Its digest; nil where the payload is not there to compute it.
+    /// Its digest; nil if the payload it is computed from is missing.
     public let eventDigest: String?
-    /// What its row keeps to commit with, in hexadecimal.
+    /// The salt of its row's commitments, in hexadecimal.
     public let salt: String
-    /// The parts of its digest.
+    /// The commitments that make up its digest.
     public let commitments: Commitments
     /// SHA-256 of the payload.
     public let evidenceDigest: String?
     /// SHA-256 of the payload's record.
     public let evidenceRecordDigest: String?
-    /// The commit that holds it.
+    /// The commit that contains it.
     public let commit: CommitColumns
 
     /// The parts of an event's digest, each of which can be erased without the others.
     public struct Commitments: Codable, Hashable, Sendable {
-        /// Of the purchase.
+        /// Commitment to the purchase.
         public let purchase: String?
-        /// Of what identifies a person.
+        /// Commitment to what identifies a person.
         public let person: String?
-        /// Of the evidence.
+        /// Commitment to the evidence.
         public let evidence: String?
     }
 
@@ -91,13 +91,13 @@ public struct ProofDocument: Codable, Hashable, Sendable {
         public let number: Int64
         /// Offset of its first event.
         public let firstOffset: Int64
-        /// How many events it holds.
+        /// How many events it contains.
         public let count: Int
         /// Number of its first payload.
         public let firstEvidence: Int64
-        /// How many payloads it holds.
+        /// How many payloads it contains.
         public let evidence: Int
-        /// How many rows of confirmations it holds.
+        /// How many confirmation rows it contains.
         public let confirmations: Int
         /// The version of its canonical bytes.
         public let format: Int
@@ -111,14 +111,14 @@ public struct ProofDocument: Codable, Hashable, Sendable {
 }
 
 extension Ledger {
-    /// One event of the log; nil where there is none at that position.
+    /// One event of the log; nil if there is none at that position.
     ///
     /// - Throws: `EventLogError`.
     public func event(at position: Position) async throws(EventLogError) -> EventDocument? {
         try await log.event(at: position).map { EventDocument($0, lanes: log.identity.lanes) }
     }
 
-    /// What an event can be proven with; nil where there is none at that position.
+    /// What proves an event; nil if there is none at that position.
     ///
     /// - Throws: `EventLogError`.
     public func proof(ofEventAt position: Position) async throws(EventLogError) -> ProofDocument? {
@@ -133,7 +133,7 @@ extension StoredEvent {
 }
 
 extension EventDocument {
-    /// The document of an event that was read.
+    /// The document of a stored event.
     package init(_ stored: StoredEvent, lanes: LaneCount) {
         let (event, fact, record) = (stored.event, stored.event.fact, stored.record)
         position = PositionValue(event.position, lanes: lanes)
@@ -164,7 +164,7 @@ extension EventDocument {
 }
 
 extension ProofDocument {
-    /// The proof of an event that was read.
+    /// The proof of a stored event.
     package init(_ stored: StoredEvent, lanes: LaneCount) {
         let columns = stored.commit.commit
         position = PositionValue(stored.event.position, lanes: lanes)

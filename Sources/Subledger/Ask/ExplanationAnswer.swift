@@ -7,22 +7,22 @@ package struct ExplanationAnswer: Sendable {
     package let customer: SubjectHistories
     package let product: String?
     package let explanation: Explanation
-    /// How much of the log was asked for; `now` says how much was used.
+    /// How much of the log was requested; `now` records how much was used.
     package let askedKnownAt: KnownAt
     package let now: KnowledgeMarks
     package let then: KnowledgeMarks
     package let evidence: [Position: EvidenceSummary]
-    /// From when each subscription was known to be the customer's, for those that were not at the
-    /// instant.
+    /// For each subscription that was not known to be the customer's at the instant, when that
+    /// became known.
     let connections: [StreamID: Instant]
-    /// The version of the catalog that held at the instant; nil where there is none.
+    /// The version of the catalog in force at the instant; nil if there is none.
     package let catalogVersion: Int?
-    /// When the ledger made its first commit; nil where there is none.
+    /// When the ledger made its first commit; nil if there is none.
     package let firstCommit: Instant?
-    /// Why a purchase of the sandbox gives access in production; nil where none does.
+    /// The rule by which a sandbox purchase gives access in production; nil if none does.
     package var sandboxRule: SandboxRule?
 
-    /// Whether nothing dates what an event says, so that its `signedAt` is only a lower bound.
+    /// Whether nothing dates the content of an event, so its `signedAt` is only a lower bound.
     package func isUndated(_ event: DecisiveEvent) -> Bool {
         let history = customer.histories.first { $0.stream == event.stream }
         let fact = history?.events.first { $0.position == event.position }?.fact
@@ -31,15 +31,15 @@ package struct ExplanationAnswer: Sendable {
 }
 
 extension Ledger {
-    /// Why a customer had access at an instant, or had none, and what was answered then.
+    /// Why a customer did or did not have access at an instant, and what the ledger answered then.
     ///
     /// - Parameters:
     ///   - subject: The customer, or one subscription alone.
     ///   - instant: The instant asked about.
-    ///   - product: Only access by this product; nil for any.
+    ///   - product: Only access to this product; nil for any.
     ///   - knownAt: How much of the log is used.
-    ///   - sandbox: For whom purchases of the sandbox count where production gives no access; then
-    ///     the sandbox is explained.
+    ///   - sandbox: The customers for whom sandbox purchases count if production gives no access;
+    ///     the sandbox is explained if it decides.
     /// - Returns: The answer.
     /// - Throws: `QuestionError`, `EventLogError`, `CatalogError`.
     public func explain(
@@ -60,7 +60,7 @@ extension Ledger {
         )
     }
 
-    /// The same, for a text and a picture.
+    /// The same explanation, as the source of a text and a picture.
     package func explanation(
         of subject: SubjectID,
         at instant: Instant,
@@ -85,7 +85,7 @@ extension Ledger {
         return answer
     }
 
-    // Why access rests on the sandbox; nil where it does not.
+    // The rule by which access comes from the sandbox; nil if it does not.
     private func sandboxRule(
         _ subject: SubjectID,
         at instant: Instant,
@@ -107,15 +107,16 @@ extension Ledger {
     ///
     /// - Parameters:
     ///   - asked: The subscriptions.
-    ///   - product: Only access by this product; nil for any.
+    ///   - product: Only access to this product; nil for any.
     ///   - instant: The instant asked about.
     ///   - knownAt: How much of the log may be used.
-    ///   - askedKnownAt: How much was asked for, where that lies inside of a commit.
-    ///   - connections: From when it was known whose each is that was not known at the instant.
+    ///   - askedKnownAt: How much was requested, if that ends inside a commit.
+    ///   - connections: When each subscription that was not known to be the customer's at the
+    ///     instant became known to be.
     ///   - policy: What counts as access.
     /// - Returns: The answer.
-    /// - Throws: `EventLogError`; `CatalogError` where the catalog cannot be read back;
-    ///   `QuestionError` where no catalog knows the product.
+    /// - Throws: `EventLogError`; `CatalogError` if the catalog cannot be read back;
+    ///   `QuestionError` if no catalog contains the product.
     package func explanation(
         of asked: SubjectHistories,
         product: String? = nil,
@@ -157,15 +158,15 @@ extension Ledger {
         )
     }
 
-    // From when it was known that a subscription is the customer's; none for those of which that
-    // was known at the instant, and for one that is asked about alone.
+    // When each subscription became known to be the customer's; empty for those already known at
+    // the instant, and for a subscription that is asked about alone.
     private func connections(
         of asked: SubjectHistories,
         to subject: SubjectID,
         after instant: Instant
     ) async throws -> [StreamID: Instant] {
         guard !subject.isAlone else { return [:] }
-        // Before the ledger nothing was known of anybody.
+        // Before its first commit, the ledger knew nothing of any customer.
         if let first = try await log.firstCommittedAt(), instant < first { return [:] }
         let named = try await streams(named: subject.id, in: asked.environment)
         let known = try await streams(of: subject, in: asked.environment, at: instant, instant)
@@ -177,7 +178,8 @@ extension Ledger {
         var found: [Int: Set<StreamID>] = [:]
         for stream in asked.histories.map(\.stream)
         where !named.contains(stream) && !known.contains(stream) {
-            // Whose it is became known by what was recorded at one of these, and stayed known.
+            // A binary search finds the recorded time at which the owner became known, because it
+            // stayed known.
             var (low, high) = (0, later.count - 1)
             while low < high {
                 let middle = (low + high) / 2
@@ -200,7 +202,7 @@ extension Ledger {
         return connections
     }
 
-    // The subscriptions of a customer at an instant, as far as was known at another one.
+    // The subscriptions of a customer at one instant, as known at another.
     private func streams(
         of subject: SubjectID,
         in environment: Environment,

@@ -2,55 +2,56 @@ public import Events
 internal import EventLog
 internal import Projections
 
-/// Why a customer had access at an instant, or had none, and what was answered then.
+/// Why a customer did or did not have access at an instant, and what the ledger answered then.
 public struct ExplanationDocument: Codable, Hashable, Sendable {
     /// Always `ledger.explain/2`.
     public let schema: String
-    /// The answer, its reason and when the ledger learnt it, in a few sentences for a ticket.
+    /// The answer, its reason and when the ledger learned it, in a few sentences for a ticket.
     public let summary: String
     /// The id that was asked for.
     public let customer: String
     /// Where the purchases were made.
     public let environment: Environment
-    /// The subscriptions that the answer rests on.
+    /// The subscriptions that the answer is based on.
     public let originalTransactionIds: [String]
-    /// Why each of them counts; none where one was asked for alone.
+    /// Why each of them counts; empty if one subscription was asked for alone.
     public let subscriptions: [SubscriptionGround]
-    /// Only access by this product was asked for; nil for any.
+    /// The product whose access was asked for; nil for any.
     public let entitlement: OrNull<String>
     /// The instant asked about.
     public let at: Instant
-    /// How much of the log was asked for; nil for all.
+    /// How much of the log was requested; nil for all.
     public let askedKnownAt: OrNull<String>
-    /// The answer about the instant as known in the end.
+    /// The answer for the instant, with everything that is known.
     public let entitled: Answer
-    /// The answer about the instant as known at it.
+    /// The answer for the instant, as known at that instant.
     public let served: Answer
-    /// How long the two differ around it.
+    /// How long the two answers differ around the instant.
     public let difference: Difference
-    /// Refunds of the periods that decide, which came when those had ended.
+    /// Refunds of the deciding periods that arrived after those periods had ended.
     public let refundsAfterEnd: [Refund]
-    /// The events that made the answers, in the order in which Apple said them.
+    /// The events that produced the answers, in the order of Apple's dates.
     public let because: [Cause]
-    /// The events without which the answer would be the opposite one.
+    /// The events without which the answer would be the opposite.
     public let changesIf: [Change]
-    /// What counted as access: as `rebuild --with` takes it.
+    /// What counted as access, in the form that `rebuild --with` accepts.
     public let policy: PolicyDocument
-    /// The version of the catalog that held at the instant; nil where there is none.
+    /// The version of the catalog in force at the instant; nil if there is none.
     public let catalogVersion: OrNull<Int>
-    /// The projection whose rows the answer is made of.
+    /// The projection whose rows produce the answer.
     public let projection: ProjectionVersion
-    /// Links to the customer that did not hold at the instant: what they name does not count.
+    /// Links to the customer that were not in force at the instant; the subscriptions they name do
+    /// not count.
     public let linksNotInForce: [LinkNotInForce]
-    /// What was erased of the subscriptions.
+    /// Erasures that removed something about the subscriptions.
     public let erasures: [ErasureMark]
-    /// Why a purchase of the sandbox gives access in production; nil where none does, as always
-    /// without a `SandboxPolicy`.
+    /// The rule by which a sandbox purchase gives access in production; nil if none does, and
+    /// always nil without a `SandboxPolicy`.
     public let sandboxRule: SandboxRule?
-    /// What the answer can be held against later: the head of the chain that it rests on.
+    /// What the answer can be checked against later: the heads of the chain that it is based on.
     public let proof: Proof
 
-    /// The word of this document.
+    /// The value of `schema`.
     public static let schema = "ledger.explain/2"
 
     /// One of the two answers.
@@ -58,21 +59,21 @@ public struct ExplanationDocument: Codable, Hashable, Sendable {
         /// Whether there is access.
         public let access: Bool
         /// Why there is none: `notKnownYet`, `neverBought`, `notYetBought`, `expired`, `refunded`,
-        /// `revoked`, `upgraded` or `notJudged`; nil where there is.
+        /// `revoked`, `upgraded` or `notJudged`; nil if there is access.
         public let reason: OrNull<String>
         /// What the answer was made from.
         public let knownAt: Knowledge
-        /// The period that decides; nil where none does.
+        /// The period that decides; nil if none does.
         public let period: OrNull<Period>
-        /// The one-time purchase that decides; nil where none does.
+        /// The one-time purchase that decides; nil if none does.
         public let oneTimePurchase: OrNull<OneTimePurchaseDocument>
     }
 
     /// How much of the log an answer was made from.
     public struct Knowledge: Codable, Hashable, Sendable {
-        /// Up to where, as questions take it.
+        /// The last position used, as questions accept it.
         public let position: PropertyValue
-        /// The instant of that; nil where nothing was recorded by then.
+        /// The time of that position; nil if nothing was recorded by then.
         public let time: Instant?
     }
 
@@ -90,32 +91,32 @@ public struct ExplanationDocument: Codable, Hashable, Sendable {
         public let expiresDate: Instant
         /// The first instant with access.
         public let validFrom: Instant
-        /// The end of the access, which is not part of it.
+        /// The end of the access, exclusive.
         public let validTo: Instant
-        /// Why it ended; `open` where it had not ended when Apple last spoke.
+        /// Why it ended; `open` if it had not ended by Apple's last statement.
         public let endReason: String
-        /// The events that it rests on.
+        /// The events it is based on.
         public let positions: [PositionValue]
     }
 
     /// How long the two answers differ around the instant.
     public struct Difference: Codable, Hashable, Sendable {
-        /// `none`, `wronglyDenied`, `wronglyGranted`, or `notAsked` where the ledger cannot have
-        /// been asked then.
+        /// `none`, `wronglyDenied`, `wronglyGranted`, or `notAsked` if the ledger cannot have been
+        /// asked then.
         public let kind: String
-        /// Why not: `beforeLedger` or `imported`; nil where it can.
+        /// Why it cannot: `beforeLedger` or `imported`; nil if it can.
         public let notAsked: String?
-        /// The first instant at which they differ so.
+        /// The first instant at which the answers differ.
         public let from: Instant?
-        /// The first at which they do not any more.
+        /// The first instant at which they no longer differ.
         public let to: Instant?
-        /// How long that is.
+        /// The length of the difference, in seconds.
         public let seconds: Int64?
-        /// What was learnt too late.
+        /// What the ledger learned too late.
         public let cause: String?
     }
 
-    /// A refund that took back money, and no access.
+    /// A refund that returned money without ending access.
     public struct Refund: Codable, Hashable, Sendable {
         /// The subscription.
         public let originalTransactionId: String
@@ -123,19 +124,19 @@ public struct ExplanationDocument: Codable, Hashable, Sendable {
         public let productId: String
         /// Apple's `purchaseDate`.
         public let purchaseDate: Instant
-        /// When it was given back.
+        /// When it was refunded.
         public let refunded: Instant?
         /// `full`, `prorated`, `items`, `family_revoke`, `replaced` or `untyped`.
         public let kind: String?
-        /// What was given back, in milliunits.
+        /// The amount refunded, in milliunits.
         public let refundedMilliunits: Int64?
         /// Its currency.
         public let currency: String?
-        /// The events that it rests on.
+        /// The events it is based on.
         public let positions: [PositionValue]
     }
 
-    /// An event that made the answers.
+    /// An event that contributed to the answers.
     public struct Cause: Codable, Hashable, Sendable {
         /// The event.
         public let position: PositionValue
@@ -143,29 +144,29 @@ public struct ExplanationDocument: Codable, Hashable, Sendable {
         public let originalTransactionId: String
         /// What it did: `opened`, `renewed`, `grace`, `ended`, `restored`, `extended`, `corrected`.
         public let role: String
-        /// Apple's `notificationType`; nil where no notification brought it.
+        /// Apple's `notificationType`; nil if no notification brought the event.
         public let type: OrNull<String>
         /// Apple's `subtype`.
         public let subtype: OrNull<String>
         /// When it took effect.
         public let occurredAt: Instant
-        /// When Apple said it.
+        /// Apple's date for the statement.
         public let signedAt: Instant
-        /// Whether that is only a lower bound, because the format has no date of its own.
+        /// Whether that date is only a lower bound, because the format has no date of its own.
         public let signedAtIsLowerBound: Bool
-        /// When the log learnt of it, on the ledger's clock.
+        /// When the log recorded it, on the ledger's clock.
         public let recordedAt: Instant
-        /// How long after it was said.
+        /// Seconds from Apple's date until the log recorded it.
         public let lagSeconds: Int64
         /// The channel it came by.
         public let source: OrNull<String>
     }
 
-    /// What one event decides alone.
+    /// What the answer would be without one event.
     public struct Change: Codable, Hashable, Sendable {
         /// The event that is left out.
         public let without: PositionValue
-        /// What would be the answer without it.
+        /// The answer without it.
         public let access: Bool
     }
 
@@ -177,13 +178,13 @@ public struct ExplanationDocument: Codable, Hashable, Sendable {
         public let version: Int?
     }
 
-    /// The heads of the chain that an answer rests on.
+    /// The heads of the chain that an answer is based on.
     public struct Proof: Codable, Hashable, Sendable {
-        /// The digest of the one head, after `sha256:`; nil where there are several.
+        /// The digest of the head, after `sha256:`; nil if there are several.
         public let chainHead: String?
-        /// Up to where the log was used.
+        /// The last position used.
         public let verifiedTo: PropertyValue
-        /// The newest commit of each lane that was used.
+        /// The newest commit of each lane used.
         public let heads: [ChainHead]
     }
 }

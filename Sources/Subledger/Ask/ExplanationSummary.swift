@@ -1,11 +1,11 @@
 internal import Events
 internal import Projections
 
-/// The answer of an explanation in a few sentences, which can be pasted into a ticket.
+/// The answer of an explanation in a few sentences, ready to paste into a ticket.
 ///
-/// The first sentence gives the answer and its reason, made from what is known in the end. The second
-/// says when the ledger learnt that: the reason is put together again from each earlier state of
-/// knowledge, and the time from which it never changes any more is when it was learnt.
+/// The first sentence gives the answer and its reason, from everything that is known. The second
+/// gives the time when the ledger learned that: the reason is recomputed for each earlier state of
+/// knowledge, and the time after which it no longer changes is when it was learned.
 struct ExplanationSummary {
     private let answer: ExplanationAnswer
     private let words: AccessReasonWords
@@ -41,7 +41,7 @@ struct ExplanationSummary {
         answer.sandboxRule.map { ["It was bought in the sandbox: \($0.text)."] } ?? []
     }
 
-    // A date alone reads like the whole day: said where the answer changes within it.
+    // A date alone reads as the whole day, so the text adds a note if the answer changes within it.
     private var changesThatDay: Bool {
         let (start, day) = (explanation.at, Int64(86_400_000))
         let rows = explanation.rowsNow + explanation.rowsThen
@@ -64,7 +64,7 @@ struct ExplanationSummary {
         }
     }
 
-    // When the ledger learnt what the first sentence states.
+    // When the ledger learned what the first sentence states.
     private var knowledge: [String] {
         if explanation.notAsked == .inFuture {
             return ["That time is in the future: this is what is known now, and it may change."]
@@ -81,7 +81,7 @@ struct ExplanationSummary {
             + (isConnected ? [] : [notConnected])
     }
 
-    // Why nobody can have asked it at the time.
+    // Why the ledger cannot have been asked at the time.
     private var notAsked: String? {
         switch explanation.notAsked {
         case .beforeLedger?:
@@ -92,7 +92,7 @@ struct ExplanationSummary {
         }
     }
 
-    // The first instant of knowledge from which on the reason never changes any more.
+    // The first instant of knowledge after which the reason no longer changes.
     private var learnt: Instant? {
         let reason = reasonInTheEnd
         var learnt: Instant?
@@ -127,7 +127,7 @@ struct ExplanationSummary {
             + " to \(answer.customer.id)."
     }
 
-    // Which knowledge was asked for, where it is not the newest.
+    // Which knowledge was requested, if it is not the newest.
     private var bound: [String] {
         switch answer.askedKnownAt {
         case .latest: []
@@ -143,7 +143,7 @@ struct ExplanationSummary {
 }
 
 extension AccessAnswer {
-    // Whether both are access by one period: that its end moved meanwhile is another matter.
+    // Whether both answers give access through the same period, even if its end moved in between.
     fileprivate func isOfSamePeriod(as other: AccessAnswer) -> Bool {
         guard case .access(let mine) = self, case .access(let theirs) = other else { return false }
         return mine.stream == theirs.stream && mine.purchaseDate == theirs.purchaseDate
@@ -153,7 +153,7 @@ extension AccessAnswer {
 }
 
 extension ExplanationAnswer {
-    /// The answer in a few sentences, which can be pasted into a ticket.
+    /// The answer in a few sentences, ready to paste into a ticket.
     package var summary: String { ExplanationSummary(self).text }
 
     /// Whether the subscription that decides the answer was known to be the customer's at the

@@ -3,7 +3,7 @@ public import EventLog
 public import Events
 internal import Projections
 
-/// Every event of a subscription, in the order in which the log learnt of it.
+/// Every event of a subscription, in the order in which the log recorded it.
 public struct HistoryDocument: Codable, Hashable, Sendable {
     /// The subscription.
     public let originalTransactionId: String
@@ -13,25 +13,25 @@ public struct HistoryDocument: Codable, Hashable, Sendable {
     public let events: [Line]
     /// What was erased of it.
     public let erasures: [ErasureMark]
-    /// Other subscriptions of the same customer; nil where they are too many to be counted.
+    /// Other subscriptions of the same customer; nil if there are too many to count.
     public let otherSubscriptions: Int?
 
     /// An event.
     public struct Line: Codable, Hashable, Sendable {
-        /// Where it stands in the log.
+        /// Its position in the log.
         public let position: PositionValue
-        /// When the log learnt of it, on the ledger's clock.
+        /// When the log recorded it, on the ledger's clock.
         public let recordedAt: Instant
-        /// When Apple said it; nil where it was erased.
+        /// Apple's date for the statement; nil if it was erased.
         public let asOf: Instant?
-        /// Whether that is only a lower bound, because the format has no date of its own.
+        /// Whether that date is only a lower bound, because the format has no date of its own.
         public let asOfIsLowerBound: Bool
         /// What it is about: `transaction`, `renewal`, `notification`, `link`, `catalog`, `erasure`,
         /// or `erased`.
         public let kind: String
-        /// What it says, in a few words.
+        /// A short summary of its content.
         public let summary: String
-        /// What of it was erased: `payload`, `person` or `everything`; nil for nothing.
+        /// What was erased from it: `payload`, `person` or `everything`; nil if nothing was.
         public let erased: String?
         /// The app.
         public let bundleId: String
@@ -41,54 +41,54 @@ public struct HistoryDocument: Codable, Hashable, Sendable {
         public let expiresDate: Instant?
         /// The revocation date that it corrects.
         public let earlierRevocationDate: Instant?
-        /// Its properties under Apple's names; those of later versions as `tag` and a number.
+        /// Its properties under Apple's names; properties of later versions as `tag` and a number.
         public let fields: [String: PropertyValue]
         /// SHA-256 of the payload that brought it, in hexadecimal.
         public let evidence: String?
-        /// What that payload is.
+        /// The kind of that payload.
         public let evidenceKind: String?
         /// The channel it came by.
         public let source: String?
-        /// Whether it arrived `live`, or by an `import`.
+        /// Whether it arrived `live` or through an `import`.
         public let arrival: String?
         /// Why it is believed: `signed`, `fetched`, `shared-secret` or `vouched`.
         public let trust: String?
-        /// Whether its payload is kept; nil where it is missing.
+        /// Whether its payload is kept; nil if the payload is missing.
         public let isPayloadKept: Bool?
-        /// How often a later payload repeated it without news.
+        /// How often a later payload repeated it without anything new.
         public let confirmations: Int
-        /// The same by trust, the strongest first.
+        /// The confirmations by trust, strongest first.
         public let confirmedBy: [ConfirmedBy]
-        /// When what it says took effect; nil where it was erased.
+        /// When the stated fact took effect; nil if it was erased.
         public let effective: Instant?
-        /// What it changed in the periods and in wishes, in words of the machine; nil where the
-        /// history is too long to tell.
+        /// What it changed in periods and in requested changes, as machine-readable words; nil if
+        /// the history is too long.
         public let effect: [String]?
-        /// The same for people.
+        /// The effect as text.
         public let effectText: [String]?
     }
 
-    /// The confirmations of an event by payloads of one trust.
+    /// The confirmations of an event by payloads with the same trust.
     public struct ConfirmedBy: Codable, Hashable, Sendable {
         /// The trust.
         public let trust: String
         /// How many there are.
         public let count: Int
-        /// When Apple said the first.
+        /// Apple's date for the first.
         public let firstAsOf: Instant
-        /// When Apple said the last.
+        /// Apple's date for the last.
         public let lastAsOf: Instant
     }
 }
 
 extension Ledger {
-    /// Every event of a subscription, in the order in which the log learnt of it.
+    /// Every event of a subscription, in the order in which the log recorded it.
     ///
     /// - Parameters:
     ///   - subject: The subscription.
-    ///   - instant: Only what Apple had said by then; nil for all.
-    ///   - trust: Only what payloads of these trusts said; empty for all. Of an event that only a
-    ///     confirmation proves so, the fields that were confirmed.
+    ///   - instant: Only what Apple had stated by then; nil for all.
+    ///   - trust: Only statements from payloads with these trusts; empty for all. If only a
+    ///     confirmation has the trust, only the fields it confirms are returned.
     ///   - knownAt: How much of the log is used.
     /// - Returns: The answer.
     /// - Throws: `QuestionError`, `EventLogError`.
@@ -166,7 +166,7 @@ extension HistoryDocument.Line {
 }
 
 extension HistoryDocument.ConfirmedBy {
-    // By trust, the strongest first; those whose payload is missing are left out.
+    // By trust, strongest first; omits confirmations whose payload is missing.
     fileprivate static func all(
         _ confirmations: [Confirmation],
         _ evidence: [Int64: EvidenceSummary]
@@ -187,14 +187,14 @@ extension HistoryDocument.ConfirmedBy {
 }
 
 extension StreamHistory {
-    // Leaves out what Apple said later.
+    // Omits what Apple stated later.
     fileprivate mutating func keep(upTo instant: Instant) {
         events = events.filter { $0.fact.asOf <= instant }
         confirmations = confirmations.filter { $0.asOf <= instant }
     }
 
-    // Leaves out what is of other trust: of an event that only a confirmation proves so, all fields
-    // but those confirmed.
+    // Omits statements with another trust. If only a confirmation has the trust, only the fields it
+    // confirms remain.
     fileprivate mutating func keep(
         _ trusts: Set<String>,
         by evidence: [Int64: EvidenceSummary]
@@ -214,7 +214,7 @@ extension StreamHistory {
 }
 
 extension EventEffects {
-    // The changes of each event; none where the history is too long for them.
+    // The changes made by each event; empty if the history is too long.
     fileprivate static func byPosition(_ history: RecordedHistory) -> [Position: [PeriodChange]] {
         guard let effects = EventEffects(history) else { return [:] }
         return Dictionary(

@@ -8,27 +8,27 @@ public struct KnowledgeDifferenceDocument: Codable, Hashable, Sendable {
     public let customer: String
     /// The two bounds of knowledge.
     public let known: [String]
-    /// Times that had access by the first, and have none by the second.
+    /// Times with access by the first bound and none by the second.
     public let lostAccess: [IntervalValue]
-    /// Times that have access by the second alone.
+    /// Times with access only by the second bound.
     public let gainedAccess: [IntervalValue]
     /// Periods that differ.
     public let periods: [Change]
-    /// What the first stated beside access and periods, and the second does not.
+    /// What the first bound states, apart from access and periods, and the second does not.
     public let lost: [Statement]
-    /// What the second states beside access and periods, and the first did not.
+    /// What the second bound states, apart from access and periods, and the first does not.
     public let gained: [Statement]
-    /// Why each subscription counts; none where one was asked for alone.
+    /// Why each subscription counts; empty if one subscription was asked for alone.
     public let grounds: [SubscriptionGround]
 
     /// A period that differs.
     public struct Change: Codable, Hashable, Sendable {
-        /// What became of it: `opened`, `renewed`, `grace`, `ended`, `restored`, `extended` or
+        /// What happened to it: `opened`, `renewed`, `grace`, `ended`, `restored`, `extended` or
         /// `corrected`.
         public let role: String
-        /// The period by the first; nil where it was not there.
+        /// The period by the first bound; nil if it did not exist yet.
         public let before: Period?
-        /// The period by the second; nil where it is not there any more.
+        /// The period by the second bound; nil if it no longer exists.
         public let after: Period?
     }
 
@@ -46,23 +46,23 @@ public struct KnowledgeDifferenceDocument: Codable, Hashable, Sendable {
         public let expiresDate: Instant
         /// The first instant with access.
         public let validFrom: Instant
-        /// The end of the access, which is not part of it.
+        /// The end of the access, exclusive.
         public let validTo: Instant
-        /// Why it ended; `open` where it had not ended when Apple last spoke.
+        /// Why it ended; `open` if it had not ended by Apple's last statement.
         public let endReason: String
-        /// The events that it rests on.
+        /// The events it is based on.
         public let positions: [PositionValue]
     }
 
-    /// Something that is stated about a customer.
+    /// A statement about a customer.
     public struct Statement: Codable, Hashable, Sendable {
         /// `money`, `refund`, `owned`, `plan`, `renewal` or `eligibility`.
         public let aspect: String
-        /// The subscription; nil of eligibility, which is of a group.
+        /// The subscription; nil for eligibility, which belongs to a group.
         public let originalTransactionId: String?
         /// What is stated.
         public let text: String
-        /// The events that it rests on.
+        /// The events it is based on.
         public let positions: [PositionValue]
     }
 }
@@ -74,7 +74,7 @@ extension Ledger {
     ///   - subject: The customer, or one subscription alone.
     ///   - first: The earlier knowledge.
     ///   - second: The later knowledge.
-    ///   - instant: Whose subscriptions, and which eligibility.
+    ///   - instant: The instant that selects the customer's subscriptions and their eligibility.
     /// - Returns: The answer.
     /// - Throws: `QuestionError`, `EventLogError`, `CatalogError`.
     public func difference(
@@ -111,7 +111,7 @@ extension Ledger {
 }
 
 extension KnowledgeDifferenceDocument {
-    /// The aspects of statements, in the order in which they are listed.
+    /// The aspects of statements, in listing order.
     package static let aspects = KnownStatement.Aspect.allCases.map(\.rawValue)
 }
 

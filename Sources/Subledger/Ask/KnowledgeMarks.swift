@@ -1,11 +1,11 @@
 package import EventLog
 package import Events
 
-/// Up to where the log was used: the newest commit of each lane that a question touches.
+/// The last position used: the newest commit of each lane that a question reads.
 package struct KnowledgeMarks: Sendable {
-    /// By ascending lane; empty where nothing was committed.
+    /// By ascending lane; empty if nothing was committed.
     package let commits: [CommitMark]
-    /// The instant that was asked for; nil where it was a position, or all.
+    /// The instant that was requested; nil if a position was requested, or the whole log.
     let asked: Instant?
 
     /// The marks of a bound of knowledge.
@@ -20,8 +20,7 @@ package struct KnowledgeMarks: Sendable {
         if case .time(let instant) = knownAt { asked = instant } else { asked = nil }
     }
 
-    /// The marks at an instant, but none newer than others: what was known then, as far as one may
-    /// know.
+    /// The marks at an instant, none of them newer than those of `bound`.
     init(
         of customer: SubjectHistories,
         at instant: Instant,
@@ -36,16 +35,16 @@ package struct KnowledgeMarks: Sendable {
         asked = bound.asked.map { min($0, instant) } ?? instant
     }
 
-    /// The instant: the one asked for, else that of the newest commit; nil where there is none.
+    /// The requested instant, or otherwise that of the newest commit; nil if there is none.
     package var time: Instant? { asked ?? commits.map(\.commit.committedAt).max() }
 
-    /// The position as questions take it: an offset, or lane:offset pairs.
+    /// The position as questions accept it: an offset, or lane:offset pairs.
     package func text(lanes: LaneCount) -> String {
         if lanes == .one { return "\(commits.first?.offset ?? 0)" }
         return commits.map { "\($0.commit.lane):\($0.offset)" }.joined(separator: ",")
     }
 
-    /// The same for documents: a number where there is one lane.
+    /// The same for documents: a number if there is one lane.
     func value(lanes: LaneCount) -> PropertyValue {
         lanes == .one ? .number(commits.first?.offset ?? 0) : .text(text(lanes: lanes))
     }

@@ -3,8 +3,8 @@ internal import Projections
 
 /// The products and subscription groups that a question about one customer may name.
 ///
-/// "No access" to a product that does not exist would be read as an answer about the customer, and
-/// is one about a slip of the pen. Without a catalog nobody knows which products exist, so that any
+/// "No access" to a product that does not exist would read as an answer about the customer,
+/// although the name was misspelled. Without a catalog, nothing says which products exist, so any
 /// may be named.
 struct KnownProducts {
     private let products: Set<[UInt8]>
@@ -13,15 +13,15 @@ struct KnownProducts {
     private let names: [String]
     private let isComplete: Bool
 
-    /// Most products or groups that an error names.
+    /// The most products or groups that an error lists.
     private static let namedMax = 10
 
-    /// Those of a customer.
+    /// The products and groups known for a customer.
     init(_ known: SubjectTimelines) {
         self.init(known.everTimelines, known.environment, known.catalogs)
     }
 
-    /// Those of every version of the catalog, and what was ever bought with these subscriptions.
+    /// Those in every version of the catalog, and everything ever bought with these subscriptions.
     init(_ timelines: [Timeline], _ environment: Environment, _ catalogs: CatalogHistory) {
         let bought = Entitlement(timelines, environment: environment, catalogs: catalogs)
         let subscriptions = catalogs.versions.flatMap(\.subscriptions)
@@ -48,7 +48,7 @@ struct KnownProducts {
         isComplete = !catalogs.versions.isEmpty
     }
 
-    /// What is asked about, a group by its identifier.
+    /// The scope of the question, with a group replaced by its identifier.
     ///
     /// - Throws: `unknownProduct`, `unknownGroup`.
     func known(_ scope: AccessScope) throws(QuestionError) -> AccessScope {

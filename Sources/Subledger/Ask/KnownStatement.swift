@@ -2,16 +2,17 @@ internal import EventLog
 internal import Events
 internal import Projections
 
-/// Something that one state of knowledge states about a customer, beside access and periods: what
+/// A statement about a customer under one state of knowledge, apart from access and periods: what
 /// `diff` compares.
 struct KnownStatement {
     let aspect: Aspect
     let stream: StreamID?
-    /// For people; two statements of one aspect and subscription are the same where these are.
+    /// The statement as text; two statements of one aspect and subscription are equal if their
+    /// texts are.
     let words: String
     let positions: [Position]
 
-    /// What it is about; the raw value is the word for text and JSON.
+    /// The aspect; its raw value is the word used in text and JSON.
     enum Aspect: String, CaseIterable {
         case money
         case refund
@@ -21,7 +22,7 @@ struct KnownStatement {
         case eligibility
     }
 
-    /// All that is stated about these subscriptions; eligibility at an instant.
+    /// Every statement about these subscriptions, including eligibility at an instant.
     static func all(
         of asked: SubjectHistories,
         at instant: Instant,
@@ -51,7 +52,7 @@ struct KnownStatement {
         }
     }
 
-    /// Those of some that others do not state, each as often as it is missing.
+    /// The statements that the other list lacks, each as often as it is missing.
     static func missing(
         of some: [KnownStatement],
         in others: [KnownStatement]
@@ -79,7 +80,7 @@ extension KnownStatement.Aspect {
 }
 
 extension KnownStatement {
-    // A purchase of which no amount is known says nothing about money.
+    // A purchase without a known amount does not contribute a statement about money.
     private static func money(_ row: TransactionRow) -> KnownStatement? {
         guard row.money.grossMilliunits != nil else { return nil }
         let currency = row.money.currency

@@ -2,7 +2,7 @@ internal import EventLog
 internal import Events
 internal import Projections
 
-/// One subscription as far as it was known, with what an answer about it says beside.
+/// One subscription as far as it was known, with the notes that accompany an answer about it.
 struct KnownSubscription {
     let history: StreamHistory
     let timeline: Timeline
@@ -12,12 +12,12 @@ struct KnownSubscription {
     var stream: StreamID { history.stream }
 }
 
-/// What every answer about one subscription says beside.
+/// The notes that accompany every answer about one subscription.
 struct SubscriptionNotes {
-    /// What was erased of it, whenever that was.
+    /// Erasures of the subscription, at any time.
     let erasures: [ErasureMark]
-    /// Other subscriptions of its customer, which the answer is not about; nil where they are too
-    /// many to be counted.
+    /// Other subscriptions of its customer, which the answer does not cover; nil if there are too
+    /// many to count.
     let others: Int?
 }
 
@@ -48,8 +48,8 @@ extension Ledger {
         )
     }
 
-    /// The links of the customer of a name that do not give them a subscription at an instant;
-    /// none where the subscription has that name itself.
+    /// The links of the customer with this id that do not give them a subscription at an instant;
+    /// empty if the id is the subscription's own.
     func linksNotInForce(
         to subject: SubjectID,
         of stream: StreamID,
@@ -76,7 +76,7 @@ extension Ledger {
                 in: stream.environment,
                 knownAt: knownAt
             )
-            // A link may have given the name to another customer.
+            // A link may have assigned the id to another customer.
             let isTheirs = customer.streams.contains { $0.stream == stream }
             let others = isTheirs ? customer.streams.count - 1 : 0
             return SubscriptionNotes(erasures: erasures, others: others)

@@ -7,15 +7,15 @@ public struct LinkNotInForce: Codable, Hashable, Sendable {
     public let originalTransactionId: String
     /// Where the purchases were made.
     public let environment: Environment
-    /// The app's own name for the customer.
+    /// The app's own id for the customer.
     public let customer: String
     /// The instant that was asked about.
     public let at: Instant
     /// The first instant of the link.
     public let from: Instant
-    /// Its end, which is not part of it; nil where it has none.
+    /// Its end, exclusive; nil if it has none.
     public let to: Instant?
-    /// Whether a link to another customer prevents a link that begins at the instant.
+    /// Whether a link to another customer blocks a link that begins at the instant.
     public let isBlocked: Bool
 }
 
@@ -30,7 +30,7 @@ extension LinkNotInForce {
         self.isBlocked = isBlocked
     }
 
-    /// All of a customer's links that do not hold at an instant, though they name a subscription.
+    /// All of a customer's links that name a subscription but are not in force at an instant.
     package static func all(of customer: Customer, at instant: Instant) -> [LinkNotInForce] {
         customer.linksNotInForce(at: instant).map { stream, link in
             let all = customer.streams + customer.related
@@ -47,7 +47,7 @@ extension LinkNotInForce {
     /// Whether it begins after the instant.
     package var isLater: Bool { at < from }
 
-    /// A line for people.
+    /// The link as a line of text.
     package var line: String {
         guard isLater else {
             return "\(originalTransactionId): linked to \(customer) until "
@@ -66,7 +66,7 @@ extension LinkNotInForce {
 }
 
 extension String {
-    /// The text as one word of a shell's command line.
+    /// The text quoted as one word of a shell command.
     package var shellWord: String {
         let plain = utf8.allSatisfy { byte in
             switch byte {

@@ -9,13 +9,13 @@ public struct OneTimePurchaseDocument: Codable, Hashable, Sendable {
     public let productId: String
     /// Apple's `purchaseDate`.
     public let purchaseDate: Instant
-    /// `nonConsumable`, `consumable`, `nonRenewing`, or `unknown` where nothing names the type.
+    /// `nonConsumable`, `consumable`, `nonRenewing`, or `unknown` if nothing names the type.
     public let kind: String
-    /// Whether a member of the family bought it.
+    /// Whether it was bought by a family member.
     public let familyShared: Bool
-    /// When Apple took it back; nil where it did not.
+    /// When Apple revoked it; nil if it did not.
     public let revocationDate: Instant?
-    /// The events that it rests on.
+    /// The events it is based on.
     public let positions: [PositionValue]
 
     init(_ purchase: OneTimePurchase, lanes: LaneCount) {
@@ -28,7 +28,7 @@ public struct OneTimePurchaseDocument: Codable, Hashable, Sendable {
         positions = purchase.positions.values(lanes: lanes)
     }
 
-    /// The last purchase of a stream that holds no subscription; nil of others.
+    /// The last purchase of a stream that does not contain a subscription; nil for a subscription.
     init?(insteadOf known: KnownSubscription) {
         guard known.timeline.purchases.isEmpty,
             let last = OneTimePurchase.all(of: known.timeline).max(by: {
@@ -40,12 +40,12 @@ public struct OneTimePurchaseDocument: Codable, Hashable, Sendable {
 }
 
 extension OneTimePurchaseDocument {
-    /// The type for people.
+    /// The type as text.
     package var kindWords: String {
         OneTimePurchase.Kind(rawValue: kind)?.words ?? kind
     }
 
-    /// How Apple took it back, for people.
+    /// How Apple revoked it, as text.
     package var revocation: String {
         let word = (familyShared ? NoAccessReason.revoked : .refunded).words
         return word + (revocationDate.map { ", revoked \($0.clock)" } ?? "")

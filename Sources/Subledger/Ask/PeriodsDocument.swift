@@ -8,20 +8,20 @@ public struct PeriodsDocument: Codable, Hashable, Sendable {
     public let originalTransactionId: String
     /// Where the purchases were made.
     public let environment: Environment
-    /// Whether any event of the subscription was known by then; where none was, the answer is
-    /// empty because of that.
+    /// Whether any event of the subscription was known by then; if not, that is why the answer is
+    /// empty.
     public let isKnown: Bool
-    /// Its periods by their start, those without access included.
+    /// Its periods by start, including those without access.
     public let periods: [Period]
     /// The times with access, merged.
     public let active: [IntervalValue]
-    /// What stands here in place of a subscription; nil of a subscription.
+    /// The one-time purchase, if the id names one; nil for a subscription.
     public let oneTimePurchase: OneTimePurchaseDocument?
-    /// Links to the customer that was asked for that give them the subscription only later.
+    /// Links that give the subscription to the requested customer only later.
     public let linksNotInForce: [LinkNotInForce]
     /// What was erased of it.
     public let erasures: [ErasureMark]
-    /// Other subscriptions of the same customer; nil where they are too many to be counted.
+    /// Other subscriptions of the same customer; nil if there are too many to count.
     public let otherSubscriptions: Int?
 
     /// A period of access, or one that ended before it began.
@@ -34,26 +34,26 @@ public struct PeriodsDocument: Codable, Hashable, Sendable {
         public let expiresDate: Instant
         /// The first instant with access.
         public let validFrom: Instant
-        /// The end of the access, which is not part of it.
+        /// The end of the access, exclusive.
         public let validTo: Instant
         /// `trial`, `intro`, `offer`, `paid` or `grace`.
         public let kind: String
-        /// `expired`, `upgraded`, `refunded`, `revoked`; `open` where it had not ended when Apple
-        /// last spoke, for a fold knows no clock.
+        /// `expired`, `upgraded`, `refunded`, `revoked`; `open` if it had not ended by Apple's last
+        /// statement, because a fold does not read a clock.
         public let endReason: String
-        /// What the change that ended it was by the levels of the catalog: `upgrade`, `downgrade`,
-        /// `crossgrade`, or `plan_change` where the catalog does not know; nil where it did not end
-        /// as `upgraded`.
+        /// The kind of change that ended it, by the levels of the catalog: `upgrade`, `downgrade`,
+        /// `crossgrade`, or `plan_change` if the catalog cannot classify it; nil unless it ended as
+        /// `upgraded`.
         public let planChange: String?
-        /// Why it was not renewed, where Apple says so.
+        /// Why it was not renewed, if Apple states a reason.
         public let expirationReason: String?
-        /// Apple's `billingPlanType`; nil where it names none.
+        /// Apple's `billingPlanType`; nil if Apple names none.
         public let billingPlanType: String?
-        /// What was committed to; nil without a commitment.
+        /// The commitment; nil without one.
         public let commitment: Commitment?
-        /// The items of an Advanced Commerce purchase; nil of any other.
+        /// The items of an Advanced Commerce purchase; nil for any other.
         public let advancedCommerceItems: [Item]?
-        /// The events that the period rests on.
+        /// The events it is based on.
         public let positions: [PositionValue]
     }
 
@@ -65,32 +65,32 @@ public struct PeriodsDocument: Codable, Hashable, Sendable {
         public let displayName: String?
         /// Milliunits of the currency.
         public let price: Int64?
-        /// When Apple took it back.
+        /// When Apple revoked it.
         public let revocationDate: Instant?
     }
 
     /// The commitment of a period, under Apple's names.
     public struct Commitment: Codable, Hashable, Sendable {
-        /// Which of the billing periods it is, from 1.
+        /// The number of the billing period within the commitment, from 1.
         public let billingPeriodNumber: Int64?
         /// How many there are.
         public let totalBillingPeriods: Int64?
         /// The end of the commitment.
         public let commitmentExpiresDate: Instant?
-        /// Milliunits of the currency for all of it.
+        /// The price of the whole commitment, in milliunits of the currency.
         public let commitmentPrice: Int64?
     }
 }
 
 extension Ledger {
-    /// When a subscription gave access, and why it stopped; folded from the log, no table between.
+    /// When a subscription gave access, and why it stopped; folded directly from the log.
     ///
     /// - Parameters:
     ///   - subject: The subscription.
-    ///   - instant: Only the periods that hold it; nil for all.
+    ///   - instant: Only the periods that contain it; nil for all.
     ///   - knownAt: How much of the log is used.
     /// - Returns: The answer.
-    /// - Throws: `QuestionError` where no subscription is meant, or several are; `EventLogError`.
+    /// - Throws: `QuestionError` if the id means no subscription, or several; `EventLogError`.
     public func periods(
         of subject: SubjectID,
         at instant: Instant? = nil,

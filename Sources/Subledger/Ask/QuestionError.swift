@@ -2,19 +2,19 @@
 public struct QuestionError: Error, Hashable, Sendable {
     /// What happened, for callers to switch on.
     public let code: Code
-    /// What happened, and to which thing; safe to log.
+    /// What happened, and to which object; safe to log.
     public let message: String
-    /// The `originalTransactionId`s of the subscriptions among which the question does not choose:
-    /// all of the customer's with `severalSubscriptions`, else none.
+    /// The `originalTransactionId`s of the subscriptions that the question cannot choose between:
+    /// all of the customer's with `severalSubscriptions`, otherwise empty.
     public let subscriptions: [String]
 
     /// The causes.
     public enum Code: String, CaseIterable, Sendable {
         /// Nothing in the ledger has the id.
         case unknownId = "unknown-id"
-        /// The ledger holds no event at all, so that it knows no id.
+        /// The ledger does not contain any event, so it does not know any id.
         case emptyLedger = "empty-ledger"
-        /// The id is known, and not in the environment that was asked about.
+        /// The id is known, but not in the requested environment.
         case otherEnvironment = "other-environment"
         /// The id is known in several environments, and none was named.
         case severalEnvironments = "several-environments"
@@ -22,19 +22,20 @@ public struct QuestionError: Error, Hashable, Sendable {
         case severalSubscriptions = "several-subscriptions"
         /// Nothing was known of the id by then.
         case nothingKnownThen = "nothing-known-then"
-        /// No catalog holds the product, or its subscription group is not known.
+        /// No catalog contains the product, or its subscription group is not known.
         case unknownProduct = "unknown-product"
-        /// No catalog holds the subscription group, or several have the name.
+        /// No catalog contains the subscription group, or several groups have the name.
         case unknownGroup = "unknown-group"
-        /// The id is the name of a customer and an id of a subscription that is not theirs.
+        /// The id belongs to a customer, and to a subscription that is not theirs.
         case ambiguousId = "ambiguous-id"
-        /// A position is named that this ledger does not have.
+        /// The question names a position that does not exist in this ledger.
         case unknownPosition = "unknown-position"
-        /// The subscription has more events than a question of this kind takes.
+        /// The subscription has more events than this kind of question accepts.
         case tooManyEvents = "too-many-events"
-        /// The live tables that a report reads are missing, of another fold, or apart.
+        /// The live tables that a report reads are missing, were built by another fold, or are at
+        /// different positions.
         case tablesNotReady = "tables-not-ready"
-        /// A report cannot be asked in this way.
+        /// The report does not accept the question in this form.
         case unknownReport = "unknown-report"
     }
 

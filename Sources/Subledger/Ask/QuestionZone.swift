@@ -3,11 +3,11 @@ internal import Foundation
 
 /// The time zone in which a question writes its dates.
 public struct QuestionZone: Hashable, Sendable {
-    /// How it is named in notes: `UTC`, `Europe/Berlin`, `+05:30`.
+    /// Its name in notes: `UTC`, `Europe/Berlin`, `+05:30`.
     public let name: String
     private let zone: TimeZone
 
-    /// Coordinated universal time: the zone of every question that names no other.
+    /// Coordinated universal time: the default zone of every question.
     public static let utc = QuestionZone(name: "UTC", zone: .gmt)
 
     private init(name: String, zone: TimeZone) {
@@ -15,8 +15,8 @@ public struct QuestionZone: Hashable, Sendable {
         self.zone = zone
     }
 
-    /// Reads a name of the time zone database in any letter case, `local` for the zone of this
-    /// machine, or a distance from UTC such as `+05:30`; nil for anything else.
+    /// Accepts a name of the time zone database in any letter case, `local` for the zone of this
+    /// machine, or an offset from UTC such as `+05:30`; nil for anything else.
     public init?(_ name: String) {
         if ["utc", "z", "gmt"].contains(name.lowercased()) {
             self = .utc
@@ -30,7 +30,7 @@ public struct QuestionZone: Hashable, Sendable {
         {
             self.init(name: name, zone: zone)
         } else {
-            // The list lacks the names that link to others, such as Asia/Kolkata.
+            // The list lacks alias names, such as Asia/Kolkata.
             let known = TimeZone.knownTimeZoneIdentifiers
                 .first { $0.lowercased() == name.lowercased() }
             guard let zone = TimeZone(identifier: known ?? name) else { return nil }

@@ -2,40 +2,40 @@ public import EventLog
 public import Events
 internal import Projections
 
-/// What was asked back, given back and taken again, purchase by purchase.
+/// What was requested, refunded and reversed, purchase by purchase.
 public struct RefundsDocument: Codable, Hashable, Sendable {
     /// The subscription.
     public let originalTransactionId: String
     /// Where the purchases were made.
     public let environment: Environment
-    /// Whether any event of the subscription was known by then; where none was, the answer is
-    /// empty because of that.
+    /// Whether any event of the subscription was known by then; if not, that is why the answer is
+    /// empty.
     public let isKnown: Bool
     /// Every case, in the order of the purchases.
     public let refunds: [Case]
-    /// How each purchase stands.
+    /// The current state of each purchase.
     public let purchases: [Purchase]
-    /// Announcements of which no purchase is known.
+    /// Refund announcements whose purchase is not known.
     public let withoutPurchase: [PositionValue]
-    /// What Apple probably gave back for changes of plan: not counted in any total, for Apple signs
-    /// no amount.
+    /// Probable refunds for changes of plan: not counted in any total, because Apple does not sign
+    /// an amount.
     public let estimates: [Estimate]
     /// What was erased of the subscription.
     public let erasures: [ErasureMark]
-    /// Other subscriptions of the same customer; nil where they are too many to be counted.
+    /// Other subscriptions of the same customer; nil if there are too many to count.
     public let otherSubscriptions: Int?
 
-    /// What Apple probably gave back for one change of plan.
+    /// The probable refund for one change of plan.
     public struct Estimate: Codable, Hashable, Sendable {
         /// The product that was replaced.
         public let productId: String
-        /// When.
+        /// When it was replaced.
         public let replacedAt: Instant
         /// Milliunits of the currency.
         public let estimatedRefundMilliunits: Int64
         /// The currency of the purchase.
         public let currency: String?
-        /// The events that it rests on.
+        /// The events it is based on.
         public let positions: [PositionValue]
     }
 
@@ -45,14 +45,15 @@ public struct RefundsDocument: Codable, Hashable, Sendable {
         public let productId: String
         /// Apple's `purchaseDate`.
         public let purchaseDate: Instant
-        /// Apple's `expiresDate`; nil of a one-time purchase.
+        /// Apple's `expiresDate`; nil for a one-time purchase.
         public let expiresDate: Instant?
         /// `requested`, `declined`, `refunded` or `reversed`.
         public let state: String
-        /// `full`, `prorated`, `items`, `family_revoke`, `replaced` or `untyped`; nil where nothing
-        /// was given back.
+        /// `full`, `prorated`, `items`, `family_revoke`, `replaced` or `untyped`; nil if nothing
+        /// was refunded.
         public let kind: String?
-        /// When in the life of the purchase: `before_start`, `current`, `older`, `after_expiry`.
+        /// The stage of the purchase at the refund: `before_start`, `current`, `older`,
+        /// `after_expiry`.
         public let timing: String?
         /// When the customer asked.
         public let requested: Instant?
@@ -62,13 +63,14 @@ public struct RefundsDocument: Codable, Hashable, Sendable {
         public let declined: Instant?
         /// Apple's `revocationDate`.
         public let revocationDate: Instant?
-        /// The date that Apple had signed before it signed that one; nil where it signed no other.
+        /// The revocation date that Apple had signed before it signed that one; nil if it signed no
+        /// other.
         public let earlierRevocationDate: Instant?
         /// When Apple notified the server.
         public let announced: Instant?
-        /// When Apple undid it.
+        /// When Apple reversed the refund.
         public let reversed: Instant?
-        /// How that is known: `announced`, or `inferred` from a later statement.
+        /// How the reversal is known: `announced`, or `inferred` from a later statement.
         public let reversal: String?
         /// Apple's `revocationReason`.
         public let revocationReason: Int64?
@@ -76,31 +78,31 @@ public struct RefundsDocument: Codable, Hashable, Sendable {
         public let revocationPercentage: Int64?
         /// What was paid, in milliunits.
         public let priceMilliunits: Int64?
-        /// What was given back, in milliunits.
+        /// The amount refunded, in milliunits.
         public let refundedMilliunits: Int64?
         /// The currency of both.
         public let currency: String?
-        /// Whether this case decides how the purchase stands.
+        /// Whether this case decides the state of the purchase.
         public let isNet: Bool
-        /// The events that it rests on.
+        /// The events it is based on.
         public let positions: [PositionValue]
     }
 
-    /// How a purchase stands.
+    /// The state of a purchase.
     public struct Purchase: Codable, Hashable, Sendable {
         /// What was bought.
         public let productId: String
         /// Apple's `purchaseDate`.
         public let purchaseDate: Instant
-        /// Apple's `expiresDate`; nil of a one-time purchase.
+        /// Apple's `expiresDate`; nil for a one-time purchase.
         public let expiresDate: Instant?
         /// `kept`, or the state of the case that decides.
         public let state: String
-        /// The kind of that case.
+        /// The kind of the deciding case.
         public let kind: String?
         /// What was paid, in milliunits.
         public let grossMilliunits: Int64?
-        /// What of it was kept, in milliunits.
+        /// The part that was kept, in milliunits.
         public let netMilliunits: Int64?
         /// The currency of both.
         public let currency: String?
@@ -108,12 +110,12 @@ public struct RefundsDocument: Codable, Hashable, Sendable {
 }
 
 extension Ledger {
-    /// What was asked back, given back and taken again, purchase by purchase.
+    /// What was requested, refunded and reversed, purchase by purchase.
     ///
     /// - Parameters:
     ///   - subject: The subscription.
-    ///   - instant: Cases, states and money as they stood then, by all that is known now; nil for
-    ///     how they stand.
+    ///   - instant: Cases, states and money as they were at the instant, by everything known now;
+    ///     nil for the current state.
     ///   - knownAt: How much of the log is used.
     /// - Returns: The answer.
     /// - Throws: `QuestionError`, `EventLogError`.

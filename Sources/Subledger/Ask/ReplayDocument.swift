@@ -2,49 +2,49 @@ public import EventLog
 public import Events
 internal import Projections
 
-/// A subscription event by event, with the state that each left.
+/// A subscription event by event, with the state after each.
 public struct ReplayDocument: Codable, Hashable, Sendable {
     /// The subscription.
     public let originalTransactionId: String
     /// Where the purchases were made.
     public let environment: Environment
-    /// One for each event, in the order in which the log learnt of them.
+    /// One frame for each event, in the order in which the log recorded them.
     public let frames: [Frame]
     /// What was erased of it.
     public let erasures: [ErasureMark]
-    /// Other subscriptions of the same customer; nil where they are too many to be counted.
+    /// Other subscriptions of the same customer; nil if there are too many to count.
     public let otherSubscriptions: Int?
 
-    /// An event, and the state that it left.
+    /// An event, and the state after it.
     public struct Frame: Codable, Hashable, Sendable {
         /// The event.
         public let position: PositionValue
-        /// When Apple said it; nil where it was erased.
+        /// Apple's date for the statement; nil if it was erased.
         public let asOf: Instant?
-        /// When the log learnt of it, on the ledger's clock.
+        /// When the log recorded it, on the ledger's clock.
         public let recordedAt: Instant
         /// What it is about.
         public let kind: String
-        /// What it says, in a few words.
+        /// A short summary of its content.
         public let summary: String
-        /// What it changed in the periods, in words of the machine.
+        /// What it changed in the periods, as machine-readable words.
         public let effect: [String]
-        /// The same for people.
+        /// The effect as text.
         public let effectText: [String]
-        /// The state after it, in the order in which people ask for it.
+        /// The state after it, most asked-for properties first.
         public let state: [StateProperty]
-        /// The names of what it changed, of what is not known any more too.
+        /// The names of the properties it changed, including those that are no longer known.
         public let changed: [String]
     }
 }
 
 /// One thing that is known about a subscription at an instant.
 public struct StateProperty: Codable, Hashable, Sendable {
-    /// What: a word of its own, or Apple's name of the property.
+    /// The property: a word of our own, or Apple's name.
     public let name: String
     /// Its value; instants are milliseconds since 1970 UTC.
     public let value: PropertyValue
-    /// The same for people.
+    /// The value as text.
     public let text: String
     /// The event that decides it.
     public let position: PositionValue
@@ -58,16 +58,16 @@ public struct StateProperty: Codable, Hashable, Sendable {
 }
 
 extension Ledger {
-    /// A subscription event by event, with the state that each left.
+    /// A subscription event by event, with the state after each.
     ///
     /// - Parameters:
     ///   - subject: The subscription.
-    ///   - instant: The instant whose state is returned; nil for the latest that Apple had
-    ///     reported on by each event.
+    ///   - instant: The instant whose state is returned; nil for the latest that Apple had reported
+    ///     on by each event.
     ///   - knownAt: How much of the log is used.
     /// - Returns: The answer.
-    /// - Throws: `QuestionError.tooManyEvents` above `EventEffects.eventsMax`, and for whom is not
-    ///   known; `EventLogError`.
+    /// - Throws: `QuestionError.tooManyEvents` above `EventEffects.eventsMax`, and `QuestionError`
+    ///   for an unknown subject; `EventLogError`.
     public func replay(
         of subject: SubjectID,
         at instant: Instant? = nil,

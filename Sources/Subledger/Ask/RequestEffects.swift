@@ -1,13 +1,13 @@
 internal import Events
 internal import Projections
 
-/// The wishes for another product or billing plan that events of a history made and withdrew.
+/// The requests for another product or billing plan that the events of a history made and withdrew.
 struct RequestEffects {
-    /// What one event did to a wish.
+    /// What one event did to a request.
     struct Effect {
-        /// The word of the movement, for JSON.
+        /// The machine-readable word for JSON.
         let name: String
-        /// The same for people, with what changes.
+        /// The same as text, with what changes.
         let words: String
     }
 
@@ -22,7 +22,7 @@ struct RequestEffects {
             ] {
                 guard let instant else { continue }
                 let isScheduled = kind == .planChangeScheduled
-                // Of the events of a row the renewal statement of that instant.
+                // Among the events of a row, the renewal statement of that instant.
                 let event = history.events.first {
                     $0.fact.kind == .renewal && $0.fact.asOf == instant
                         && change.positions.contains($0.position)
@@ -38,7 +38,7 @@ struct RequestEffects {
         }
     }
 
-    /// What the event at that position did; nothing for most.
+    /// What the event at that position did; empty for most events.
     func at(_ position: Position) -> [Effect] { effects[position] ?? [] }
 
     private static func words(_ change: PlanChange) -> String {

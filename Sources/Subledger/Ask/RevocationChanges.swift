@@ -1,9 +1,9 @@
 internal import Events
 
-/// The revocation dates that Apple later signed with another value: the one signed last stands, and
-/// each event names the one it corrects.
+/// The revocation dates that Apple later signed with another value: the last signed value holds,
+/// and each event names the one it corrects.
 struct RevocationChanges {
-    // By the event that says another date.
+    // By the event that changes the date.
     private var earlier: [Position: (date: Instant, corrected: Instant)] = [:]
 
     init(_ history: StreamHistory) {
@@ -26,11 +26,11 @@ struct RevocationChanges {
         }
     }
 
-    /// The date that stood before that event said another one; nil where none did.
+    /// The date in force before that event changed it; nil if there was none.
     func earlierDate(at position: Position) -> Instant? { earlier[position]?.date }
 
-    /// The date that stood before one of those events corrected it to that date; nil where none
-    /// did.
+    /// The date in force before one of those events corrected it to that date; nil if there was
+    /// none.
     func earlierDate(than date: Instant?, at positions: [Position]) -> Instant? {
         positions.lazy.compactMap { earlier[$0] }.first { $0.corrected == date }?.date
     }

@@ -1,21 +1,20 @@
 public import Events
 internal import Foundation
 
-/// For whom purchases of the sandbox count in production: App Review buys there.
+/// The customers for whom sandbox purchases count in production: App Review buys there.
 ///
-/// Without one they count for no customer. Environments are not mixed by it: a question about
-/// production that production answers with "no access" is asked of the sandbox, and the answer
-/// names the rule.
+/// By default they count for no customer. The policy does not mix environments: if production
+/// answers "no access", the same question is put to the sandbox, and the answer names the rule.
 public struct SandboxPolicy: Hashable, Sendable {
-    /// The ids that the app asks with; empty for every customer.
+    /// The ids by which the app asks; empty for every customer.
     public let customers: [String]
-    /// The first instant at which they count; nil for no beginning.
+    /// The first instant at which sandbox purchases count; nil if unbounded.
     public let from: Instant?
-    /// The end of that, which is not part of it; nil for no end.
+    /// The end of that time, exclusive; nil if unbounded.
     public let to: Instant?
 
-    /// Longest time in which the purchases of every customer may count: a review takes days, and
-    /// whoever has a test account gets access meanwhile.
+    /// The longest time, in days, for which the purchases of every customer may count: a review
+    /// takes days, and every holder of a test account gets access in the meantime.
     public static let openDaysMax: Int64 = 31
 
     /// Purchases of the sandbox never count.
@@ -23,14 +22,14 @@ public struct SandboxPolicy: Hashable, Sendable {
 
     private init() { (customers, from, to) = ([], nil, nil) }
 
-    /// A policy; the one of ``never`` where nothing is named.
+    /// Creates a policy; it equals ``never`` if nothing is named.
     ///
     /// - Parameters:
-    ///   - customers: The ids that the app asks with; empty for every customer.
+    ///   - customers: The ids by which the app asks; empty for every customer.
     ///   - from: The first instant at which they count.
-    ///   - to: The end of that.
-    /// - Throws: `sandboxWindow` for an end that is not after the beginning, and for every customer
-    ///   where not both are named or they are more than `openDaysMax` apart.
+    ///   - to: The end of that time, exclusive.
+    /// - Throws: `sandboxWindow` if the end is not after the beginning; also, for every customer,
+    ///   if either is missing or they are more than `openDaysMax` apart.
     public init(
         customers: [String],
         from: Instant? = nil,
@@ -55,7 +54,7 @@ public struct SandboxPolicy: Hashable, Sendable {
         (self.customers, self.from, self.to) = (customers, from, to)
     }
 
-    /// The rule by which the purchases of a customer count at an instant; nil where they do not.
+    /// The rule by which the purchases of a customer count at an instant; nil if they do not.
     func rule(for id: String, at instant: Instant) -> SandboxRule? {
         guard self != .never, from.map({ $0 <= instant }) ?? true,
             to.map({ instant < $0 }) ?? true
@@ -65,7 +64,7 @@ public struct SandboxPolicy: Hashable, Sendable {
         return SandboxRule(customer: customer, from: from, to: to)
     }
 
-    // A token of the app is one whatever the case of its digits.
+    // App account tokens are UUIDs, which are compared without regard to letter case.
     private static func areSame(_ left: String, _ right: String) -> Bool {
         guard let one = UUID(uuidString: left), let other = UUID(uuidString: right) else {
             return left.utf8.elementsEqual(right.utf8)
@@ -76,14 +75,14 @@ public struct SandboxPolicy: Hashable, Sendable {
 
 /// Why a purchase of the sandbox gave access in production.
 public struct SandboxRule: Codable, Hashable, Sendable {
-    /// The customer who is named; nil where the purchases of every customer count.
+    /// The customer that the rule names; nil if the purchases of every customer count.
     public let customer: String?
-    /// The first instant at which they count; nil for no beginning.
+    /// The first instant at which they count; nil if unbounded.
     public let from: Instant?
-    /// The end of that, which is not part of it; nil for no end.
+    /// The end of that time, exclusive; nil if unbounded.
     public let to: Instant?
 
-    /// The rule for people, without a full stop.
+    /// The rule as text, without a full stop.
     package var text: String {
         let subject = customer.map { "of \($0)" } ?? "of every customer"
         let times = [from.map { "from \($0.clock)" }, to.map { "until \($0.clock)" }]
@@ -94,12 +93,12 @@ public struct SandboxRule: Codable, Hashable, Sendable {
 }
 
 extension Ledger {
-    /// Asks production, and where that gives no access the sandbox, if the policy says so.
+    /// Asks production and, if that gives no access and the policy allows it, the sandbox.
     ///
     /// - Parameters:
-    ///   - question: What is asked.
+    ///   - question: The question.
     ///   - subject: The customer.
-    ///   - policy: For whom purchases of the sandbox count.
+    ///   - policy: The customers for whom sandbox purchases count.
     /// - Returns: The answer of production, unless only the sandbox gives access.
     /// - Throws: What the question about production throws.
     func answer(
@@ -120,7 +119,7 @@ extension Ledger {
         return try await sandboxAnswer(question, of: subject, by: rule) ?? production.get()
     }
 
-    // The answer of the sandbox; nil where it gives no access.
+    // The answer of the sandbox; nil if it gives no access.
     private func sandboxAnswer(
         _ question: AccessQuestion,
         of subject: SubjectID,

@@ -2,7 +2,7 @@ public import EventLog
 public import Events
 internal import Projections
 
-/// Where a subscription stood, and how it was set to renew.
+/// The state of a subscription over time, and how it was set to renew.
 public struct StateDocument: Codable, Hashable, Sendable {
     /// The subscription.
     public let originalTransactionId: String
@@ -10,40 +10,40 @@ public struct StateDocument: Codable, Hashable, Sendable {
     public let environment: Environment
     /// Its states by time.
     public let states: [State]
-    /// Why there is no state, or none at the instant asked about; nil where there is one.
+    /// Why there is no state, or none at the instant asked about; nil if there is one.
     public let noState: NoState?
-    /// What stands here in place of a subscription; nil of a subscription.
+    /// The one-time purchase, if the id names one; nil for a subscription.
     public let oneTimePurchase: OneTimePurchaseDocument?
     /// What was erased of it.
     public let erasures: [ErasureMark]
-    /// Other subscriptions of the same customer; nil where they are too many to be counted.
+    /// Other subscriptions of the same customer; nil if there are too many to count.
     public let otherSubscriptions: Int?
 
     /// Why there is no state.
     public struct NoState: Codable, Hashable, Sendable {
         /// `oneTimePurchase`, or why there is no access at the instant.
         public let reason: String
-        /// The end of the last access; nil where there was none.
+        /// The end of the last access; nil if there was none.
         public let since: Instant?
     }
 
-    /// A stretch of time in which nothing about the state changed.
+    /// An interval in which nothing about the state changed.
     public struct State: Codable, Hashable, Sendable {
         /// Its first instant.
         public let validFrom: Instant
-        /// Its end, which is not part of it; nil until further notice.
+        /// Its end, exclusive; nil until further notice.
         public let validTo: Instant?
         /// Apple's status in words.
         public let status: String
-        /// Where the next charge stands: `waiting`, `succeeded`, `failed` or `closed`.
+        /// The state of the next charge: `waiting`, `succeeded`, `failed` or `closed`.
         public let charge: String
-        /// Whether it is set to renew; nil where Apple never said.
+        /// Whether it is set to renew; nil if Apple never stated it.
         public let isAutoRenewOn: Bool?
-        /// What renews next; nil where Apple never said.
+        /// The product that renews next; nil if Apple never stated it.
         public let autoRenewProductId: String?
         /// The answer to a price increase: `pending` or `accepted`; nil without one.
         public let priceConsent: String?
-        /// Why it ended, where Apple says so.
+        /// Why it ended, if Apple states a reason.
         public let expirationReason: String?
         /// The next charge, in milliunits.
         public let renewalPrice: Int64?
@@ -51,25 +51,25 @@ public struct StateDocument: Codable, Hashable, Sendable {
         public let currency: String?
         /// The offer of the next charge.
         public let renewalOffer: Offer?
-        /// How the next period is paid.
+        /// How the next period is billed.
         public let renewalBillingPlanType: String?
-        /// What becomes of the commitment.
+        /// What happens to the commitment at its end.
         public let commitment: Commitment?
-        /// The events that it rests on.
+        /// The events it is based on.
         public let positions: [PositionValue]
     }
 
-    /// What becomes of a commitment, under Apple's names.
+    /// What happens to a commitment at its end, under Apple's names.
     public struct Commitment: Codable, Hashable, Sendable {
         /// When it renews, or ends.
         public let commitmentRenewalDate: Instant?
-        /// Milliunits for all of the next one.
+        /// The price of the whole next commitment, in milliunits.
         public let commitmentRenewalPrice: Int64?
         /// Whether it renews.
         public let isCommitmentAutoRenewOn: Bool?
-        /// What it renews as.
+        /// The product it renews to.
         public let commitmentAutoRenewProductId: String?
-        /// How the next one is paid.
+        /// How the next one is billed.
         public let commitmentRenewalBillingPlanType: String?
     }
 
@@ -87,7 +87,7 @@ public struct StateDocument: Codable, Hashable, Sendable {
 }
 
 extension Ledger {
-    /// Where a subscription stood, and how it was set to renew.
+    /// The state of a subscription over time, and how it was set to renew.
     ///
     /// - Parameters:
     ///   - subject: The subscription.
@@ -112,7 +112,7 @@ extension StateDocument {
         environment = known.stream.environment
         states = rows.map { State($0, lanes: known.lanes) }
         oneTimePurchase = OneTimePurchaseDocument(insteadOf: known)
-        // Where Apple fell silent there is no state, but it is known how the access ended.
+        // After Apple's last statement there is no state, but how the access ended is known.
         if rows.isEmpty, oneTimePurchase != nil {
             noState = NoState(reason: "oneTimePurchase", since: nil)
         } else if rows.isEmpty, let instant {

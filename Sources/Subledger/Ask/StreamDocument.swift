@@ -13,20 +13,20 @@ public struct StreamDocument: Codable, Hashable, Sendable {
     public let events: Int64
     /// What was bought, each product once.
     public let productIds: [String]
-    /// When the log first learnt of it, on the ledger's clock.
+    /// When the log first recorded it, on the ledger's clock.
     public let firstRecordedAt: Instant
-    /// When the log last learnt of it.
+    /// When the log last recorded something about it.
     public let lastRecordedAt: Instant
 }
 
 extension Ledger {
-    /// Most lines of one page.
+    /// The most lines of one page.
     package static let pageLines = 1000
 
-    /// Every subscription in the log, a page at a time: the list is as long as the ledger has
+    /// Every subscription in the log, page by page, because the list is as long as the ledger has
     /// customers.
     ///
-    /// - Parameter take: Takes each; ends the list where it throws.
+    /// - Parameter take: Receives each subscription; stops the list if it throws.
     /// - Throws: `EventLogError`, and what `take` throws.
     public func forEachStream(_ take: (StreamDocument) throws -> Void) async throws {
         var last: StreamSummary?

@@ -2,28 +2,28 @@ package import EventLog
 package import Events
 internal import Projections
 
-/// The subscriptions that a question with two clocks is about, as far as they were known.
+/// The subscriptions that a bitemporal question is about, as far as they were known.
 package struct SubjectHistories: Sendable {
     /// The id that was asked for.
     package let id: String
     /// Where the purchases were made.
     package let environment: Environment
-    /// The ledger's lanes, for writing positions.
+    /// The ledger's lanes, to format positions.
     package let lanes: LaneCount
-    /// What was erased of the subscriptions, whenever that was.
+    /// Erasures of the subscriptions, at any time.
     package let erasures: [ErasureMark]
     /// Why each subscription counts.
     package let grounds: AnswerGrounds
-    /// The time around the instant in which each was the customer's.
+    /// For each subscription, the time around the instant in which it was the customer's.
     package let tenures: [StreamID: Range<Instant>]
-    /// What each recorded, cut to what was known.
+    /// What each subscription recorded, cut to what was known.
     package let histories: [RecordedHistory]
-    /// The subscription that was asked for by an id of its own; nil for a customer.
+    /// The subscription that was asked for by one of its own ids; nil for a customer.
     package let named: StreamID?
 }
 
 extension SubjectHistories {
-    /// One subscription that was chosen, and not asked for by a name.
+    /// One subscription that was selected directly rather than looked up by an id.
     package init(_ history: RecordedHistory, lanes: LaneCount) {
         self.init(
             id: history.stream.originalTransactionId,
@@ -37,12 +37,12 @@ extension SubjectHistories {
         )
     }
 
-    /// The lanes of the subscriptions, ascending, each once.
+    /// The lanes of the subscriptions, ascending, without duplicates.
     var usedLanes: [Int] {
         Set(histories.map { lanes.lane(of: $0.stream.originalTransactionId) }).sorted()
     }
 
-    /// Where the events came from.
+    /// The payloads that the events came from.
     func evidence(in log: EventLog) async throws -> [Position: EvidenceSummary] {
         var found: [Position: EvidenceSummary] = [:]
         for history in histories {
@@ -67,11 +67,11 @@ extension Ledger {
     /// Finds the subscriptions that a question is about, and reads them with both clocks.
     ///
     /// - Parameters:
-    ///   - subject: Whose.
-    ///   - instant: At which they are the customer's.
+    ///   - subject: The customer or subscription.
+    ///   - instant: The instant at which they must be the customer's.
     ///   - knownAt: How much of the log may be used.
     /// - Returns: The histories, cut to what was known.
-    /// - Throws: `QuestionError` where nothing has the id, or several environments do;
+    /// - Throws: `QuestionError` if nothing has the id, or several environments do;
     ///   `EventLogError`.
     func asked(
         _ subject: SubjectID,
@@ -97,7 +97,8 @@ extension Ledger {
                 at: instant,
                 knownAt: knownAt
             )
-        // By an id of its own a subscription is asked about also where nothing was known of it then.
+        // A subscription named by one of its own ids is included even if nothing was known of it
+        // then.
         let read = named.union(found?.streams.map(\.stream) ?? [])
         let used = try await log.wholeCommits(knownAt)
         let lanes = log.identity.lanes
@@ -122,7 +123,7 @@ extension Ledger {
         )
     }
 
-    // The one subscription of any id, by its own.
+    // The subscription that has any id, addressed by its own id.
     private func alone(_ subject: SubjectID, knownAt: KnownAt) async throws -> SubjectID {
         let stream = try await stream(of: subject, knownAt: knownAt)
         return SubjectID(stream.originalTransactionId, in: stream.environment, alone: true)

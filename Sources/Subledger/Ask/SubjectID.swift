@@ -2,21 +2,21 @@ package import EventLog
 public import Events
 internal import Projections
 
-/// Whom a question is about: any id that the ledger knows, and where the purchases were made.
+/// The subject of a question: any id that the ledger knows, and where the purchases were made.
 public struct SubjectID: Hashable, Sendable {
-    /// An original or another transaction id, an app account token in any case, an
-    /// `appTransactionId`, a `webOrderLineItemId`, or the app's own name for a customer.
+    /// An original or another transaction id, an app account token in any letter case, an
+    /// `appTransactionId`, a `webOrderLineItemId`, or the app's own id for a customer.
     public var id: String
     /// Where the purchases were made; nil for the one environment in which the id is known.
     ///
-    /// Environments are never mixed. Questions about access and offers take nil for production, so
-    /// that no purchase made elsewhere counts by accident.
+    /// Environments are never mixed. Questions about access and offers treat nil as production, so
+    /// no purchase made elsewhere counts by accident.
     public var environment: Environment?
-    /// Whether only the one subscription is meant that has the id, and not all subscriptions of its
+    /// Whether only the subscription with the id is meant, and not all subscriptions of its
     /// customer.
     public var isAlone: Bool
 
-    /// Whoever has the id.
+    /// The subject with this id.
     public init(_ id: String, in environment: Environment? = nil, alone: Bool = false) {
         self.id = id
         self.environment = environment
@@ -25,7 +25,7 @@ public struct SubjectID: Hashable, Sendable {
 }
 
 extension SubjectID: ExpressibleByStringLiteral {
-    /// Whoever has the id, in the one environment in which it is known.
+    /// The subject with this id, in the one environment in which it is known.
     public init(stringLiteral value: String) { self.init(value) }
 }
 
@@ -39,10 +39,10 @@ extension Ledger {
         return try subject.environment(among: known)
     }
 
-    /// The subscription that a question about one is about.
+    /// The subscription that a question about one subscription means.
     ///
-    /// - Throws: `QuestionError` where the id names none or several, or `knownAt` a position that is
-    ///   not there; `EventLogError`.
+    /// - Throws: `QuestionError` if the id names no subscription or several, or `knownAt` names a
+    ///   position that does not exist; `EventLogError`.
     package func stream(of subject: SubjectID, knownAt: KnownAt = .latest) async throws -> StreamID
     {
         let environment = try await environment(of: subject)
@@ -67,14 +67,14 @@ extension Ledger {
         get async throws(EventLogError) { try await log.heads().isEmpty }
     }
 
-    /// The error where nothing has the id.
+    /// The error for an id that nothing has.
     func unknown(_ subject: SubjectID) async throws -> QuestionError {
         guard try await isEmpty else { return subject.unknown }
         return QuestionError(.emptyLedger, "this ledger is empty: it has no events yet")
     }
 
-    /// The subscriptions that have the id, or a purchase that has it: who asks by such an id asks
-    /// about them, whoever has them.
+    /// The subscriptions that have the id, or a purchase with it: a question by such an id includes
+    /// them, whoever has them.
     func streams(
         named id: String,
         in environment: Environment
@@ -99,8 +99,8 @@ extension Ledger {
         )
     }
 
-    /// Refuses positions that this ledger does not have, for a question that may touch every lane;
-    /// an instant is always had.
+    /// Refuses positions that do not exist in this ledger, for a question that may read every lane;
+    /// an instant is always accepted.
     package func check(_ knownAt: KnownAt) async throws {
         guard case .offsets(let offsets) = knownAt else { return }
         try await PositionVector(offsets).check(
@@ -112,10 +112,10 @@ extension Ledger {
 }
 
 extension SubjectID {
-    /// Most ids that an error names.
+    /// The most ids that an error lists.
     private static let namedMax = 10
 
-    /// The one environment, of those in which the id is known.
+    /// The one environment in which the id is known.
     func environment(among found: [Environment]) throws(QuestionError) -> Environment {
         let matching = environment.map { wanted in found.filter { $0 == wanted } } ?? found
         let known = found.map(\.word).joined(separator: ", ")
@@ -140,7 +140,7 @@ extension SubjectID {
         )
     }
 
-    /// The error where one subscription is asked for by what is no id of one.
+    /// The error for a question about one subscription by an id that names none.
     var noSubscription: QuestionError {
         QuestionError(
             .unknownId,
@@ -149,7 +149,7 @@ extension SubjectID {
         )
     }
 
-    /// The error where a link gives the customer the name that Apple gave to somebody else's
+    /// The error for a link that gives the customer an id that Apple gave to another customer's
     /// purchase.
     func ambiguous(with named: StreamID, _ customer: Customer) -> QuestionError {
         let theirs = customer.streams.first?.stream.originalTransactionId ?? ""

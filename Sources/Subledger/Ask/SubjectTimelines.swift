@@ -2,16 +2,16 @@ package import EventLog
 package import Events
 package import Projections
 
-/// What is known of a customer: all that folds need to answer.
+/// What is known of a customer: everything that folds need to answer.
 package struct SubjectTimelines: Sendable {
     /// The id that was asked for.
     package let id: String
     /// The subscriptions that were theirs.
     package let timelines: [Timeline]
-    /// When those that are known to be given to somebody else later stop being theirs.
+    /// When each subscription that is later given to another customer stops being theirs.
     package let tenureEnds: [StreamID: Instant]
-    /// Those, and all that were theirs by the instant: an offer that was used once stays used
-    /// (Apple's data: offer eligibility).
+    /// These, and all that were the customer's by the instant: an offer that was used once stays
+    /// used (Apple's data: offer eligibility).
     package let everTimelines: [Timeline]
     /// Why those of `timelines` count.
     package let grounds: AnswerGrounds
@@ -19,9 +19,9 @@ package struct SubjectTimelines: Sendable {
     package let everGrounds: AnswerGrounds
     /// Where they were bought.
     package let environment: Environment
-    /// What is sold, and was.
+    /// The catalog, with its past versions.
     package let catalogs: CatalogHistory
-    /// The ledger's lanes, for writing positions.
+    /// The ledger's lanes, to format positions.
     package let lanes: LaneCount
     /// What was erased of the subscriptions.
     package let erasures: [ErasureMark]
@@ -44,7 +44,7 @@ extension SubjectTimelines {
         )
     }
 
-    /// The same with its folds under a policy.
+    /// The same customer under a policy.
     func under(_ policy: PolicyDocument) throws(PolicyError) -> SubjectTimelines {
         let context = try policy.context(catalogs)
         return SubjectTimelines(
@@ -65,8 +65,8 @@ extension SubjectTimelines {
 extension Ledger {
     /// What was known of a customer.
     ///
-    /// - Throws: `QuestionError` where that was nothing, or `knownAt` names a position that is not
-    ///   there; `EventLogError`; `CatalogError`.
+    /// - Throws: `QuestionError` if nothing was known, or `knownAt` names a position that does not
+    ///   exist; `EventLogError`; `CatalogError`.
     package func known(
         of subject: SubjectID,
         at instant: Instant,
@@ -105,10 +105,11 @@ extension Ledger {
         )
     }
 
-    /// The subscriptions that a name means: one meaning for every question about a customer.
+    /// The subscriptions that an id means, for every question about a customer.
     ///
-    /// All that were the customer's at the instant, by links, tokens and what Apple says of the
-    /// account. Who asks by an id of a subscription asks about that one too, whoever had it then.
+    /// These are all that were the customer's at the instant, by links, tokens and Apple's
+    /// statements about the account. An id of a subscription always includes that one, whoever had
+    /// it then.
     func subscriptions(
         of subject: SubjectID,
         in environment: Environment,
@@ -123,7 +124,7 @@ extension Ledger {
         where !streams.contains(where: { $0.stream == named }) {
             let history = try await log.history(of: named, knownAt: knownAt)
             guard !history.events.isEmpty else { continue }
-            // Two customers, and an answer about either would be wrong for who meant the other.
+            // The id means two customers; an answer about either may be about the wrong one.
             if isOfLink, !subject.isAlone, !theirs.contains(named) {
                 throw subject.ambiguous(with: named, customer)
             }
@@ -162,9 +163,9 @@ extension Ledger {
     }
 }
 
-/// The subscriptions that a name means.
+/// The subscriptions that an id means.
 struct AskedSubscriptions {
-    /// Whom the name means.
+    /// The customer that the id means.
     let customer: Customer
     /// The subscriptions, by `StreamID`.
     let streams: [CustomerStream]
@@ -177,7 +178,7 @@ struct AskedSubscriptions {
         AnswerGrounds(customer, streams, linksNotInForce: linksNotInForce, at: instant)
     }
 
-    /// Links that give the customer at another time what is not among `streams`.
+    /// Links that give the customer, at another time, subscriptions that are not in `streams`.
     var linksNotInForce: [LinkNotInForce] {
         let counted = Set(streams.map(\.stream))
         return isAlone
@@ -189,7 +190,7 @@ struct AskedSubscriptions {
             }
     }
 
-    /// The same, and all that ever were the customer's.
+    /// The same, and all that were ever the customer's.
     var everStreams: [CustomerStream] {
         guard !isAlone else { return streams }
         let known = Set(streams.map(\.stream))
@@ -197,7 +198,7 @@ struct AskedSubscriptions {
         return (streams + others).sorted { $0.stream < $1.stream }
     }
 
-    /// The same without those that a link gives them only later.
+    /// The same without those that a link gives the customer only later.
     func everStreams(by instant: Instant) -> [CustomerStream] {
         let own = Set(streams.map(\.stream))
         let later = Set(

@@ -5,11 +5,11 @@ internal import Projections
 public struct SubscriptionGround: Codable, Hashable, Sendable {
     /// Its id.
     public let originalTransactionId: String
-    /// The app it is of; nil where nothing names it.
+    /// The app it belongs to; nil if nothing names it.
     public let bundleId: String?
-    /// What makes it the customer's: `named`, `link`, `linkAtOtherTime` (Apple joins it to what a
-    /// link gives the customer at another time), or what it shares with another subscription
-    /// (`appAccountToken`, `appTransactionId`, `appReceipt`, `transactionId`,
+    /// What makes it the customer's: `named`, `link`, `linkAtOtherTime` (Apple joins it to a
+    /// subscription that a link gives the customer at another time), or what it shares with another
+    /// subscription (`appAccountToken`, `appTransactionId`, `appReceipt`, `transactionId`,
     /// `webOrderLineItemId`, `previousOriginalTransactionId`).
     public let because: String
     /// The customer of the link, or what is shared; nil for `named`.
@@ -36,10 +36,10 @@ public struct SubscriptionGround: Codable, Hashable, Sendable {
 }
 
 extension SubscriptionGround {
-    /// Digits of a digest for people: enough to find it again.
+    /// The number of hexadecimal digits shown of a digest: enough to find it again.
     private static let digestDigits = 12
 
-    /// The reason for people; nil where there is nothing to explain.
+    /// The reason as text; nil if there is nothing to explain.
     var words: String? {
         guard let value else { return nil }
         if because == "linkAtOtherTime" {

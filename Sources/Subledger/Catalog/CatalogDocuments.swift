@@ -2,21 +2,21 @@ public import Catalog
 public import Events
 public import Projections
 
-/// A version of the catalog, without what it says.
+/// A version of the catalog, without its content.
 public struct CatalogVersionDocument: Codable, Hashable, Sendable {
     /// Its number.
     public let version: Int
-    /// The first instant it holds for.
+    /// The first instant at which it is in force.
     public let effectiveFrom: Instant
     /// When it was imported, on the ledger's clock.
     public let recordedAt: Instant
     /// The file it was read from.
     public let source: String
-    /// SHA-256 of what it says, in hexadecimal.
+    /// SHA-256 of its content, in hexadecimal.
     public let digest: String
-    /// How many subscriptions it has.
+    /// The number of subscriptions in it.
     public let subscriptions: Int
-    /// How many other products it has.
+    /// The number of other products in it.
     public let products: Int
 
     /// The document of a version.
@@ -31,21 +31,21 @@ public struct CatalogVersionDocument: Codable, Hashable, Sendable {
     }
 }
 
-/// A version of the catalog, with what it says.
+/// A version of the catalog, with its content.
 public struct CatalogShowDocument: Codable, Sendable {
     /// Its number.
     public let version: Int
-    /// The first instant it holds for.
+    /// The first instant at which it is in force.
     public let effectiveFrom: Instant
     /// When it was imported, on the ledger's clock.
     public let recordedAt: Instant
     /// The file it was read from.
     public let source: String
-    /// SHA-256 of what it says, in hexadecimal.
+    /// SHA-256 of its content, in hexadecimal.
     public let digest: String
-    /// What it says.
+    /// Its content.
     public let catalog: CatalogDocument
-    /// What each change of plan is by it.
+    /// How it classifies each change of plan.
     public let changes: [CatalogChangeDocument]
 
     /// The document of a version.
@@ -62,7 +62,7 @@ public struct CatalogShowDocument: Codable, Sendable {
 
 /// How one version of the catalog differs from another.
 public struct CatalogDifferenceDocument: Codable, Hashable, Sendable {
-    /// The older version; nil where there was none.
+    /// The older version; nil if there was none.
     public let from: Int?
     /// The newer version.
     public let to: Int
@@ -70,7 +70,7 @@ public struct CatalogDifferenceDocument: Codable, Hashable, Sendable {
     public let added: [String]
     /// Products that are gone.
     public let removed: [String]
-    /// Products that are otherwise.
+    /// Products that differ.
     public let changed: [Changed]
 
     /// A product that differs.
@@ -106,7 +106,7 @@ public struct CatalogDifferenceDocument: Codable, Hashable, Sendable {
     }
 }
 
-/// A change of plan: what it is, and when Apple carries it out.
+/// A change of plan: its class, and when Apple carries it out.
 public struct CatalogChangeDocument: Codable, Hashable, Sendable {
     /// The group of both products.
     public let subscriptionGroupIdentifier: String
@@ -116,7 +116,7 @@ public struct CatalogChangeDocument: Codable, Hashable, Sendable {
     public let to: String
     /// `upgrade`, `downgrade` or `crossgrade`.
     public let `class`: String
-    /// Whether the periods of both are of one length.
+    /// Whether the periods of both have the same length.
     public let sameDuration: Bool
     /// `now`, or `nextRenewal`.
     public let takesEffect: String
@@ -138,38 +138,38 @@ public struct CatalogChangeDocument: Codable, Hashable, Sendable {
     }
 }
 
-/// What an import of a catalog came to.
+/// The result of an import of a catalog.
 public struct CatalogImportDocument: Codable, Hashable, Sendable {
-    /// The version that says it; in a dry run the one it would be.
+    /// The version with this content; in a dry run, the version it would become.
     public let version: Int
     /// Whether it was added, or would be.
     public let added: Bool
-    /// Whether nothing was done.
+    /// Whether this was a dry run, which changes nothing.
     public let dryRun: Bool
-    /// What the file is.
+    /// The format of the file.
     public let format: String
-    /// The first instant it holds for.
+    /// The first instant at which it is in force.
     public let effectiveFrom: Instant
     /// When it was imported, on the ledger's clock.
     public let recordedAt: Instant
-    /// SHA-256 of what it says, in hexadecimal.
+    /// SHA-256 of its content, in hexadecimal.
     public let digest: String
-    /// How many subscriptions it has.
+    /// The number of subscriptions in it.
     public let subscriptions: Int
-    /// How many other products it has.
+    /// The number of other products in it.
     public let products: Int
-    /// What a person should know of the file.
+    /// Warnings about the file for the operator.
     public let warnings: [Warning]
     /// How it differs from the previous version.
     public let difference: CatalogDifferenceDocument
-    /// What each change of plan is by it.
+    /// How it classifies each change of plan.
     public let changes: [CatalogChangeDocument]
 
-    /// What a person should know of a file.
+    /// A warning about a file for the operator.
     public struct Warning: Codable, Hashable, Sendable {
-        /// What it is about, as a word of the machine.
+        /// The machine-readable code of the warning.
         public let code: String
-        /// What it is about.
+        /// The warning as text.
         public let message: String
     }
 

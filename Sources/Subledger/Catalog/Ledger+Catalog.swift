@@ -6,9 +6,9 @@ public import Projections
 internal import Synchronization
 
 extension Ledger {
-    /// Every version of the product catalog that was imported by then; `.none` where none was.
+    /// Every version of the product catalog imported by then; `.none` if there was none.
     ///
-    /// - Throws: `EventLogError`; `CatalogError` where a version cannot be read back.
+    /// - Throws: `EventLogError`; `CatalogError` if a version cannot be read back.
     public func catalogs(knownAt: KnownAt = .latest) async throws -> CatalogHistory {
         try await catalogStore.history(knownAt: knownAt)
     }
@@ -19,16 +19,16 @@ public struct CatalogStore: Sendable {
     private let log: EventLog
     private let read = ReadVersions()
 
-    /// The catalog beside a log.
+    /// The catalog stored next to a log.
     public init(log: EventLog) {
         self.log = log
     }
 
-    /// Every version that was imported by then, as folds need them; `.none` where there is none.
+    /// Every version imported by then, as folds need them; `.none` if there is none.
     ///
-    /// Offsets count as the instant at which the newest commit they name was made.
+    /// Offsets stand for the instant of the newest commit that they name.
     ///
-    /// - Throws: `EventLogError`; `CatalogError` where a version cannot be read back.
+    /// - Throws: `EventLogError`; `CatalogError` if a version cannot be read back.
     public func history(knownAt: KnownAt = .latest) async throws -> CatalogHistory {
         let versions = try await versions()
         guard let instant = try await log.recordingBound(of: knownAt) else {
@@ -39,11 +39,11 @@ public struct CatalogStore: Sendable {
         )
     }
 
-    /// A version, read.
+    /// A version, parsed.
     public struct Version: Sendable {
-        /// How it is kept.
+        /// The stored record.
         public let record: CatalogVersion
-        /// What it says.
+        /// Its content.
         public let catalog: ProductCatalog
 
         init(_ record: CatalogVersion) throws(CatalogError) {
@@ -56,14 +56,13 @@ public struct CatalogStore: Sendable {
         }
     }
 
-    /// What an import came to.
+    /// The result of an import.
     public struct Import: Sendable {
-        /// The version that says it; in a dry run the one it would be.
+        /// The version with this content; in a dry run, the version it would become.
         public let version: Version
-        /// Whether it was added, or would be; false where the newest version says the same.
+        /// Whether it was added, or would be; false if the newest version has the same content.
         public let isAdded: Bool
-        /// What is said otherwise than in the version imported before; empty where nothing was
-        /// added.
+        /// How it differs from the version imported before; empty if nothing was added.
         public let difference: CatalogDifference
         /// The version imported before; nil for the first.
         public let previous: Version?
@@ -71,7 +70,7 @@ public struct CatalogStore: Sendable {
 
     /// Every version, by number.
     ///
-    /// - Throws: `EventLogError`; `CatalogError` where one cannot be read back.
+    /// - Throws: `EventLogError`; `CatalogError` if one cannot be read back.
     public func versions() async throws -> [Version] {
         let known = read.versions.withLock { $0 }
         let records = try await log.catalogs(havingRead: known.map(\.record))
@@ -82,17 +81,17 @@ public struct CatalogStore: Sendable {
         return versions
     }
 
-    /// Adds what a file says as the next version, unless the newest one says it already.
+    /// Adds the content of a file as the next version, unless the newest version already has it.
     ///
     /// - Parameters:
     ///   - content: What was read.
-    ///   - effectiveFrom: The first instant it holds for; nil for `recordedAt`, and then only if it
-    ///     differs from the newest version.
+    ///   - effectiveFrom: The first instant at which it is in force; nil for `recordedAt`, and then
+    ///     only if it differs from the newest version.
     ///   - source: The file it was read from.
     ///   - recordedAt: Our clock.
-    ///   - isDryRun: Say what would happen, and add nothing.
-    /// - Returns: The version that says it, and what is new in it.
-    /// - Throws: `EventLogError`; `CatalogError` where the newest version cannot be read back.
+    ///   - isDryRun: Report what would happen, and add nothing.
+    /// - Returns: The version with this content, and what is new in it.
+    /// - Throws: `EventLogError`; `CatalogError` if the newest version cannot be read back.
     public func add(
         _ content: CatalogContent,
         effectiveFrom: Instant?,
@@ -143,7 +142,7 @@ public struct CatalogStore: Sendable {
                 previous: nil
             )
         }
-        // Another import may have come between; then its version is not among those known.
+        // Another import may have added a version in between, which is not among those known.
         let previous = try known.last { $0.version < version.record.version }.map(Version.init)
         return Import(
             version: version,
@@ -154,7 +153,7 @@ public struct CatalogStore: Sendable {
     }
 }
 
-/// The versions as they were read last: every question needs them, and a version does not change.
+/// The versions read so far: every question needs them, and a version does not change.
 private final class ReadVersions: Sendable {
     let versions = Mutex<[CatalogStore.Version]>([])
 }

@@ -8,13 +8,13 @@ public struct ClaimDocument: Codable, Hashable, Sendable {
     public let originalTransactionId: String
     /// Where the purchases were made.
     public let environment: Environment
-    /// The customer of a link; nil of a token.
+    /// The customer of a link; nil for a token.
     public let customer: String?
-    /// The token; nil of a link.
+    /// The token; nil for a link.
     public let appAccountToken: String?
-    /// Since when it holds.
+    /// When it begins.
     public let from: Instant
-    /// When it ended; nil where it did not.
+    /// When it ended; nil if it has not.
     public let to: Instant?
     /// The event that states it.
     public let position: PositionValue
@@ -22,25 +22,26 @@ public struct ClaimDocument: Codable, Hashable, Sendable {
     public let endPosition: PositionValue?
     /// Who stated a link.
     public let by: String?
-    /// Why, in the operator's words.
+    /// The reason, in the operator's words.
     public let reason: String?
     /// Whether another customer had the subscription, so the link had no effect.
     public let isContested: Bool
-    /// Who had it.
+    /// The customer who had it.
     public let contests: String?
-    /// Of a token, others that Apple's account joins to it; empty where that was not looked up.
+    /// For a token, the other tokens that Apple's account joins to it; empty if that was not looked
+    /// up.
     public let joinedTokens: [String]
 }
 
 extension Ledger {
-    /// Who claims which subscription: every link, and every token that changed.
+    /// Every claim to a subscription: each link, and each token that changed.
     ///
     /// - Parameters:
-    ///   - isContested: Only what waits for a decision: links to a customer while another one had
-    ///     the subscription, and tokens that Apple's account joins to another token; for these the
-    ///     customer of every subscription that has a token is looked up.
+    ///   - isContested: Only claims that need a decision: links to a customer while another one had
+    ///     the subscription, and tokens that Apple's account joins to another token. To find these,
+    ///     the customer of every subscription with a token is looked up.
     ///   - notice: Receives the subscriptions whose customer has too many to be looked up.
-    ///   - take: Takes each claim.
+    ///   - take: Receives each claim.
     /// - Throws: `EventLogError`, and what `take` throws.
     public func forEachClaim(
         contested isContested: Bool = false,

@@ -2,52 +2,53 @@ public import EventLog
 public import Events
 package import Projections
 
-/// The subscriptions of a customer, and whose each was when.
+/// The subscriptions of a customer, with the owners of each over time.
 public struct CustomerDocument: Codable, Hashable, Sendable {
     /// The id that was asked for.
     public let id: String
     /// Where the purchases were made.
     public let environment: Environment
-    /// The app's own name for the customer; nil where no link leads to exactly one.
+    /// The app's own id for the customer; nil unless links lead to exactly one.
     public let customer: String?
     /// The app account tokens that identify this customer and no other.
     public let appAccountTokens: [String]
     /// Their subscriptions.
     public let streams: [Stream]
-    /// Subscriptions of others that were theirs once, or that they claim in vain.
+    /// Subscriptions of others that were once theirs, or that they claim without effect.
     public let related: [Stream]
     /// Subscriptions that are joined to several customers, and so count for none of them.
     public let ambiguous: [AmbiguousSubscription]
-    /// Those that were theirs at the instant asked about; nil where none was.
+    /// Those that were theirs at the instant asked about; nil if no instant was given.
     public let ownedAt: [String]?
 
     /// A subscription.
     public struct Stream: Codable, Hashable, Sendable {
         /// Its id.
         public let originalTransactionId: String
-        /// The app that it is of.
+        /// The app it belongs to.
         public let bundleId: String?
-        /// What was bought, in the order of the purchases, each product once.
+        /// What was bought, in the order of the purchases, without duplicates.
         public let productIds: [String]
         /// Why it is listed.
         public let ground: SubscriptionGround
-        /// Whose it was when.
+        /// Its owners over time.
         public let owners: [Interval]
-        /// The links, those that ended too.
+        /// The links, including those that ended.
         public let links: [ClaimDocument]
         /// Its app account tokens over time.
         public let tokens: [ClaimDocument]
     }
 
-    /// A time in which a customer had a subscription; no customer had it if both names are nil.
+    /// An interval in which a customer had a subscription; no customer had it if both names are
+    /// nil.
     public struct Interval: Codable, Hashable, Sendable {
         /// The customer by a link.
         public let customer: String?
-        /// The app account token, where no link counts.
+        /// The app account token, if no link applies.
         public let appAccountToken: String?
-        /// Its first instant; nil for always.
+        /// Its first instant; nil if it has no beginning.
         public let from: Instant?
-        /// Its end, which is not part of it; nil where there is none.
+        /// Its end, exclusive; nil if there is none.
         public let to: Instant?
         /// The event that began it.
         public let position: PositionValue?
@@ -61,9 +62,9 @@ public struct LinkedCustomersDocument: Codable, Hashable, Sendable {
 
     /// A customer.
     public struct Line: Codable, Hashable, Sendable {
-        /// The app's own name.
+        /// The app's own id for the customer.
         public let customer: String
-        /// Subscriptions that a link names for them.
+        /// The number of subscriptions that a link gives them.
         public let streams: Int64
         /// When the first link was recorded, on the ledger's clock.
         public let firstRecordedAt: Instant
@@ -73,11 +74,11 @@ public struct LinkedCustomersDocument: Codable, Hashable, Sendable {
 }
 
 extension Ledger {
-    /// The subscriptions of a customer, and whose each was when.
+    /// The subscriptions of a customer, with the owners of each over time.
     ///
     /// - Parameters:
     ///   - subject: The customer, by any id.
-    ///   - instant: Also say what was theirs at it.
+    ///   - instant: Also list what was theirs at this instant.
     ///   - knownAt: How much of the log is used.
     /// - Returns: The answer.
     /// - Throws: `QuestionError`, `EventLogError`.
@@ -93,7 +94,7 @@ extension Ledger {
         )
     }
 
-    /// The same, for texts.
+    /// The same, as the source of texts.
     package func found(_ subject: SubjectID, knownAt: KnownAt) async throws -> Customer {
         try await check(knownAt)
         return try await customer(
@@ -107,7 +108,7 @@ extension Ledger {
     ///
     /// - Parameters:
     ///   - name: Only customers after this one.
-    ///   - limit: Most customers.
+    ///   - limit: The most customers to return.
     /// - Returns: The answer.
     /// - Throws: `EventLogError`.
     public func linkedCustomers(
@@ -128,7 +129,7 @@ extension Ledger {
 }
 
 extension CustomerDocument {
-    /// The document of a customer that was read.
+    /// The document of a customer.
     package init(_ customer: Customer, at instant: Instant?, lanes: LaneCount) {
         id = customer.name
         environment = customer.environment
@@ -178,7 +179,7 @@ extension CustomerDocument.Stream {
 }
 
 extension CustomerStream {
-    /// Its products, in the order of their purchases, each once.
+    /// Its products, in the order of their purchases, without duplicates.
     fileprivate var productIds: [String] {
         (timeline.purchases + timeline.oneTimePurchases).map(\.productId)
             .reduce(into: []) { if !$0.contains($1), !$1.isEmpty { $0.append($1) } }

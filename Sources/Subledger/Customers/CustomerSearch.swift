@@ -2,10 +2,11 @@ internal import EventLog
 internal import Events
 internal import Projections
 
-/// Reads whatever may belong to a customer: more than that does no harm, less would be wrong.
+/// Reads every subscription that may belong to a customer: reading too many does no harm, missing
+/// one would be wrong.
 ///
-/// Whatever is found is followed wherever its bonds lead, also what a link gives to another
-/// customer: before that link and after its unlink its bonds stand (`Customer.streams(ownedAt:)`).
+/// Every bond of a subscription is followed, even if a link gives the subscription to another
+/// customer: before that link and after its unlink its bonds apply (`Customer.streams(ownedAt:)`).
 struct CustomerSearch {
     let log: EventLog
     let name: String
@@ -24,7 +25,7 @@ struct CustomerSearch {
         self.knownAt = knownAt
     }
 
-    /// The customer of the name.
+    /// The customer with the id.
     mutating func customer() async throws(EventLogError) -> Customer {
         var next = [stream(name)]
         next += try await look([
@@ -35,7 +36,8 @@ struct CustomerSearch {
         while true {
             while !next.isEmpty { next = try await neighbours(of: try await read(next)) }
             let customer = Customer(name, in: environment, among: found)
-            // Whom a group leads to does not change any more; what else they have is read now.
+            // The customer that a group leads to no longer changes; what else they have is read
+            // now.
             guard let id = customer.customerId, customerId == nil else { return customer }
             customerId = id
             next = try await look([.customer(id), .appAccountToken(id)])
@@ -65,8 +67,8 @@ struct CustomerSearch {
     ) async throws(EventLogError) -> [StreamID] {
         var keys: [StreamKey] = []
         for stream in new {
-            // Every spelling of a token leads to what was signed with it; it may be the app's own
-            // name for the customer, too.
+            // Every spelling of a token leads to what was signed with it; a token may also be the
+            // app's own id for the customer.
             for token in stream.tokens {
                 keys.append(.appAccountToken(token))
                 keys += token.spellingsOfUUID.map(StreamKey.customer)
@@ -76,7 +78,7 @@ struct CustomerSearch {
         return try await look(keys)
     }
 
-    // Each key is asked for once.
+    // Each key is looked up once.
     private mutating func look(_ keys: [StreamKey]) async throws(EventLogError) -> [StreamID] {
         let new = keys.filter { asked.insert($0).inserted }
         let continued = new.compactMap { key in

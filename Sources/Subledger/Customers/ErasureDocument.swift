@@ -3,26 +3,26 @@ public import Events
 
 /// What an erasure removed, or would remove.
 public struct ErasureDocument: Codable, Hashable, Sendable {
-    /// Whether it was done; false of a dry run.
+    /// Whether it was done; false for a dry run.
     public let erased: Bool
     /// What is removed, subscription by subscription.
     public let erasures: [Line]
-    /// What counts as the customer's and stays.
+    /// What counts as the customer's and is kept.
     public let left: [Left]
 
-    /// A subscription that stays.
+    /// A subscription that is kept.
     public struct Left: Codable, Hashable, Sendable {
         /// Its id.
         public let originalTransactionId: String
         /// Where the purchases were made.
         public let environment: Environment
-        /// Why it stays.
+        /// Why it is kept.
         public let reason: String
     }
 
-    /// What is removed of one subscription.
+    /// What is removed from one subscription.
     public struct Line: Codable, Hashable, Sendable {
-        /// The event that records it; nil of a dry run.
+        /// The event that records it; nil for a dry run.
         public let position: PositionValue?
         /// The subscription.
         public let originalTransactionId: String
@@ -38,9 +38,9 @@ public struct ErasureDocument: Codable, Hashable, Sendable {
         public let confirmations: String
         /// The numbers of the payloads, as ranges.
         public let evidence: String
-        /// How many events those are.
+        /// The number of these events.
         public let eventCount: Int
-        /// How many payloads those are.
+        /// The number of these payloads.
         public let evidenceCount: Int
     }
 
@@ -77,7 +77,7 @@ public struct ErasureDocument: Codable, Hashable, Sendable {
 }
 
 extension ErasureException {
-    /// For people.
+    /// The erasure as text.
     package var words: String {
         let why =
             switch reason {

@@ -5,14 +5,14 @@ public import Projections
 extension Ledger {
     /// All subscriptions of a customer in one environment, with who claimed them when.
     ///
-    /// Found by the app's own name for the customer, an app account token, an `appTransactionId`, a
-    /// transaction id or an original transaction id. Folded from the log; no table stands between.
+    /// Found by the app's own id for the customer, an app account token, an `appTransactionId`, a
+    /// transaction id or an original transaction id. Folded directly from the log.
     ///
     /// - Parameters:
-    ///   - name: Any of the customer's names.
+    ///   - name: Any of the customer's ids.
     ///   - environment: Where the purchases were made; environments are never mixed.
     ///   - knownAt: How much of the log is used.
-    /// - Returns: The customer; without any subscription where nothing is known of the name.
+    /// - Returns: The customer; without any subscription if nothing is known of the id.
     /// - Throws: `tooManyStreams` above `EventLog.customerStreamsMax`, `databaseUnavailable`.
     public func customer(
         _ name: String,
@@ -28,7 +28,7 @@ extension Ledger {
         return try await search.customer()
     }
 
-    /// The environments in which a name leads to any subscription, in the order of listings.
+    /// The environments in which an id leads to any subscription, in the order of listings.
     public func environments(
         ofCustomer name: String
     ) async throws(EventLogError) -> [Environment] {

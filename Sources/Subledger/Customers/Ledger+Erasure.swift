@@ -3,20 +3,20 @@ public import EventLog
 internal import Events
 internal import Projections
 
-/// Why and by whom something is erased.
+/// Why something is erased, and by whom.
 ///
-/// It stays in the log for ever, so it must not name a person.
+/// It stays in the log permanently, so it must not name a person.
 public struct ErasureReason: Hashable, Sendable {
     /// The reason, for example a ticket or a law.
     ///
     /// At most `ErasureStatement.reasonByteCountMax` bytes, one line.
     public let text: String
-    /// Who erases.
+    /// The person or program that erases.
     ///
     /// At most `ErasureStatement.erasedByByteCountMax` bytes, one line.
     public let statedBy: String
 
-    /// A reason; `erase` refuses one that is empty or too long.
+    /// Creates a reason; `erase` refuses one that is empty or too long.
     public init(_ text: String, by statedBy: String) {
         self.text = text
         self.statedBy = statedBy
@@ -24,19 +24,20 @@ public struct ErasureReason: Hashable, Sendable {
 }
 
 extension Ledger {
-    /// What must be erased so that the log no longer contains the customer: those that name the
-    /// customer last, so that an erasure that was interrupted finds the rest again.
+    /// What must be erased so that the log no longer contains the customer, ending with the
+    /// subscriptions that name the customer, so an interrupted erasure can find the rest again.
     ///
-    /// The subscriptions that a link ever gave the customer, those whose app account token is the
-    /// name, and those with an app account token of the customer's own subscriptions; then what
-    /// `customer` joins to them by what Apple says of the account. An erasure cannot be undone, so
-    /// of the latter those stay that have a token of another account of the app, those that lead to
-    /// several customers and, where no link names the customer, those without a token that count as
-    /// much for another one (`erasureExceptions`). From a subscription that now belongs to another
-    /// customer, only the links that name this one are removed.
+    /// These are the subscriptions that a link ever gave the customer, those whose app account
+    /// token is the customer's id, and those with an app account token of the customer's own
+    /// subscriptions; then those that `customer` joins to them by Apple's statements about the
+    /// account. Because an erasure cannot be undone, the joined ones are kept if they have a token
+    /// of another account of the app, if they lead to several customers, or, where no link names
+    /// the customer, if they have no token and are joined as much to another customer
+    /// (`erasureExceptions`). From a subscription that now belongs to another customer, only the
+    /// links that name this one are removed.
     ///
-    /// - Parameter customer: The app's own name for the customer, or an app account token.
-    /// - Returns: The targets; empty where the log does not know the customer.
+    /// - Parameter customer: The app's own id for the customer, or an app account token.
+    /// - Returns: The targets; empty if the log does not know the customer.
     /// - Throws: `EventLogError`.
     public func erasureTargets(
         ofCustomer customer: String
@@ -45,7 +46,7 @@ extension Ledger {
         var streams = Set(try await log.streams(with: names + [.appAccountToken(customer)]))
         guard !streams.isEmpty else { return [] }
         let naming = streams
-        // The tokens of the customer's own subscriptions name the customer wherever they stand.
+        // The tokens of the customer's own subscriptions name the customer wherever they appear.
         var tokens: Set<String> = []
         for stream in streams {
             let history = try await log.history(of: stream)
@@ -73,7 +74,7 @@ extension Ledger {
         return targets
     }
 
-    // What is the customer's by bonds, and as much no other token's.
+    // The subscriptions joined to the customer, and not as much to another token.
     private func bonded(
         to customer: String,
         tokens: Set<String>
@@ -82,7 +83,7 @@ extension Ledger {
         var found: [StreamID] = []
         for (name, environment) in try await places(of: customer) {
             let known = try await self.customer(name, in: environment)
-            // A link decides whose the rest is; without one, two tokens have as much of it.
+            // A link decides who owns the rest; without one, it belongs as much to the other token.
             let isShared =
                 known.customerId == nil && known.streams.contains { !$0.isOnly(of: own) }
             found += known.streams.filter { stream in
@@ -92,7 +93,8 @@ extension Ledger {
         return found
     }
 
-    // Where the customer is known, by each name that means them: links may spell a UUID otherwise.
+    // The environments in which the customer is known, by each spelling of the id: links may spell
+    // a UUID differently.
     private func places(
         of customer: String
     ) async throws(EventLogError) -> [(name: String, Environment)] {
@@ -105,10 +107,10 @@ extension Ledger {
         return places
     }
 
-    /// What counts as the customer's and is no target of their erasure, with the reason.
+    /// What counts as the customer's but is not a target of their erasure, with the reason.
     ///
     /// - Parameters:
-    ///   - customer: The app's own name for the customer, or an app account token.
+    ///   - customer: The app's own id for the customer, or an app account token.
     ///   - targets: What `erasureTargets` found.
     /// - Returns: The subscriptions, by environment.
     /// - Throws: `EventLogError`.
@@ -139,8 +141,8 @@ extension Ledger {
     ///
     /// - Parameter targets: What is to be erased.
     /// - Returns: The erasures, one for each subscription, including those that only share
-    ///   payloads; empty if nothing is left to erase. `erase` returns the same unless something is written
-    ///   meanwhile.
+    ///   payloads; empty if nothing is left to erase. `erase` returns the same unless something is
+    ///   written in the meantime.
     /// - Throws: `EventLogError`.
     public func plannedErasures(
         of targets: [ErasureTarget]
@@ -150,14 +152,14 @@ extension Ledger {
         return planned.mergedByStream
     }
 
-    /// Erases, subscription by subscription; after an interruption, the same call completes it.
+    /// Erases subscription by subscription; after an interruption, the same call completes it.
     ///
     /// - Parameters:
     ///   - targets: What is to be erased.
     ///   - reason: Why, and by whom.
     ///   - withSiblings: Whether other subscriptions may lose payloads that they share with these.
-    ///   - progress: Called with each erasure once it is durable: of a subscription that shares
-    ///     payloads with others several times.
+    ///   - progress: Called with each erasure once it is durable; called several times for a
+    ///     subscription that shares payloads with others.
     /// - Returns: What was erased, one for each subscription; empty if nothing was left to erase.
     /// - Throws: `Rejection` if the reason exceeds its limits; `EventLogError`: `sharedPayloads`
     ///   before anything was erased, `permissionDenied`, `databaseUnavailable`.
@@ -202,21 +204,21 @@ extension Ledger {
 }
 
 extension CustomerStream {
-    /// Whether it has no token but these.
+    /// Whether all its tokens are among these.
     fileprivate func isOnly(of tokens: Set<Owner>) -> Bool {
         self.tokens.allSatisfy { tokens.contains(.appAccountToken($0)) }
     }
 }
 
 extension StreamClaims {
-    /// Whether a link gives the subscription to another customer now.
+    /// Whether a link now gives the subscription to another customer.
     fileprivate func isLinkedToOther(than customer: String) -> Bool {
         linkedCustomer.map { !customer.isSameName(as: $0) } ?? false
     }
 }
 
 extension String {
-    // A UUID names the same customer in either case: as a token it does, too.
+    // A UUID names the same customer in either letter case, because as a token it does, too.
     fileprivate func isSameName(as other: String) -> Bool {
         let own = spellingsOfUUID.map { FieldValue.text($0) }
         return other.spellingsOfUUID.contains { own.contains(.text($0)) }

@@ -3,24 +3,24 @@ public import EventLog
 public import Events
 internal import Projections
 
-/// What all lines of a list of links say.
+/// The properties shared by all lines of a list of links.
 public struct LinkImport: Sendable {
     /// Where the purchases were made; nil for the one environment in which an id is known.
     public var environment: Environment?
-    /// Who makes the statements.
+    /// The person or program that makes the statements.
     public var statedBy: String
-    /// Why; empty for no reason given.
+    /// The reason; empty if none is given.
     public var reason: String
-    /// Whether lines are judged and nothing is written; memory then grows with their number.
+    /// Whether lines are only checked and nothing is written; memory then grows with their number.
     public var isDryRun: Bool
 
-    /// Most lines that are looked up and appended together.
+    /// The most lines that are looked up and appended together.
     public static let batchLinesMax = 512
 
-    /// Histories that are read at once.
+    /// The number of histories read concurrently.
     static let readersMax = 8
 
-    /// An import.
+    /// Creates an import.
     public init(
         environment: Environment? = nil,
         statedBy: String,
@@ -35,16 +35,16 @@ public struct LinkImport: Sendable {
 }
 
 extension Ledger {
-    /// Takes in a list of who has which subscription, many lines at a time, in bounded memory.
+    /// Imports a list of customers and their subscriptions, in batches of lines, in bounded memory.
     ///
-    /// A line that is refused does not stop the others. The same list again changes nothing.
+    /// A refused line does not stop the others. Importing the same list again changes nothing.
     ///
     /// - Parameters:
-    ///   - list: What all lines say.
+    ///   - list: The properties shared by all lines.
     ///   - clock: Our clock.
-    ///   - next: Gives the next lines; nil after the last.
+    ///   - next: Returns the next lines; nil after the last.
     ///   - progress: Receives the number of processed lines.
-    /// - Returns: What became of them.
+    /// - Returns: The outcomes.
     /// - Throws: `EventLogError`, or what `next` threw; what was appended before stays.
     public func importLinks(
         _ list: LinkImport,
@@ -61,7 +61,8 @@ extension Ledger {
                 switch result {
                 case .failure(let refusal): document.refuse(refusal)
                 case .success(let line):
-                    // What one line states decides about the next one of the same subscription.
+                    // A batch holds one line per subscription, because each line affects the next
+                    // one of the same subscription.
                     if batch[line.originalTransactionId] != nil
                         || batch.count >= LinkImport.batchLinesMax
                     {
@@ -130,8 +131,7 @@ extension Ledger {
         }
     }
 
-    // Names of customers that are ids of subscriptions that are not theirs: neither by what the log
-    // says, nor by another of these lines.
+    // The customers' ids that are also ids of subscriptions not theirs, by the log and these lines.
     private func takenNames(
         _ lines: [LinkLine],
         _ streams: Set<StreamID>
@@ -140,7 +140,8 @@ extension Ledger {
         let ids = Set(lines.map { FieldValue.text($0.originalTransactionId) })
         let linked = Dictionary(grouping: lines) { FieldValue.text($0.customer) }
         var taken: Set<FieldValue> = []
-        // Mostly a name is no id, or one of the very subscription that its line names.
+        // Usually the customer's id is not an id of Apple's, or belongs to the subscription that
+        // its line names.
         let isPlain = named.allSatisfy { streams.contains($0) }
         for (name, own) in linked where !isPlain || ids.contains(name) {
             let theirs = Set(own.map(\.originalTransactionId))
@@ -252,7 +253,7 @@ extension LinkImportDocument {
 }
 
 extension StreamClaims {
-    /// The link that holds at the start of another and says the same; nil for none.
+    /// The link in force when another begins, if it names the same customer; otherwise nil.
     fileprivate func link(stating link: CustomerLink) -> LinkClaim? {
         links.first { held in
             !held.isContested && held.from <= link.statedAt

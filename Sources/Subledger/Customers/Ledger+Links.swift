@@ -3,31 +3,31 @@ internal import EventLog
 public import Events
 internal import Projections
 
-/// What became of a statement whose a subscription is, in order of precedence.
+/// The outcome of a statement about who owns a subscription, in order of precedence.
 public enum LinkOutcome: Sendable {
     /// The subscription has no event: nothing was appended.
     case unknownStream
-    /// Another customer has it, or will have: nothing was appended.
+    /// Another customer has it, or is going to: nothing was appended.
     case held(Hold)
-    /// An unlink of what that customer does not have: nothing was appended.
+    /// The statement unlinks a customer who does not have the subscription: nothing was appended.
     case notLinked
-    /// It is in the log now, at these positions: of a transfer the unlink, then the link.
+    /// It was appended at these positions: for a transfer the unlink, then the link.
     case appended([Position])
-    /// The log knew it, by the event at that position, as of that instant.
+    /// The log already contained it, in the event at that position, as of that instant.
     case duplicate(Position, statedAt: Instant)
-    /// The customer's name is the id of another subscription, which is not theirs: nothing was
+    /// The customer's id is the id of another subscription, which is not theirs: nothing was
     /// appended.
     case nameIsId(of: StreamID)
-    /// It is as of a time before the erasure at that position: nothing was appended.
+    /// It dates from before the erasure at that position: nothing was appended.
     case erased(Position)
 
-    /// A link that is in the way.
+    /// A link that prevents another.
     public struct Hold: Sendable {
-        /// Who has the subscription.
+        /// The customer who has the subscription.
         public let customer: String
-        /// Since when, as the link states it.
+        /// When it begins, as the link states it.
         public let since: Instant
-        /// Its end, which is not part of it; nil where it has none.
+        /// Its end, exclusive; nil if it has none.
         public let until: Instant?
         /// The event that states it.
         public let position: Position
@@ -35,22 +35,22 @@ public enum LinkOutcome: Sendable {
 }
 
 extension Ledger {
-    /// The channel of statements that are made here.
+    /// The channel of statements made through this API.
     public static let operatorSource = "operator"
 
     /// Appends the operator's statement that a subscription belongs to a customer, or to none.
     ///
-    /// A link to a subscription that another customer has moves nothing unless it is a transfer;
-    /// then an unlink as of the same instant goes before it. Two operators at once may still
-    /// contest each other: `StreamClaims` says so, and ownership stays with the first.
+    /// A link to a subscription that another customer has changes nothing unless it is a transfer;
+    /// a transfer first appends an unlink as of the same instant. Two operators at the same time
+    /// may still contest each other: `StreamClaims` reports it, and the first keeps ownership.
     ///
     /// - Parameters:
     ///   - link: The statement.
-    ///   - expected: Of an unlink, the customer who is to have it no more.
+    ///   - expected: For an unlink, the customer who is to lose the subscription.
     ///   - isTransfer: Take it from the customer who has it as of the statement's instant.
     ///   - receivedAt: Our clock.
-    /// - Returns: What became of it.
-    /// - Throws: `Rejection` for a statement out of its limits, `EventLogError`.
+    /// - Returns: The outcome.
+    /// - Throws: `Rejection` for a statement outside its limits, `EventLogError`.
     public func add(
         _ link: CustomerLink,
         unlinking expected: String? = nil,
@@ -70,7 +70,7 @@ extension Ledger {
         }
         guard let customer = link.customer else {
             guard claims.mayUnlink(expected, at: link.statedAt) else { return .notLinked }
-            // Of one instant an unlink goes first, so it would end nothing.
+            // An unlink sorts before a link of the same instant, so it would end nothing.
             if let begun = claims.links.first(where: { !$0.isContested && $0.from == link.statedAt }
             ) {
                 return .held(
@@ -87,7 +87,7 @@ extension Ledger {
         guard let hold = claims.hold(against: customer, from: link.statedAt) else {
             return try await append([verified], to: history)
         }
-        // What does not begin before cannot be taken from anybody as of now.
+        // A link that begins at that instant or later cannot be transferred as of it.
         guard isTransfer, hold.from < link.statedAt else {
             return .held(
                 LinkOutcome.Hold(
@@ -109,17 +109,17 @@ extension Ledger {
         return try await append(pair, to: history)
     }
 
-    /// The instant from which a link holds if the caller names none.
+    /// The instant at which a link begins if the caller names none.
     ///
-    /// From the first purchase on, where nobody had the subscription before, neither by a link nor
-    /// by what Apple says of the account; since when it holds, where the customer has it by a link;
-    /// else from now on.
+    /// The first purchase, if nobody had the subscription before, neither by a link nor by Apple's
+    /// statements about the account; the beginning of the existing link, if the customer has one;
+    /// otherwise now.
     ///
     /// - Parameters:
     ///   - stream: The subscription.
-    ///   - customer: The app's own name for the customer.
+    ///   - customer: The app's own id for the customer.
     ///   - now: Our clock.
-    /// - Returns: The instant; `Instant.epoch` for from the first purchase on.
+    /// - Returns: The instant; `Instant.epoch` means from the first purchase on.
     /// - Throws: `EventLogError`.
     public func linkStart(
         of stream: StreamID,
@@ -133,7 +133,7 @@ extension Ledger {
         return own
     }
 
-    // Whether what Apple says of the account gives it to somebody else, or may.
+    // Whether Apple's statements about the account give it to another customer, or may do so.
     private func mayBelongToOther(
         _ stream: StreamID,
         than customer: String
@@ -146,20 +146,20 @@ extension Ledger {
             if found.ambiguous.contains(where: { $0.stream == stream }) { return true }
             return found.customerId.map { FieldValue.text($0) != .text(customer) } ?? false
         } catch {
-            // Whose it is cannot be looked up, so that nothing is taken back from anybody.
+            // The owner cannot be looked up, so nothing is taken from anyone retroactively.
             guard error.code == .tooManyStreams else { throw error }
             return true
         }
     }
 
-    /// Subscriptions of which an id is the name of a customer and which are not theirs, by
-    /// `StreamID`: a question by such a name would be about two customers.
+    /// Subscriptions that have a customer's id as an id of their own and are not theirs, by
+    /// `StreamID`: a question by such an id would be about two customers.
     ///
-    /// An app account token of that name is the customer's own (`CustomerParties`).
+    /// An app account token equal to the id is the customer's own (`CustomerParties`).
     ///
     /// - Parameters:
-    ///   - name: The customer's name.
-    ///   - streams: What is to be linked to them now.
+    ///   - name: The customer's id.
+    ///   - streams: The subscriptions that are about to be linked to them.
     /// - Returns: The subscriptions, in the environments of `streams`.
     /// - Throws: `EventLogError`.
     func streams(
@@ -186,7 +186,7 @@ extension Ledger {
         return others
     }
 
-    /// What has one of these names as an id, in two round trips.
+    /// The subscriptions that have one of these names as an id, in two round trips.
     func namesakes(of names: [String]) async throws(EventLogError) -> Set<StreamID> {
         let known = try await log.streams(withOriginalTransactionIds: names)
         var found = Set(known.filter(\.isKnownByApple).map(\.stream))
@@ -200,7 +200,7 @@ extension Ledger {
         return found
     }
 
-    // The operator's own statement is of whatever environment the subscription is of.
+    // The operator's own statement is accepted in whatever environment the subscription has.
     func verify(
         _ link: CustomerLink,
         receivedAt: Instant
@@ -231,8 +231,8 @@ extension Ledger {
 }
 
 extension StreamClaims {
-    /// Since when a link holds for which nobody names an instant, as far as links decide; nil where
-    /// none ever named a customer.
+    /// When a link without a stated instant begins, as far as links decide; nil if none ever named
+    /// a customer.
     func startWithoutAccount(for customer: String, now: Instant) -> Instant? {
         let held = links.filter { !$0.isContested }
         guard !held.isEmpty else { return nil }
@@ -243,7 +243,8 @@ extension StreamClaims {
         return own?.from ?? now
     }
 
-    /// The link of another customer that holds at an instant or begins after it; nil for none.
+    /// The link of another customer that is in force at an instant or begins after it; nil if there
+    /// is none.
     func hold(against customer: String, from instant: Instant) -> LinkClaim? {
         links.first { link in
             !link.isContested && FieldValue.text(link.customer) != .text(customer)

@@ -1,18 +1,18 @@
 public import Events
 
-/// A line of a list that says whose a subscription is.
+/// A line of a list that assigns a subscription to a customer.
 public struct LinkLine: Hashable, Sendable {
     /// The number of the line, from 1.
     public let number: Int
-    /// The app's own name for the customer.
+    /// The app's own id for the customer.
     public let customer: String
     /// Apple's `originalTransactionId`.
     public let originalTransactionId: String
-    /// Since when it holds; nil for from the first purchase on, where no link named the
-    /// subscription before, else from now on.
+    /// When it begins; nil for the first purchase, if no link named the subscription before,
+    /// otherwise for now.
     public let from: Instant?
 
-    /// A line.
+    /// Creates a line.
     public init(number: Int, customer: String, originalTransactionId: String, from: Instant?) {
         self.number = number
         self.customer = customer
@@ -25,12 +25,12 @@ public struct LinkLine: Hashable, Sendable {
 public struct RefusedLine: Error, Codable, Hashable, Sendable {
     /// The number of the line, from 1.
     public let line: Int
-    /// Why, as a word of the machine.
+    /// The machine-readable reason.
     public let reason: String
     /// Why, and what to do.
     public let message: String
 
-    /// A refusal.
+    /// Creates a refusal.
     public init(line: Int, reason: String, message: String) {
         self.line = line
         self.reason = reason
@@ -38,19 +38,19 @@ public struct RefusedLine: Error, Codable, Hashable, Sendable {
     }
 }
 
-/// What came of a list of links.
+/// The result of importing a list of links.
 public struct LinkImportDocument: Codable, Hashable, Sendable {
-    /// Lines seen, the refused ones included.
+    /// Lines read, including refused ones.
     public internal(set) var lines = 0
-    /// Links that are events now; of a dry run those that would be.
+    /// Links that were appended; in a dry run, those that would be.
     public internal(set) var appended = 0
-    /// Links that the log knew already.
+    /// Links that the log already contained.
     public internal(set) var known = 0
     /// Lines that were refused.
     public internal(set) var rejected = 0
-    /// Whether nothing was written.
+    /// Whether this was a dry run, which writes nothing.
     public let isDryRun: Bool
-    /// Up to where the log says what the lines say, by the lane's number.
+    /// By lane number, the offset up to which the log contains these links.
     public internal(set) var positions: [String: Int64] = [:]
     /// The first refusals, up to `IngestReport.rejectionsMax`.
     public internal(set) var rejections: [RefusedLine] = []

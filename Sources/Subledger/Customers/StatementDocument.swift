@@ -1,7 +1,7 @@
 internal import EventLog
 public import Events
 
-/// What became of an operator's statement about whose a subscription is.
+/// The outcome of an operator's statement about who owns a subscription.
 public struct StatementDocument: Codable, Hashable, Sendable {
     /// The subscription.
     public let originalTransactionId: String
@@ -11,14 +11,14 @@ public struct StatementDocument: Codable, Hashable, Sendable {
     public let customer: String
     /// `link` or `unlink`.
     public let statement: String
-    /// Since when it holds; of a duplicate, as the log has it.
+    /// When it begins; for a duplicate, as recorded in the log.
     public let statedAt: Instant
-    /// `appended`, or `duplicate` where the log says it already.
+    /// `appended`, or `duplicate` if the log already contains it.
     public let outcome: String
-    /// The events that say it.
+    /// The events that state it.
     public let positions: [PositionValue]
 
-    /// The document of a statement that was taken; nil where it was refused.
+    /// The document of an accepted statement; nil if it was refused.
     package init?(_ link: CustomerLink, customer: String, _ result: LinkOutcome, lanes: LaneCount) {
         originalTransactionId = link.stream.originalTransactionId
         environment = link.stream.environment

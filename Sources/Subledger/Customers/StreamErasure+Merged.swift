@@ -2,11 +2,11 @@ internal import EventLog
 internal import Events
 
 extension [StreamErasure] {
-    /// The same with one erasure for each subscription, in the order in which they come first.
+    /// The erasures merged into one for each subscription, in order of first appearance.
     ///
-    /// Targets that share payloads each take rows of the others; together they take the union, and
-    /// the widest scope says what the subscription loses. The position is that of the last event
-    /// that says so; nil where none was written.
+    /// Targets that share payloads each remove rows of the others; the merged erasure has the
+    /// union, and the widest scope. Its position is that of the last event that records it; nil if
+    /// none was written.
     var mergedByStream: [StreamErasure] {
         var order: [StreamID] = []
         var merged: [StreamID: StreamErasure] = [:]

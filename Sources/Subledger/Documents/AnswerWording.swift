@@ -3,16 +3,16 @@ package import EventLog
 package import Events
 package import Projections
 
-// The words of answers for people, where documents have words of the machine.
+// Words for people, where documents have machine-readable words.
 
-/// What answers print where the ledger knew nothing: the same words in all of them.
+/// What every answer prints if the ledger knew nothing.
 package enum NothingKnown {
-    /// For people.
+    /// The text.
     package static let words = "nothing was known"
 }
 
 extension NoAccessReason {
-    /// For people.
+    /// The value as text.
     package var words: String {
         switch self {
         case .notKnownYet: NothingKnown.words
@@ -28,7 +28,7 @@ extension NoAccessReason {
 }
 
 extension WrongAnswers.Cause {
-    /// For people.
+    /// The value as text.
     package var words: String {
         switch self {
         case .notYetKnown: "nothing was known of the subscription yet"
@@ -46,7 +46,7 @@ extension WrongAnswers.Cause {
 }
 
 extension OneTimePurchase.Kind {
-    /// For people.
+    /// The value as text.
     package var words: String {
         switch self {
         case .nonConsumable: "non-consumable"
@@ -58,14 +58,14 @@ extension OneTimePurchase.Kind {
 }
 
 extension ActivePeriod {
-    /// Why it ended, of one that did.
+    /// Why it ended; only for a period that ended.
     fileprivate var endWords: String {
         endReason == .open ? "no renewal known" : endReason.rawValue
     }
 }
 
 extension PeriodChange {
-    /// In a few words, with a sign in front: `+` opened, `=` renewed, `~` grace, `−` ended, `↩`
+    /// A short text with a leading sign: `+` opened, `=` renewed, `~` grace, `−` ended, `↩`
     /// restored, `>` extended, `*` corrected.
     var words: String {
         if let oneTimePurchase { return words(of: oneTimePurchase) }
@@ -97,8 +97,8 @@ extension PeriodChange {
 }
 
 extension Fact {
-    /// Whether its as-of is only a lower bound: neither its form nor the payload it came in has a
-    /// date of its own, as no version 1 notification has.
+    /// Whether its as-of is only a lower bound: neither its format nor the payload it arrived in
+    /// has a date of its own, as with version 1 notifications.
     package func isUndated(in payload: EvidenceSummary?) -> Bool {
         content.format.isUndated
             || payload?.evidenceKind == PayloadKind.statusUpdateNotification.rawValue
@@ -107,19 +107,19 @@ extension Fact {
 }
 
 extension Instant {
-    /// Since when a link holds, for people.
+    /// When a link begins, as text.
     package var startWords: String {
         self <= .epoch ? "from the first purchase on" : "as of \(clock) UTC"
     }
 
-    /// The same after the words of who has something.
+    /// The same text, to follow the name of the owner.
     package var sinceWords: String {
         self <= .epoch ? "since the first purchase" : "since \(self)"
     }
 }
 
 extension Duration {
-    /// Seconds in the units of people: `6 d 4 h 5 m`, `4 s`.
+    /// Seconds in readable units: `6 d 4 h 5 m`, `4 s`.
     package static func words(_ seconds: Int64) -> String {
         guard seconds >= 60 else { return "\(seconds) s" }
         let parts = [(seconds / 86_400, "d"), (seconds / 3600 % 24, "h"), (seconds / 60 % 60, "m")]
@@ -127,9 +127,9 @@ extension Duration {
     }
 }
 
-/// How a case of a refund, or a purchase, stands, in words.
+/// The state of a refund case, or of a purchase, as text.
 package enum RefundWords {
-    /// The state and the kind of the refund, as documents have them.
+    /// The text for a state and a kind of refund, given as in documents.
     package static func text(_ state: String, _ kind: String?) -> String {
         switch kind {
         case nil: state

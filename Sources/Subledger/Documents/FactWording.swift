@@ -2,17 +2,17 @@ package import Events
 internal import Projections
 
 extension Instant {
-    /// For tables: `2026-03-03 09:00:00`, milliseconds only where there are any.
+    /// The instant for tables: `2026-03-03 09:00:00`, with milliseconds only if they are not zero.
     package var clock: String {
         description.replacing("T", with: " ").replacing("Z", with: "")
     }
 
-    /// Nil for the epoch, which stands for "none" in a key.
+    /// The instant; nil for the epoch, which stands for "none" in a key.
     package var ifSet: Instant? { milliseconds == 0 ? nil : self }
 }
 
 extension Erasure.Scope {
-    /// What was erased, in a few words.
+    /// What was erased, as a short text.
     package var summary: String {
         switch self {
         case .subscription: "erased: the subscription"
@@ -24,7 +24,7 @@ extension Erasure.Scope {
 }
 
 extension Fact {
-    /// A fact in a few words.
+    /// The fact as a short text.
     package var summary: String {
         switch kind {
         case .transaction: transactionSummary
@@ -75,7 +75,8 @@ extension Fact {
         return words.joined(separator: " · ")
     }
 
-    // An element that a response leaves out, and what carries no setting, says nothing about it.
+    // An element that a response omits, and a statement without a setting, say nothing about
+    // auto-renewal.
     private var autoRenewSummary: String {
         switch content.integer(.autoRenewStatus) {
         case 0: "auto-renew off"
@@ -101,7 +102,7 @@ extension Fact {
 }
 
 extension ErasedParts {
-    /// The word of documents; nil for nothing.
+    /// The word in documents; nil if nothing was erased.
     package var word: String? {
         switch self {
         case .nothing: nil
@@ -113,11 +114,11 @@ extension ErasedParts {
 }
 
 extension Fact {
-    /// The as-of; nil where the fact was erased, and its row holds 0.
+    /// The as-of; nil if the fact was erased, because its row then contains 0.
     package var statedAsOf: Instant? { kind == .erased ? nil : asOf }
 
-    /// When what it says took effect: the date of a revocation, else the start of the purchase; of
-    /// a version of the catalog its first instant; of all else when it was said.
+    /// When the stated fact took effect: the date of a revocation, or the start of the purchase;
+    /// for a version of the catalog its first instant; for anything else its as-of.
     package var effective: Instant {
         if kind == .catalog { return content.instant(.effectiveFrom) ?? asOf }
         guard kind == .transaction, purchaseDate.ifSet != nil else { return asOf }
@@ -126,7 +127,7 @@ extension Fact {
 }
 
 extension FieldValue {
-    /// For tables.
+    /// The value for tables.
     package var words: String {
         switch self {
         case .text(let text): text

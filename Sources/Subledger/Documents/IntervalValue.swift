@@ -1,11 +1,11 @@
 public import Events
 
-/// A half-open interval of time in a document: an array of its first instant and its end, which is
-/// not part of it, in milliseconds since 1970 UTC.
+/// A half-open interval of time in a document: an array of its first instant and its end
+/// (exclusive), in milliseconds since 1970 UTC.
 public struct IntervalValue: Hashable, Sendable {
     /// The first instant.
     public let start: Instant
-    /// The end, which is not part of it.
+    /// The end, exclusive.
     public let end: Instant
 
     /// A range of instants.
@@ -16,14 +16,14 @@ public struct IntervalValue: Hashable, Sendable {
 }
 
 extension IntervalValue: Codable {
-    /// Reads an array of two instants.
+    /// Decodes an array of two instants.
     public init(from decoder: any Decoder) throws {
         var container = try decoder.unkeyedContainer()
         start = try container.decode(Instant.self)
         end = try container.decode(Instant.self)
     }
 
-    /// Writes an array of two instants.
+    /// Encodes an array of two instants.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.unkeyedContainer()
         try container.encode(start)
@@ -32,6 +32,6 @@ extension IntervalValue: Codable {
 }
 
 extension IntervalValue {
-    /// For people.
+    /// The interval as text.
     package var text: String { "\(start.clock) – \(end.clock)" }
 }

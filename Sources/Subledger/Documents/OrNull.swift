@@ -1,5 +1,5 @@
-/// A member of a document that is written as null where it has no value, because readers count on
-/// the member; all others are left out then.
+/// A member of a document that is written as null when it has no value, because readers rely on the
+/// member; other members are omitted then.
 public struct OrNull<Value: Codable & Hashable & Sendable>: Hashable, Sendable {
     /// The value; nil for null.
     public let value: Value?
@@ -9,13 +9,13 @@ public struct OrNull<Value: Codable & Hashable & Sendable>: Hashable, Sendable {
 }
 
 extension OrNull: Codable {
-    /// Reads a value, or null.
+    /// Decodes a value, or null.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         value = container.decodeNil() ? nil : try container.decode(Value.self)
     }
 
-    /// Writes the value, or null.
+    /// Encodes the value, or null.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         if let value {

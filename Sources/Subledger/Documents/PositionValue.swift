@@ -1,13 +1,13 @@
 public import Events
 
-/// A position in a document: a number where the ledger has one lane, else `"lane:offset"`.
+/// A position in a document: a number if the ledger has one lane, otherwise `"lane:offset"`.
 public struct PositionValue: Hashable, Sendable {
     /// The position.
     public let position: Position
-    // Whether the ledger has one lane, so that the lane goes without saying.
+    // Whether the ledger has one lane, so the lane is omitted.
     private let isBare: Bool
 
-    /// A position of a ledger with so many lanes.
+    /// A position of a ledger with this number of lanes.
     public init(_ position: Position, lanes: LaneCount) {
         self.position = position
         isBare = lanes == .one
@@ -15,14 +15,14 @@ public struct PositionValue: Hashable, Sendable {
 }
 
 extension PositionValue: CustomStringConvertible {
-    /// The position as questions take it: `17`, or `3:17`.
+    /// The position as questions accept it: `17`, or `3:17`.
     public var description: String {
         isBare ? "\(position.offset)" : "\(position.lane):\(position.offset)"
     }
 }
 
 extension PositionValue: Codable {
-    /// Reads a number, or `lane:offset`.
+    /// Decodes a number, or `lane:offset`.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         do {
@@ -43,7 +43,7 @@ extension PositionValue: Codable {
         isBare = false
     }
 
-    /// Writes a number, or `lane:offset`.
+    /// Encodes a number, or `lane:offset`.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         if isBare {
@@ -55,7 +55,7 @@ extension PositionValue: Codable {
 }
 
 extension [Position] {
-    /// The same for a document.
+    /// The positions as values of a document.
     package func values(lanes: LaneCount) -> [PositionValue] {
         map { PositionValue($0, lanes: lanes) }
     }

@@ -1,14 +1,15 @@
 package import EventLog
 package import Events
 
-// Positions are written and read as `offset` where the ledger has one lane, else as `lane:offset`.
+// Positions are written and read as `offset` if the ledger has one lane, otherwise as
+// `lane:offset`.
 extension Position {
-    /// The position as questions take it.
+    /// The position as questions accept it.
     package func text(lanes: LaneCount) -> String {
         lanes == .one ? "\(offset)" : "\(lane):\(offset)"
     }
 
-    /// The same for the cited events of a table.
+    /// The position as tables cite it.
     package func mark(lanes: LaneCount) -> String { "#" + text(lanes: lanes) }
 }
 
@@ -20,14 +21,14 @@ extension [Position] {
 }
 
 extension KnownAt {
-    /// The bound as questions take it.
+    /// The bound as questions accept it.
     package func text(lanes: LaneCount) -> String {
         if case .offsets(let offsets) = self { return PositionVector(offsets).text(lanes: lanes) }
         return description
     }
 }
 
-/// An offset in each of some lanes.
+/// An offset in each of several lanes.
 package struct PositionVector: Sendable {
     /// By lane.
     package let offsets: [Int: Int64]
@@ -36,28 +37,28 @@ package struct PositionVector: Sendable {
         self.offsets = offsets
     }
 
-    /// The offsets as questions take them, by ascending lane.
+    /// The offsets as questions accept them, by ascending lane.
     package func text(lanes: LaneCount) -> String {
         offsets.sorted { $0.key < $1.key }
             .map { Position(lane: $0.key, offset: $0.value).text(lanes: lanes) }
             .joined(separator: ",")
     }
 
-    /// The same as JSON: a member a lane, named by its number.
+    /// The same as JSON: one member per lane, named by its number.
     package var document: [String: Int64] {
         Dictionary(uniqueKeysWithValues: offsets.map { ("\($0.key)", $0.value) })
     }
 
-    /// Refuses what this ledger does not have.
+    /// Refuses positions that do not exist in this ledger.
     ///
     /// - Parameters:
-    ///   - parameter: What names the offsets, for the message.
-    ///   - takesInstant: Whether it could name an instant instead.
+    ///   - parameter: The parameter with the offsets, for the message.
+    ///   - takesInstant: Whether it also accepts an instant.
     ///   - needed: Lanes that have to be named; nil for all.
     ///   - reason: Why they have to be, after a comma.
     ///   - log: The ledger's log.
-    /// - Throws: `QuestionError` for a lane that is not there, an offset beyond its end, a lane
-    ///   that has to be named and is not; `EventLogError`.
+    /// - Throws: `QuestionError` for a lane that does not exist, an offset beyond its end, or a
+    ///   missing lane that has to be named; `EventLogError`.
     package func check(
         _ parameter: String,
         takesInstant: Bool = true,

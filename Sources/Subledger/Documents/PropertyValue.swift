@@ -24,7 +24,7 @@ public enum PropertyValue: Hashable, Sendable {
 }
 
 extension PropertyValue: Codable {
-    /// Reads a text, a whole number, a flag, or a list of them.
+    /// Decodes a text, a whole number, a flag, or a list of them.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         do {
@@ -42,7 +42,7 @@ extension PropertyValue: Codable {
         self = .list(try container.decode([PropertyValue].self))
     }
 
-    /// Writes the value alone.
+    /// Encodes the value alone.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         switch self {
@@ -55,7 +55,7 @@ extension PropertyValue: Codable {
 }
 
 extension Content {
-    /// Its fields under Apple's names, and those of later versions by their tags, in hexadecimal.
+    /// Its fields under Apple's names; fields of later versions by their tags, in hexadecimal.
     package var properties: [String: PropertyValue] {
         var fields: [String: PropertyValue] = [:]
         for entry in entries { fields["\(entry.field)"] = PropertyValue(entry.value) }

@@ -1,24 +1,25 @@
 internal import Events
 internal import Foundation
 
-/// A file that is being written: packed, counted, and digested as it goes.
+/// A file that is being written: compressed, counted, and hashed as it goes.
 ///
 /// Unchecked, because one export writes one file at a time, on the thread of its session.
 final class ExportFile: @unchecked Sendable {
-    /// Where it lies until it is put in its place.
+    /// Its temporary path until it is moved into place.
     let path: String
     private let descriptor: Int32
-    // The fastest: the server makes rows slower than this packs them, and engines read either.
+    // The fastest level: the server produces rows more slowly than this compresses them, and
+    // engines read any level.
     private let gzip = GzipWriter(level: 1)
     private var buffer: [UInt8] = []
     private var running = RunningDigest()
-    /// Bytes that were written.
+    /// Bytes written so far.
     private(set) var byteCount: Int64 = 0
 
-    /// Bytes that are packed at once.
+    /// Bytes that are compressed at once.
     private static let bufferByteCount = 1 << 18
 
-    /// Makes an empty file, in the place of one that was left behind.
+    /// Creates an empty file, replacing one that was left behind.
     init(_ path: String) throws(ExportError) {
         self.path = path
         descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o666)
@@ -31,16 +32,16 @@ final class ExportFile: @unchecked Sendable {
     /// SHA-256 of what was written.
     var digest: Digest { running.digest }
 
-    /// Adds bytes, which are packed.
+    /// Adds bytes to be compressed.
     func append(_ bytes: UnsafeRawBufferPointer) throws(ExportError) {
         buffer.append(contentsOf: bytes)
         if buffer.count >= ExportFile.bufferByteCount { try pack(isLast: false) }
     }
 
-    /// Adds bytes, which are packed.
+    /// Adds bytes to be compressed.
     func append(_ bytes: [UInt8]) { buffer.append(contentsOf: bytes) }
 
-    /// Ends what is packed.
+    /// Ends the compressed stream.
     func endPacking() throws(ExportError) { try pack(isLast: true) }
 
     /// Writes bytes as they are.
@@ -68,7 +69,7 @@ final class ExportFile: @unchecked Sendable {
         }
     }
 
-    /// The digest and size of a file; nil where it is not there.
+    /// The digest of a file; nil if it does not exist.
     static func digest(of path: String) throws(ExportError) -> Digest? {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {

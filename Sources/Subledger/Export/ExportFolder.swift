@@ -1,13 +1,13 @@
 internal import Foundation
 
-/// The message of an error of the system.
+/// The message of a system error.
 func systemMessage(_ number: Int32) -> String { String(cString: strerror(number)) }
 
 /// A folder of exported tables, locked for one export.
 ///
 /// A file appears whole or not at all: it is written below `_temporary`, flushed to disk, and
-/// renamed. `_progress.ndjson` records each before it is renamed, so that an export that was killed
-/// is resumed, and nothing that it left behind is lost sight of.
+/// renamed. `_progress.ndjson` records each file before it is renamed, so a killed export can be
+/// resumed, and every file that it left behind is accounted for.
 final class ExportFolder: Sendable {
     /// Its path.
     let path: String
@@ -20,14 +20,14 @@ final class ExportFolder: Sendable {
         "earlier exports are intact; correct the permissions or free disk space, then run again to "
         + "continue"
 
-    /// A line of the progress.
+    /// A line of the progress file.
     struct Finished: Codable {
         let table: String
         let definition: String
         let file: ExportManifest.File
     }
 
-    /// Makes the folder where it is missing, and keeps other exports out of it.
+    /// Creates the folder if it is missing, and locks it against other exports.
     ///
     /// - Throws: `folderInUse`, `foreignFolder`, `fileSystem`.
     init(_ path: String) throws(ExportError) {
@@ -78,7 +78,7 @@ final class ExportFolder: Sendable {
         }
     }
 
-    /// A document of an earlier export; nil where there is none.
+    /// A document of an earlier export; nil if there is none.
     ///
     /// - Throws: `damagedManifest`, `fileSystem`.
     func document<Document: Decodable>(
@@ -98,14 +98,14 @@ final class ExportFolder: Sendable {
         }
     }
 
-    /// What an export wrote that did not come to its end; a last line that was cut is taken away.
+    /// The files that an unfinished export wrote; a truncated last line is removed.
     func finished() throws(ExportError) -> [Finished] {
         let name = "\(path)/\(ExportFolder.progressName)"
         do {
             let bytes = try Data(contentsOf: URL(fileURLWithPath: name))
             let lines = bytes.split(separator: 0x0a, omittingEmptySubsequences: false).dropLast()
             let finished = try lines.map { try JSONDecoder().decode(Finished.self, from: $0) }
-            // The next line must not go on with it.
+            // The next line must not continue a truncated one.
             guard ftruncate(progress, off_t(lines.reduce(0) { $0 + $1.count + 1 })) == 0 else {
                 throw ExportFolder.failure(name, "written")
             }
@@ -120,7 +120,8 @@ final class ExportFolder: Sendable {
         }
     }
 
-    /// Refuses a path that no export of ours writes: files that a document names may be removed.
+    /// Refuses a path that this program never writes, because files that a document names may be
+    /// removed.
     ///
     /// - Throws: `damagedManifest`.
     func check(_ name: String, of table: String) throws(ExportError) {
@@ -136,7 +137,7 @@ final class ExportFolder: Sendable {
         }
     }
 
-    /// The size of a file; nil where it is not there.
+    /// The size of a file; nil if it does not exist.
     func size(of name: String) -> Int64? {
         let place = "\(path)/\(name)"
         guard ExportFolder.kind(of: place) == .typeRegular else { return nil }
@@ -148,7 +149,7 @@ final class ExportFolder: Sendable {
         }
     }
 
-    // What is there, a link being a link; nil for nothing.
+    // The type of the file, without following links; nil if it does not exist.
     private static func kind(of path: String) -> FileAttributeType? {
         do {
             return try FileManager.default.attributesOfItem(atPath: path)[.type]
@@ -158,19 +159,19 @@ final class ExportFolder: Sendable {
         }
     }
 
-    // Whether a folder is there, or a link to one.
+    // Whether the path is a folder, or a link to one.
     private static func isFolder(_ path: String) -> Bool {
         var isFolder: ObjCBool = false
         return FileManager.default.fileExists(atPath: path, isDirectory: &isFolder)
             && isFolder.boolValue
     }
 
-    /// A new file, which is not there yet.
+    /// A new file, which does not exist yet.
     func newFile() throws(ExportError) -> ExportFile {
         try ExportFile("\(path)/\(ExportFolder.temporaryName)/file.part")
     }
 
-    /// Puts a whole file in its place, whatever was there.
+    /// Moves a complete file into place, replacing any earlier one.
     func place(_ file: ExportFile, as finished: Finished) throws(ExportError) {
         let line: [UInt8]
         do {
@@ -184,7 +185,7 @@ final class ExportFolder: Sendable {
         try rename(file.path, to: finished.file.path)
     }
 
-    /// Writes a document whole, or leaves what was there.
+    /// Writes a document atomically: on failure, the earlier one remains.
     func write(_ bytes: [UInt8], as name: String) throws(ExportError) {
         let file = try newFile()
         try file.writeAsIs(bytes)
@@ -192,7 +193,7 @@ final class ExportFolder: Sendable {
         try rename(file.path, to: name)
     }
 
-    // A link below the folder leads out of it.
+    // A link below the folder could lead out of it.
     private func refuseLinks(to name: String) throws(ExportError) {
         var folder = path
         for part in name.split(separator: "/").dropLast() {
@@ -217,7 +218,7 @@ final class ExportFolder: Sendable {
         try ExportFolder.flushFolder(folder)
     }
 
-    /// Removes a file, and the folders of its table that it leaves empty.
+    /// Removes a file, and the folders of its table that become empty.
     func remove(_ name: String) throws(ExportError) {
         try refuseLinks(to: name)
         guard unlink("\(path)/\(name)") == 0 || errno == ENOENT else {
@@ -226,12 +227,12 @@ final class ExportFolder: Sendable {
         var folder = name
         while let slash = folder.lastIndex(of: "/") {
             folder = String(folder[..<slash])
-            // One that is not empty stays.
+            // A folder that is not empty stays.
             guard rmdir("\(path)/\(folder)") == 0 else { return }
         }
     }
 
-    /// Ends the export: what was recorded to resume it is gone.
+    /// Ends the export, and removes what was recorded to resume it.
     func end() throws(ExportError) {
         for name in [ExportFolder.progressName, "\(ExportFolder.temporaryName)/file.part"]
         where unlink("\(path)/\(name)") != 0 && errno != ENOENT {
@@ -247,7 +248,7 @@ final class ExportFolder: Sendable {
         let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { throw failure(path, "opened") }
         defer { close(descriptor) }
-        // Some file systems have no such thing for a folder.
+        // Some file systems do not support fsync on a folder.
         guard fsync(descriptor) == 0 || errno == EINVAL else { throw failure(path, "flushed") }
     }
 
@@ -268,12 +269,12 @@ final class ExportFolder: Sendable {
     }
 }
 
-/// Writes all of the bytes; the number of the error where they could not be.
+/// Writes all of the bytes; returns the error number if that fails.
 func systemWrite(_ bytes: [UInt8], to descriptor: Int32) -> Int32? {
     bytes.withUnsafeBytes { systemWrite($0, to: descriptor) }
 }
 
-/// Writes all of the bytes; the number of the error where they could not be.
+/// Writes all of the bytes; returns the error number if that fails.
 func systemWrite(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> Int32? {
     var rest = bytes[...]
     while !rest.isEmpty {

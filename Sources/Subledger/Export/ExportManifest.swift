@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// What a folder of exported tables holds: `manifest.json`, which is written last.
+/// The content of a folder of exported tables: `manifest.json`, which is written last.
 public struct ExportManifest: Codable, Hashable, Sendable {
     /// The version of this document.
     public let format: Int
@@ -14,24 +14,24 @@ public struct ExportManifest: Codable, Hashable, Sendable {
 
     static let currentFormat = 1
 
-    /// A table as it was exported last.
+    /// A table as of its last export.
     public struct Table: Codable, Hashable, Sendable {
         /// Its name.
         public let name: String
-        /// The newest commit of each lane that is in it, by lane.
+        /// The newest commit of each lane that it includes, by lane.
         public let heads: [ChainHead]
-        /// The newest instant that Apple had signed then, in milliseconds; nil where the table does
+        /// The newest instant that Apple had signed by then, in milliseconds; nil if the table does
         /// not depend on it.
         public let asOf: Int64?
-        /// The newest version of the catalog that the folds knew; 0 for none.
+        /// The newest version of the catalog used by the folds; 0 for none.
         public let catalogVersion: Int
-        /// The versions of the folds behind it, by name.
+        /// The versions of the folds it is computed from, by name.
         public let folds: [String: Int]
         /// SHA-256 of how it is computed and written: its views, columns, folders and format.
         public let definition: String
-        /// How its files are written.
+        /// The format of its files.
         public let fileFormat: ExportRequest.Format
-        /// The names of its folders, from the outside in.
+        /// The names of its partition folders, outermost first.
         public let partitionBy: [String]
         /// Rows in all of its files.
         public let rows: Int64
@@ -41,9 +41,9 @@ public struct ExportManifest: Codable, Hashable, Sendable {
 
     /// A file of a table.
     public struct File: Codable, Hashable, Sendable {
-        /// Where it is, below the folder.
+        /// Its path below the folder.
         public let path: String
-        /// The values that its folders stand for, from the outside in.
+        /// The values of its partition folders, outermost first.
         public let partition: [String]
         /// Its rows.
         public let rows: Int64
@@ -51,7 +51,7 @@ public struct ExportManifest: Codable, Hashable, Sendable {
         public let bytes: Int64
         /// SHA-256 of its bytes, in hexadecimal.
         public let sha256: String
-        /// A sum over hashes of its rows, by which the next export knows whether they changed.
+        /// A sum over the hashes of its rows, by which the next export detects changes.
         public let content: String
     }
 }
@@ -68,17 +68,17 @@ public struct ExportSchema: Codable, Hashable, Sendable {
     public struct Table: Codable, Hashable, Sendable {
         /// Its name.
         public let name: String
-        /// What a row is.
+        /// The meaning of a row.
         public let comment: String
-        /// The columns that tell rows apart.
+        /// The columns that identify a row.
         public let key: [String]
-        /// The columns in files, in their order.
+        /// The columns in the files, in order.
         public let columns: [Column]
-        /// The columns that are names of folders, from the outside in.
+        /// The columns that are partition folders, outermost first.
         public let partitions: [Column]
-        /// The files, as a pattern below the folder.
+        /// The files, as a glob pattern below the folder.
         public let files: String
-        /// How they are written.
+        /// The format of the files.
         public let fileFormat: ExportRequest.Format
     }
 
@@ -86,27 +86,27 @@ public struct ExportSchema: Codable, Hashable, Sendable {
     public struct Column: Codable, Hashable, Sendable {
         /// Its name.
         public let name: String
-        /// What its values are.
+        /// The type of its values.
         public let type: ColumnType
-        /// What it means.
+        /// Its meaning.
         public let comment: String
     }
 
-    /// What values are.
+    /// The type of a column's values.
     public enum ColumnType: String, Codable, Sendable {
-        /// Words.
+        /// Text.
         case string
         /// `true` or `false`; in CSV `t` or `f`.
         case boolean
         /// A 32-bit integer.
         case int32
-        /// A 64-bit integer; of columns in milliunits thousandths of a currency's unit.
+        /// A 64-bit integer; in columns of milliunits, thousandths of the currency's unit.
         case int64
         /// A point in time with its offset from UTC, which is 0.
         case timestamp
         /// A day, UTC.
         case date
-        /// Words, as a JSON array.
+        /// A list of texts, as a JSON array.
         case strings = "string[]"
         /// A JSON value.
         case json
@@ -114,7 +114,7 @@ public struct ExportSchema: Codable, Hashable, Sendable {
 }
 
 extension Encodable {
-    /// The document as a file: keys sorted, so that the same content gives the same bytes.
+    /// The document as a file: keys are sorted, so the same content gives the same bytes.
     func exportedFile() throws -> [UInt8] {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes, .prettyPrinted]

@@ -1,30 +1,30 @@
 public import EventLog
 
-/// What to export, and where to.
+/// What to export, and where.
 public struct ExportRequest: Sendable {
-    /// The folder; made where it is missing.
+    /// The folder; created if it is missing.
     public var folder: String
-    /// Names of tables of schema `analytics`; empty for all of them, but those on request.
+    /// Names of tables of schema `analytics`; empty for all except those on request.
     public var tables: [String] = []
-    /// What tables are divided by, a folder for each value; nil for `month`.
+    /// How tables are partitioned, with one folder for each value; nil for `month`.
     ///
-    /// `year`, `month` and `day` (UTC) of a table's time, or columns; each table by those that it
+    /// `year`, `month` and `day` (UTC) of a table's time, or columns; each table uses those that it
     /// has.
     public var partitions: [String]?
-    /// How files are written.
+    /// The format of the files.
     public var format = Format.csv
-    /// How much of the log counts; nil for what the live tables hold, which takes no fold.
+    /// How much of the log is used; nil for the content of the live tables, which needs no fold.
     public var knownAt: KnownAt?
 
-    /// How files are written.
+    /// The format of the files.
     public enum Format: String, CaseIterable, Codable, Sendable {
-        /// CSV with a header, packed by gzip.
+        /// CSV with a header, compressed by gzip.
         case csv
-        /// One JSON object per line, packed by gzip.
+        /// One JSON object per line, compressed by gzip.
         case ndjson
     }
 
-    /// Most folders that a table may be divided into: each is a file that is open once.
+    /// The most folders that a table may be divided into: each is written as one file.
     public static let partitionsMax = 20_000
 
     /// An export of all tables into a folder.
@@ -37,26 +37,26 @@ public struct ExportRequest: Sendable {
 public struct ExportError: Error, Hashable, Sendable {
     /// What happened, for callers to switch on.
     public let code: Code
-    /// What happened, to which thing, and what to do next; safe to log.
+    /// What happened, to which object, and what to do next; safe to log.
     public let message: String
 
     /// The causes.
     public enum Code: String, CaseIterable, Sendable {
-        /// There is no table of that name.
+        /// No table has that name.
         case unknownTable = "unknown-table"
-        /// No table can be divided by that.
+        /// No table can be partitioned by that.
         case unknownPartition = "unknown-partition"
-        /// The table does not follow from the log, so its earlier content is unknown.
+        /// The table is not derived from the log, so its earlier content is unknown.
         case notKnownAt = "not-known-at"
         /// A table would have more folders than `partitionsMax`.
         case tooManyPartitions = "too-many-partitions"
-        /// The folder holds other files.
+        /// The folder contains other files.
         case foreignFolder = "foreign-folder"
-        /// The folder holds the export of another ledger.
+        /// The folder contains the export of another ledger.
         case otherLedger = "other-ledger"
         /// The manifest of the folder cannot be read.
         case damagedManifest = "damaged-manifest"
-        /// Another process exports into the folder.
+        /// Another process is exporting into the folder.
         case folderInUse = "folder-in-use"
         /// The file system refused.
         case fileSystem = "file-system"
@@ -67,7 +67,7 @@ public struct ExportError: Error, Hashable, Sendable {
         self.message = message
     }
 
-    /// A refusal of the file system.
+    /// An error of the file system.
     init(_ path: String, cannot verb: String, _ number: Int32, then next: String) {
         self.init(.fileSystem, "\(path) cannot be \(verb): \(systemMessage(number)); \(next)")
     }
@@ -82,13 +82,13 @@ extension ExportError: CustomStringConvertible {
 public struct ExportDocument: Codable, Hashable, Sendable {
     /// The folder.
     public let folder: String
-    /// The newest event of each lane that is counted, by the lane's number.
+    /// The newest event of each lane that is included, by the lane's number.
     public let positions: [String: Int64]
     /// SHA-256 of `manifest.json`, in hexadecimal.
     public let manifest: String
     /// The tables, in the order of schema `analytics`.
     public let tables: [Table]
-    /// Subscriptions that a fold refused, which no table holds.
+    /// Subscriptions that a fold refused, which no table contains.
     public let refusedSubscriptions: Int
 
     /// An exported table.
@@ -103,7 +103,7 @@ public struct ExportDocument: Codable, Hashable, Sendable {
         public let bytes: Int64
         /// Files that this export wrote; the others are unchanged.
         public let filesWritten: Int
-        /// Files of an earlier export that are gone, because no row is left for them.
+        /// Files of an earlier export that were removed because they have no rows left.
         public let filesRemoved: Int
     }
 }

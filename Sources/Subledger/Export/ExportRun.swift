@@ -11,9 +11,10 @@ struct ExportRun {
     let folder: ExportFolder
     let progress: @Sendable (String, Int) -> Void
 
-    /// What is known of a table's files: those of the manifest, and those written since.
+    /// The known files of a table: those of the manifest, and those written since.
     private struct Known {
-        // By the bytes of their paths: Swift holds more texts equal than a file system.
+        // Keyed by the bytes of their paths: Swift treats more strings as equal than a file system
+        // does.
         var reusable: [FieldValue: ExportManifest.File] = [:]
         var paths: [FieldValue: String] = [:]
     }
@@ -83,7 +84,7 @@ struct ExportRun {
         }
     }
 
-    // The manifest last: until then the one before it names what was there.
+    // The manifest is written last: until then, the previous one describes the folder.
     private func write(
         _ tables: [String: ExportManifest.Table],
         _ schemas: [ExportSchema.Table],
@@ -165,7 +166,7 @@ extension ExportRun {
         return (try rows.first?.text(2) ?? "", columns)
     }
 
-    // All that decides what the files of a table hold, but for the rows.
+    // Everything that determines a table's files, except the rows.
     private func entry(of table: ExportedTable) async throws -> ExportManifest.Table {
         let relations = AnalyticsRelation.needed(by: "analytics.\(table.name)")
         let projections = AnalyticsRelation.projections(of: relations, and: "")
@@ -199,7 +200,7 @@ extension ExportRun {
         )
     }
 
-    // Files of an export that was killed count only where they are what was recorded.
+    // Files of a killed export count only if they match what was recorded.
     private func known(
         _ name: String,
         _ definition: String,
@@ -232,7 +233,8 @@ extension ExportRun {
         _ known: Known
     ) async throws -> (files: [ExportManifest.File], written: Int) {
         let relation = AnalyticsRelation.all.first { $0.name == table.name }
-        // Of a past position an erasure since then has taken something, and the log has no other.
+        // An erasure since then may have removed rows of a past position, with the same heads, so a
+        // table at a past position is always read.
         if let last, request.knownAt == nil, relation?.followsFromLog == true,
             entry.with(last.files) == last,
             last.files.allSatisfy({ known.reusable[.text($0.path)] == $0 })
@@ -322,7 +324,7 @@ extension ExportManifest.Table {
 }
 
 extension ExportSchema.ColumnType {
-    // A type that is new to us is read as words.
+    // An unknown type is exported as text.
     fileprivate init(sql type: String) {
         self =
             switch type {

@@ -2,7 +2,7 @@ extension ExportSchema {
     /// The file with the views.
     static let duckFileName = "duckdb.sql"
 
-    /// Views over the files, for DuckDB, which reads them from the folder that it runs in.
+    /// Views over the files for DuckDB, to be run in the folder.
     var duckSQL: String {
         "-- Typed views over these files: in this folder, duckdb -c \".read \(ExportSchema.duckFileName)\".\n"
             + tables.map(\.duckSQL).joined()
@@ -48,7 +48,7 @@ extension ExportSchema.ColumnType {
         case .int64: "BIGINT"
         case .timestamp: "TIMESTAMPTZ"
         case .date: "DATE"
-        // A field of CSV is text, which the view takes apart.
+        // A CSV field is text, which the view parses.
         case .strings: format == .csv ? "VARCHAR" : "VARCHAR[]"
         case .json: "JSON"
         }

@@ -1,7 +1,7 @@
 internal import Events
 internal import Postgres
 
-/// Takes the rows of a table as COPY sends them, in the order of their folders, and writes a file a
+/// Receives the rows of a table from COPY, in the order of their folders, and writes one file per
 /// folder.
 struct ExportSink: Sendable {
     private let table: ExportedTable
@@ -10,15 +10,15 @@ struct ExportSink: Sendable {
     private let progress: @Sendable (Int) -> Void
 
     private var file: ExportFile?
-    // How rows of the folder that is being written begin, and its values.
+    // The prefix of the rows of the current folder, and its values.
     private var prefix: [UInt8] = []
     private var partition: [String] = []
     private var content = RowSum()
     private var rowCount = 0
     private var total = 0
-    // By their bytes: Swift holds more texts equal than the server.
+    // Compared by bytes: Swift treats more strings as equal than the server does.
     private var seen: Set<[FieldValue]> = []
-    /// The files that are in their places.
+    /// The files that have been moved into place.
     private(set) var files: [ExportManifest.File] = []
 
     /// Rows after which progress is reported.
@@ -36,7 +36,7 @@ struct ExportSink: Sendable {
         self.progress = progress
     }
 
-    /// Takes a row with what stands before its columns.
+    /// Takes a row with the prefix before its columns.
     mutating func take(_ row: UnsafeRawBufferPointer) throws(ExportError) {
         if file == nil || !row.starts(with: prefix) { try begin(with: row) }
         var reader = PrefixReader(row, table.delimiters, position: prefix.count)
@@ -47,7 +47,7 @@ struct ExportSink: Sendable {
         if total % ExportSink.progressRows == 0 { progress(total) }
     }
 
-    /// Ends the last file; a table without folders has one even where it has no row.
+    /// Ends the last file; a table without folders has a file even if it has no rows.
     mutating func finish() throws(ExportError) {
         if table.partitions.isEmpty, file == nil { try open([]) }
         try end()
@@ -98,15 +98,15 @@ struct ExportSink: Sendable {
     }
 }
 
-/// The sums of both hashes of rows, modulo 2^64: equal for the same rows in any order.
+/// The sums of both hashes of the rows, modulo 2^64: equal for the same rows in any order.
 struct RowSum: Sendable {
     private var first: UInt64 = 0
     private var second: UInt64 = 0
 
-    /// That of no rows.
+    /// The sum of no rows.
     init() {}
 
-    /// The sums that the server made of the same hashes; nil for what is no number.
+    /// The sums that the server computed from the same hashes; nil if they are not numbers.
     init?(_ first: String, _ second: String) {
         guard let first = Int128(first), let second = Int128(second) else { return nil }
         self.first = UInt64(truncatingIfNeeded: first)
@@ -124,7 +124,7 @@ struct RowSum: Sendable {
     }
 }
 
-/// Reads what stands before the columns of a row.
+/// Parses the prefix before the columns of a row.
 private struct PrefixReader {
     private let row: UnsafeRawBufferPointer
     private let delimiters: ExportedTable.Delimiters
@@ -140,7 +140,7 @@ private struct PrefixReader {
         self.position = position
     }
 
-    /// A word, quoted or not, and what ends it.
+    /// A text, quoted or not, and its delimiter.
     mutating func text() -> String {
         var bytes: [UInt8] = []
         var isQuoted = false
@@ -148,7 +148,7 @@ private struct PrefixReader {
             let byte = row[position]
             position += 1
             if byte == delimiters.quote {
-                // Doubled inside of quotes it is itself.
+                // A doubled quote inside quotes stands for one quote.
                 let isDoubled =
                     isQuoted && position < row.count && row[position] == delimiters.quote
                 if isDoubled { (position, bytes) = (position + 1, bytes + [byte]) }
@@ -162,7 +162,7 @@ private struct PrefixReader {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// A number, and what ends it.
+    /// A number, and its delimiter.
     mutating func integer() -> Int64 {
         let isNegative = row[position] == UInt8(ascii: "-")
         if isNegative { position += 1 }

@@ -1,27 +1,27 @@
 internal import Events
 internal import Projections
 
-/// A table on its way into files: its columns, and the SQL that reads them.
+/// A table to be exported: its columns, and the SQL that reads them.
 struct ExportedTable: Sendable {
     let name: String
     let grain: AnalyticsRelation.Grain
     let comment: String
     /// All columns of the view.
     let columns: [ExportSchema.Column]
-    /// What its folders stand for.
+    /// Its partitions.
     let partitions: [Partition]
     let format: ExportRequest.Format
 
-    /// A folder's name and the value of a row, as SQL.
+    /// A partition's name and its value in a row, as SQL.
     struct Partition: Sendable {
         let column: ExportSchema.Column
         let value: String
     }
 
-    /// What engines that read Hive's folders take for null.
+    /// What engines that read Hive partitions treat as null.
     static let nullFolder = "__HIVE_DEFAULT_PARTITION__"
 
-    /// The bytes that end and quote a value of a row before its columns.
+    /// The bytes that end and quote a value in the prefix of a row.
     struct Delimiters: Sendable {
         let separator: UInt8
         let quote: UInt8
@@ -30,21 +30,21 @@ struct ExportedTable: Sendable {
     var delimiters: Delimiters {
         switch format {
         case .csv: Delimiters(separator: UInt8(ascii: ","), quote: UInt8(ascii: "\""))
-        // JSON has neither, so that COPY writes it as it is.
+        // JSON contains neither byte, so COPY writes it unchanged.
         case .ndjson: Delimiters(separator: 2, quote: 1)
         }
     }
 
-    /// The ending of its files' names.
+    /// The suffix of its file names.
     var ending: String { "\(format.rawValue).gz" }
 
-    /// The columns in files: a name of a folder is not repeated there.
+    /// The columns in the files, which do not repeat the partition columns.
     var fileColumns: [ExportSchema.Column] {
         let folders = Set(partitions.map(\.column.name))
         return columns.filter { !folders.contains($0.name) }
     }
 
-    /// The columns as `schema.json` has them.
+    /// The columns as `schema.json` lists them.
     var schema: ExportSchema.Table {
         ExportSchema.Table(
             name: name,
@@ -57,12 +57,12 @@ struct ExportedTable: Sendable {
         )
     }
 
-    /// What stands before the first row of a file.
+    /// What precedes the first row of a file.
     var header: [UInt8] {
         format == .csv ? Array((fileColumns.map(\.name).joined(separator: ",") + "\n").utf8) : []
     }
 
-    /// The path of the file of a folder, below that of the export.
+    /// The path of a partition's file, below the export folder.
     func path(of partition: [String]) -> String {
         let folders = zip(partitions, partition).map { folder, value in
             "\(folder.column.name)=\(ExportedTable.escaped(value))/"
@@ -70,7 +70,7 @@ struct ExportedTable: Sendable {
         return "\(name)/\(folders.joined())\(name).\(ending)"
     }
 
-    // As Hive does; bytes beyond ASCII stay.
+    // Escaped as in Hive; bytes beyond ASCII are kept.
     private static func escaped(_ value: String) -> String {
         var bytes: [UInt8] = []
         for byte in value.utf8 {
@@ -86,10 +86,10 @@ struct ExportedTable: Sendable {
 }
 
 extension ExportedTable {
-    /// COPY of rows, each with the values of its folders and two hashes before its columns, in the
-    /// order of the folders and the key.
+    /// The COPY statement: each row has its partition values and two hashes before its columns, and
+    /// rows are ordered by partition and key.
     ///
-    /// - Parameter some: The folders to read; nil for all.
+    /// - Parameter some: The partitions to read; nil for all.
     /// - Returns: SQL.
     func copySQL(of some: [[String]]? = nil) -> String {
         let folders = partitions.indices.map { "x.\(ExportedTable.folder($0)), " }.joined()
@@ -109,7 +109,7 @@ extension ExportedTable {
             """
     }
 
-    /// The folders, with the number of their rows and the sums of both hashes.
+    /// The partitions, with their numbers of rows and the sums of both hashes.
     var contentSQL: String {
         let folders = partitions.indices.map { "x.\(ExportedTable.folder($0))" }
         let group = folders.isEmpty ? "" : " GROUP BY " + folders.joined(separator: ", ")
@@ -123,13 +123,14 @@ extension ExportedTable {
             """
     }
 
-    // Of whole rows, so that one pass tells what changed; two, because 64 bits are few.
+    // Hashes of whole rows, so one pass finds what changed; two of them, because 64 bits are too
+    // few.
     private static let hashes =
         "hash_record_extended(x, 0) AS hash_1, hash_record_extended(x, 1) AS hash_2"
 
     private static func folder(_ index: Int) -> String { "folder_\(index + 1)" }
 
-    // OFFSET 0: a column that is looked up for each row is looked up once.
+    // OFFSET 0 keeps the planner from evaluating a column that is looked up per row more than once.
     private func rows(of some: [[String]]?, isOrdered: Bool) -> String {
         let folders = partitions.enumerated().map { index, partition in
             ", \(partition.value) AS \(ExportedTable.folder(index))"
@@ -164,7 +165,7 @@ extension ExportedTable {
 }
 
 extension ExportedTable.Partition {
-    /// A folder by a part of the time of rows, or by a column; nil where the table has neither.
+    /// A partition by a part of the rows' time, or by a column; nil if the table has neither.
     init?(
         _ name: String,
         of grain: AnalyticsRelation.Grain,
@@ -191,6 +192,6 @@ extension ExportedTable.Partition {
             "coalesce(nullif(\(value), ''), '\(ExportedTable.nullFolder)') COLLATE \"C\""
     }
 
-    /// The parts of a time that rows can be divided by, and how they are written.
+    /// The parts of a time that rows can be partitioned by, with their formats.
     static let forms = ["year": "YYYY", "month": "YYYY-MM", "day": "YYYY-MM-DD"]
 }

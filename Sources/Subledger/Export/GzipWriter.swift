@@ -1,6 +1,6 @@
 internal import CZlib
 
-/// Packs bytes as gzip does, as they come; the same bytes give the same file.
+/// Compresses bytes in gzip format as they arrive; the same bytes give the same file.
 package final class GzipWriter {
     private let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
     private let output = UnsafeMutableRawBufferPointer.allocate(
@@ -8,14 +8,14 @@ package final class GzipWriter {
         alignment: 16
     )
 
-    /// Bytes that are handed on at once, at most.
+    /// The most bytes that are passed on at once.
     private static let outputByteCount = 1 << 18
 
     // The largest window, and 16 for the header and the checksum of gzip.
     private static let windowBits: Int32 = 15 + 16
     private static let memoryLevel: Int32 = 8
 
-    /// Where a member is about to begin.
+    /// Creates a writer at the start of a member.
     ///
     /// - Parameter level: From 1, the fastest, to 9, the smallest.
     package init(level: Int = 6) {
@@ -49,13 +49,13 @@ package final class GzipWriter {
         return member
     }
 
-    /// Packs bytes, and hands on what is ready.
+    /// Compresses bytes, and passes on the output that is ready.
     ///
     /// - Parameters:
     ///   - bytes: At most 1 GiB.
     ///   - isLast: Whether the member ends with them; nothing may follow then.
-    ///   - take: Takes packed bytes, which are valid during its call.
-    /// - Throws: What `take` throws; the member is then of no use.
+    ///   - take: Receives compressed bytes, which are valid only during its call.
+    /// - Throws: What `take` throws; the member is then unusable.
     package func pack<E: Error>(
         _ bytes: [UInt8],
         isLast: Bool,
@@ -66,7 +66,7 @@ package final class GzipWriter {
         repeat {
             let room = UInt32(output.count)
             bytes.withUnsafeBufferPointer { input in
-                // zlib reads it only, and only during the call.
+                // zlib only reads the buffer, and only during the call.
                 stream.pointee.next_in = input.baseAddress.map {
                     UnsafeMutablePointer(mutating: $0 + position)
                 }

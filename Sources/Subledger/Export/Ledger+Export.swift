@@ -4,20 +4,20 @@ internal import Projections
 extension Ledger {
     /// Exports tables of schema `analytics` into a folder, for engines that read files.
     ///
-    /// All tables of one export hold one state. A table is divided into folders as Hive does it, and
-    /// each folder has one file. An export into the same folder again writes only the files whose
-    /// rows changed, and removes those for which no row is left; a table of which nothing moved is
-    /// not read at all. Memory does not grow with the tables.
+    /// All tables of one export show the same state. A table is partitioned into folders in Hive's
+    /// layout, and each folder has one file. Another export into the same folder writes only the
+    /// files whose rows changed, and removes those that have no rows left; a table that did not
+    /// change is not read at all. Memory does not grow with the tables.
     ///
-    /// Each file appears whole, the manifest last: once it names what the files hold, they are of
-    /// one state. An export that was killed is resumed by the same call.
+    /// Each file appears whole, and the manifest is written last: once it lists the files, they
+    /// show the same state. The same call resumes an export that was killed.
     ///
     /// - Parameters:
-    ///   - request: What, and where to.
-    ///   - progress: Called with a table and how many of its rows were read so far, on any thread.
+    ///   - request: What to export, and where.
+    ///   - progress: Called with a table and the number of its rows read so far, on any thread.
     /// - Returns: What was written.
-    /// - Throws: `ExportError`; `QuestionError` where the live tables cannot answer;
-    ///   `EventLogError`, `ProjectorError`, `PostgresError`.
+    /// - Throws: `ExportError`; `QuestionError` if the live tables cannot answer; `EventLogError`,
+    ///   `ProjectorError`, `PostgresError`.
     public func export(
         _ request: ExportRequest,
         progress: @escaping @Sendable (String, Int) -> Void = { _, _ in }
@@ -33,7 +33,7 @@ extension Ledger {
                 query: relations.map { "analytics.\($0.name) " }.joined()
                     + "analytics.last_signed_at"
             )
-            // Whatever is in the way there, nothing long has begun.
+            // Opened first, so an unusable folder is reported before any long work begins.
             let folder = try ExportFolder(request.folder)
             return try await reading.answer(knownAt: request.knownAt) { ground in
                 try await ExportRun(
@@ -50,14 +50,14 @@ extension Ledger {
 }
 
 extension AnalyticsRelation {
-    /// Whether it is there only where a projection was built on request.
+    /// Whether it exists only if a projection was built on request.
     fileprivate var isOnRequest: Bool {
         projections.contains { name in projectionsOnRequest.contains { $0.name == name } }
     }
 }
 
 extension ExportRequest {
-    /// The views that are asked for.
+    /// The requested views.
     fileprivate func relations() throws(ExportError) -> [AnalyticsRelation] {
         let all = AnalyticsRelation.all.filter { $0.grain != nil }
         let names = all.map(\.name)

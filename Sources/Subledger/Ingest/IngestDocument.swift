@@ -1,33 +1,34 @@
 internal import AppStore
 internal import Events
 
-/// What came of taking in many payloads.
+/// The result of ingesting many payloads.
 public struct IngestDocument: Codable, Hashable, Sendable {
-    /// Payloads seen, the refused ones included.
+    /// Payloads read, including refused ones.
     public let payloads: Int
-    /// Facts that are events now.
+    /// Facts that were appended as events.
     public let appended: Int
-    /// Facts that the log knew already.
+    /// Facts that the log already contained.
     public let duplicates: Int
     /// Facts that were refused because their subscription was erased.
     public let erased: Int
     /// Payloads that neither brought nor confirmed anything.
     public let unchanged: Int
-    /// Statements of payloads that were taken, which were left out; the notices say why.
+    /// Statements of accepted payloads that were left out; the notices explain why.
     public let leftOut: Int
-    /// Payloads that were refused whole.
+    /// Payloads that were refused completely.
     public let rejected: Int
-    /// Streams that payloads spoke of.
+    /// Streams that the payloads are about.
     public let streams: Int
-    /// Other files that were passed over.
+    /// Other files that were skipped.
     public let skipped: Int
-    /// Up to where the log says what the payloads say, by the lane's number.
+    /// By lane number, the offset up to which the log contains the content of these payloads.
     public let positions: [String: Int64]
-    /// Statements that were left out, and other notices, by what they are about.
+    /// Statements that were left out, and other notices, by reason.
     public let leftOutByReason: [ReasonGroup]
-    /// Refused payloads by reason; their facts as far as they can be counted.
+    /// Refused payloads by reason, with the number of their facts as far as they can be counted.
     public let rejectedByReason: [ReasonGroup]
-    /// Refused payloads of which no byte is kept, because what is kept has reached its limit.
+    /// Refused payloads whose bytes are not kept, because the storage for them has reached its
+    /// limit.
     public let bodiesNotKept: Int
     /// The first refusals, up to `IngestReport.rejectionsMax`.
     public let rejections: [Refusal]
@@ -38,19 +39,19 @@ public struct IngestDocument: Codable, Hashable, Sendable {
     public struct Refusal: Codable, Hashable, Sendable {
         /// Where it was found.
         public let path: String
-        /// Why, as a word of the machine.
+        /// The machine-readable reason.
         public let reason: String
         /// Why, and what to do.
         public let message: String
     }
 
-    /// What a person should know of a payload that was taken.
+    /// A notice for the operator about an accepted payload.
     public struct Notice: Codable, Hashable, Sendable {
         /// Where it was found.
         public let path: String
-        /// What it is about, as a word of the machine.
+        /// The machine-readable kind of the notice.
         public let notice: String
-        /// What was left out of it, or taken with a reservation.
+        /// What was left out, or accepted with a reservation.
         public let message: String
         /// How many statements were left out.
         public let leftOut: Int
@@ -59,8 +60,8 @@ public struct IngestDocument: Codable, Hashable, Sendable {
     /// The document of a report.
     ///
     /// - Parameters:
-    ///   - report: What was counted.
-    ///   - skipped: Other files that were passed over.
+    ///   - report: The report.
+    ///   - skipped: Other files that were skipped.
     public init(_ report: IngestReport, skipped: Int = 0) {
         payloads = report.payloads
         appended = report.appended

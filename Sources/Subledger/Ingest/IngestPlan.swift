@@ -1,32 +1,33 @@
 public import AppStore
 public import Events
 
-/// What an ingest of these payloads would take, leave out and refuse; found by reading and verifying
-/// them, without a database.
+/// What an ingest of these payloads would accept, leave out and refuse; determined by reading and
+/// verifying them, without a database.
 public struct IngestPlan: Codable, Hashable, Sendable {
-    /// Payloads read, those to be refused included.
+    /// Payloads read, including those that would be refused.
     public let payloads: Int
     /// Their bytes.
     public let byteCount: Int64
-    /// Facts that would be taken; how many of them are news only the ledger knows.
+    /// Facts that would be accepted; only the ledger knows how many of them are new.
     public let facts: Int
-    /// Subscriptions that they are about; beyond `IngestReport.streamsMax` at least so many.
+    /// Subscriptions that they are about; a lower bound beyond `IngestReport.streamsMax`.
     public let streams: Int
-    /// Other files that would be passed over.
+    /// Other files that would be skipped.
     public let skipped: Int
-    /// The earliest purchase, or statement about none, on Apple's clock; null without facts.
+    /// The earliest purchase, or the earliest statement that is not about a purchase, on Apple's
+    /// clock; null without facts.
     public let from: OrNull<Instant>
     /// The latest statement, on Apple's clock; null without facts.
     public let to: OrNull<Instant>
-    /// Payloads by what they are, refused ones included.
+    /// Payloads by format, including those that would be refused.
     public let forms: [Count]
-    /// Facts by app; an empty word where a format names none.
+    /// Facts by app; an empty string if a format names none.
     public let bundleIds: [Count]
     /// Facts by environment.
     public let environments: [Count]
     /// Statements that would be left out.
     public let leftOut: Int
-    /// The same, and other notices, by what they are about.
+    /// The same, and other notices, by reason.
     public let leftOutByReason: [ReasonGroup]
     /// Payloads that would be refused.
     public let rejected: Int
@@ -36,31 +37,31 @@ public struct IngestPlan: Codable, Hashable, Sendable {
     public let wasStopped: Bool
     /// How long this reading took, in seconds.
     public let readingSeconds: Double
-    /// About how long the ingest takes, in seconds: an estimate from this reading.
+    /// An estimate of the duration of the ingest, in seconds, based on this reading.
     public let estimatedSeconds: Double
 
-    /// How many there are of something.
+    /// A count of one kind of thing.
     public struct Count: Codable, Hashable, Sendable {
         /// What is counted.
         public let word: String
-        /// How many.
+        /// The number.
         public let count: Int
 
-        /// So many of that.
+        /// Creates a count.
         public init(word: String, count: Int) {
             self.word = word
             self.count = count
         }
     }
 
-    /// The form of payloads that are not recognised.
+    /// The format of payloads that are not recognised.
     public static let unrecognised = "unrecognised"
 
-    /// How many times as long as reading and verifying an ingest takes: `bench ingest` measures 1.7
-    /// to 2.0, with the database on the same machine.
+    /// The ratio of ingesting to reading and verifying: `bench ingest` measures 1.7 to 2.0, with
+    /// the database on the same machine.
     static let ingestPerReading = 2.0
 
-    /// Most words of one list: the sender of a payload can invent words.
+    /// The most words of one list, because the sender of a payload can invent words.
     static let wordsMax = 1_000
 
     init(_ tally: PlanTally, skipped: Int, wasStopped: Bool, readingSeconds: Double) {
@@ -92,15 +93,15 @@ extension IngestPlan {
     /// Reads and verifies payloads, as many at once as there are processors; keeps none of them.
     ///
     /// - Parameters:
-    ///   - next: Gives the next payloads; nil after the last. One call at a time.
+    ///   - next: Returns the next payloads; nil after the last. One call at a time.
     ///   - verifier: What is trusted and accepted.
-    ///   - voucher: Who stands behind what is not signed.
+    ///   - voucher: Who vouches for what is not signed.
     ///   - now: Our clock.
     ///   - processors: Batches that are verified at once.
-    ///   - skipped: Asked at the end: other files that were passed over.
-    ///   - isStopped: Asked before each call of `next`; true ends the reading.
+    ///   - skipped: Called at the end: other files that were skipped.
+    ///   - isStopped: Called before each call of `next`; true ends the reading.
     ///   - progress: Receives the progress after each batch.
-    /// - Returns: What would become of them.
+    /// - Returns: The plan.
     /// - Throws: What `next` threw.
     public static func read(
         next: () async throws -> [LocatedPayload]?,

@@ -1,47 +1,46 @@
 public import AppStore
 internal import EventLog
 
-/// What came of taking in many payloads.
+/// The result of ingesting many payloads.
 public struct IngestReport: Sendable {
-    /// Payloads seen, the rejected ones included.
+    /// Payloads read, including rejected ones.
     public private(set) var payloads = 0
-    /// Facts that are events now.
+    /// Facts that were appended as events.
     public private(set) var appended = 0
-    /// Facts that the log knew already.
+    /// Facts that the log already contained.
     public private(set) var duplicates = 0
-    /// Facts that were refused because their subscription was erased, and they are from before.
+    /// Facts that were refused because they date from before the erasure of their subscription.
     public private(set) var erased = 0
-    /// Facts whose transaction id was new for a purchase that was known (Apple's data: trap 4).
+    /// Facts with a new transaction id for a known purchase (Apple's data: trap 4).
     public private(set) var restored = 0
-    /// Payloads that were verified and neither brought nor confirmed anything: nothing of them was
-    /// kept.
+    /// Payloads that were verified and neither brought nor confirmed anything: none of their bytes
+    /// were kept.
     public private(set) var unchanged = 0
-    /// Payloads that were refused whole.
+    /// Payloads that were refused completely.
     public private(set) var rejected = 0
-    /// Those of them that have no bytes of their own, such as damaged rows of a table: they are not
+    /// Refused payloads without bytes of their own, such as damaged rows of a table, which are not
     /// kept among the rejections.
     public private(set) var rejectedUnkept = 0
     /// The same by reason.
     public private(set) var rejectedByReason: [Rejection.Code: Int] = [:]
     /// The same with an example of each reason, the most frequent first.
     public var rejectionGroups: [ReasonGroup] { refusedGroups.groups }
-    /// The first of them, up to `rejectionsMax`, in the order of the input.
+    /// The first rejections, up to `rejectionsMax`, in the order of the input.
     public private(set) var rejections: [Refusal] = []
-    /// What a person should know of payloads that were taken, by what it is about, the most frequent
-    /// first.
+    /// Notices for the operator about accepted payloads, by reason, the most frequent first.
     public var noticeGroups: [ReasonGroup] { leftOutGroups.groups }
     /// The first of these notices, up to `rejectionsMax`, in the order of the input.
     public private(set) var notices: [Remark] = []
     /// How many such notices there were.
     public private(set) var noticeCount = 0
-    /// Statements of payloads that were taken, which were left out; the notices say why.
+    /// Statements of accepted payloads that were left out; the notices explain why.
     public private(set) var leftOut = 0
-    /// Up to where the log says what the payloads say: by lane the offset of the last event that
-    /// was appended, or that a duplicate repeats.
+    /// By lane, the offset of the last event that was appended, or that a duplicate repeats.
     public private(set) var positions: [Int: Int64] = [:]
-    /// Payloads that were read and are not finished: neither taken nor refused yet.
+    /// Payloads that were read and are neither accepted nor refused yet.
     public internal(set) var underWay = 0
-    /// Refused payloads of which no byte is kept, because what is kept has reached its limit.
+    /// Refused payloads whose bytes are not kept, because the storage for them has reached its
+    /// limit.
     public internal(set) var bodiesNotKept = 0
     /// Whether it was stopped before the end.
     public internal(set) var wasStopped = false
@@ -51,10 +50,11 @@ public struct IngestReport: Sendable {
     private var refusedGroups = ReasonGroups()
     private var leftOutGroups = ReasonGroups()
 
-    /// Most rejections that are listed one by one; all are counted.
+    /// The most rejections that are listed individually; all are counted.
     public static let rejectionsMax = 10_000
 
-    /// Streams up to which `streams` is exact: what keeps memory from growing with the input.
+    /// The number of streams up to which `streams` is exact, so memory does not grow with the
+    /// input.
     public static let streamsMax = 1 << 20
 
     /// A payload that was refused.
@@ -71,16 +71,16 @@ public struct IngestReport: Sendable {
     public struct Remark: Sendable {
         /// Where it was found.
         public var path: String { place.path }
-        /// What was left out of it, or taken with a reservation.
+        /// What was left out, or accepted with a reservation.
         public let notice: VerifiedPayload.Notice
 
         let place: InputPlace
     }
 
-    /// How far a run is: the counts alone, for whoever kept the report itself would have its lists
-    /// and sets copied with every payload.
+    /// The progress of a run: only the counts, because holding the whole report would copy its
+    /// lists and sets with every payload.
     public struct Progress: Sendable {
-        /// Payloads that are finished: taken or refused.
+        /// Payloads that are finished: accepted or refused.
         public let payloads: Int
         /// Bytes of these payloads.
         public let byteCount: Int64
@@ -92,13 +92,13 @@ public struct IngestReport: Sendable {
         Progress(payloads: payloads, byteCount: byteCount, underWay: underWay)
     }
 
-    /// Streams that payloads spoke of; beyond `streamsMax` at least so many.
+    /// Streams that the payloads are about; a lower bound beyond `streamsMax`.
     public var streams: Int { streamHashes.count }
 
-    /// Nothing yet.
+    /// Creates an empty report.
     public init() {}
 
-    /// What the run counted, as it is kept.
+    /// The counts of the run, as the log stores them.
     var counts: IngestionCounts {
         var counts = IngestionCounts()
         counts.payloads = Int64(payloads)
@@ -130,7 +130,7 @@ public struct IngestReport: Sendable {
         rejections.append(Refusal(rejection: rejection, place: place))
     }
 
-    /// Many payloads are verified at once: brings what is listed into the order of the input.
+    /// Sorts the lists by input order, because many payloads are verified concurrently.
     mutating func sortByInput() {
         rejections.sort { $0.place.number < $1.place.number }
         notices.sort { $0.place.number < $1.place.number }

@@ -5,34 +5,35 @@ public import Events
 extension Ledger {
     /// Payloads that are verified or appended at once.
     ///
-    /// What waits while one commit is flushed is the next one, so there must be enough to fill it.
+    /// The appends that wait while one commit is flushed form the next one, so there must be enough
+    /// to fill it.
     public static let ingestWindow = 512
 
-    /// Bytes of payloads that are held at once, so that memory is bounded whatever their size.
+    /// Bytes of payloads that are held at once, so memory is bounded whatever their size.
     public static let ingestBytesMax = 64 << 20
 
-    /// Takes in payloads, many at a time, in bounded memory.
+    /// Ingests payloads, many at a time, in bounded memory.
     ///
-    /// A payload that is refused is kept among the rejections and does not stop the others. An
-    /// error of the log stops everything; what was appended before it stays, and taking in the same
-    /// payloads again completes the work.
+    /// A refused payload is kept among the rejections and does not stop the others. An error of the
+    /// log stops everything; what was appended before stays, and ingesting the same payloads again
+    /// completes the work.
     ///
-    /// At its end, also when it was stopped, the run leaves a row of statistics (`ingestQuality`);
-    /// one that ends by an error, or is killed, leaves none.
+    /// When it ends or is stopped, the run leaves a row of statistics (`ingestQuality`); one that
+    /// fails or is killed leaves none.
     ///
     /// - Parameters:
-    ///   - next: Gives the next payloads, best all that are there without waiting for more; nil
-    ///     after the last. One call at a time; its task is cancelled when the log refuses something,
-    ///     so that it need not wait for input any longer.
+    ///   - next: Returns the next payloads, ideally all that are available without waiting for
+    ///     more; nil after the last. One call at a time; its task is cancelled when the log refuses
+    ///     something, so it does not have to wait for input any longer.
     ///   - source: The channel they came by.
-    ///   - arrival: Whether they arrived live or by an import; kept with the evidence.
-    ///   - run: The run they belong to; one run may take in several sources, each once.
-    ///   - voucher: Who stands behind what is not signed.
+    ///   - arrival: Whether they arrived live or through an import; kept with the evidence.
+    ///   - run: The run they belong to; one run may ingest several sources, each once.
+    ///   - voucher: Who vouches for what is not signed.
     ///   - clock: Our clock.
-    ///   - isStopped: Asked before and after each call of `next`; true finishes what is under way
+    ///   - isStopped: Called before and after each call of `next`; true finishes what is under way
     ///     and returns.
     ///   - progress: Receives the progress after each payload, and before an error is thrown.
-    /// - Returns: What became of all of them.
+    /// - Returns: The outcomes of all of them.
     /// - Throws: `EventLogError`, or what `next` threw.
     public func ingest(
         next: @escaping @Sendable () async throws -> [LocatedPayload]?,
@@ -56,13 +57,13 @@ extension Ledger {
         return try await ingest(next, by: channel, run: run, isStopped, progress)
     }
 
-    // What is taken is looked up among what was refused. Files are read in minutes, so that one look
-    // at the beginning is enough where nothing was refused.
+    // Accepted payloads are looked up among the refused ones. Reading files takes minutes, so for
+    // an import one look at the beginning is enough if nothing was refused before.
     private func mayHaveRefused(_ arrival: Arrival) async throws -> Bool {
         if arrival == .live { true } else { try await log.hasRejections() }
     }
 
-    /// The same by a channel; leaves the run's statistics.
+    /// Ingests through a channel, and records the run's statistics.
     func ingest(
         _ next: @escaping @Sendable () async throws -> [LocatedPayload]?,
         by channel: Channel,
@@ -102,8 +103,8 @@ extension Ledger {
         return run.report
     }
 
-    // Reading is a task like the others: a refusal of the log is seen at once, also while input is
-    // waited for that may be an hour away.
+    // Reading is a task like the others, so an error of the log is noticed at once, even while the
+    // next input may be an hour away.
     private func take(
         all next: @escaping @Sendable () async throws -> [LocatedPayload]?,
         by channel: Channel,
@@ -127,7 +128,7 @@ extension Ledger {
                         group.addTask { .read(try await next()) }
                     }
                 }
-                // What would wait for others waits for no input.
+                // A partial chunk is not held back while the run only waits for input.
                 if !isReading || run.isIdle, let rest = run.takeChunk() {
                     start(rest, by: channel, in: &group)
                 }
@@ -137,7 +138,8 @@ extension Ledger {
                     isReading = false
                     isAtEnd = located == nil
                     held = located.map { $0[...] } ?? []
-                    // Who waits for input reads no more of it after a signal: that is no end.
+                    // After a signal, a source that waits for input stops reading; that is not the
+                    // end of the input.
                     if isStopped() { (held, run.report.wasStopped, isAtEnd) = ([], true, true) }
                 case .ingested(let all):
                     for ingested in all {
@@ -162,7 +164,7 @@ extension Ledger {
 
     // One after the other: other chunks keep the other processors busy.
     private func ingest(_ chunk: Chunk, by channel: Channel) async throws -> [Ingested] {
-        // Bytes that are in evidence need no second check of their signatures.
+        // The signatures of bytes that are already evidence need no second check.
         let looked = chunk.mayBeKnown ? chunk.payloads.map(\.located.recognised) : nil
         let known = try await knownEvidence(looked ?? [])
         var ingested: [Ingested] = []
@@ -194,7 +196,7 @@ extension Ledger {
         }
         let appended = try await appendChunk(verified.map(\.1), known: Set(known.keys))
         if channel.mayHaveRefused {
-            // What was left out for want of a proof is not in: such a payload stays open.
+            // A payload with a statement left out for lack of a proof stays open.
             let taken = verified.filter { !$0.1.leavesOutUnproven }.compactMap(\.0.located.digest)
             try await log.markTaken(taken, at: channel.clock())
         }
@@ -204,7 +206,7 @@ extension Ledger {
         return ingested
     }
 
-    // Where there are no bytes there is nothing to keep: the report has it.
+    // A rejection without bytes cannot be kept; the report lists it.
     private func rejected(
         _ numbered: NumberedPayload,
         _ rejection: Rejection,
@@ -238,7 +240,7 @@ extension Ledger {
         return digests.isEmpty ? [:] : try await log.knownEvidence(digests)
     }
 
-    // What the log refuses for ever must not keep what came with it out.
+    // A payload that the log refuses permanently must not keep out the others in its chunk.
     private func appendChunk(
         _ verified: [VerifiedPayload],
         known: Set<Digest>

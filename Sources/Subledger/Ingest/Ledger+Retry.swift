@@ -3,23 +3,24 @@ public import EventLog
 public import Events
 
 extension Ledger {
-    /// The channel under which `ingestQuality` counts what is taken in again.
+    /// The channel under which `ingestQuality` counts retried payloads.
     public static let retrySource = "retry"
 
-    /// Takes in again what was refused and not taken in since, in the order in which it came.
+    /// Ingests refused payloads again that were not accepted since, in the order in which they
+    /// arrived.
     ///
-    /// What is taken now is marked as such. What is refused again stays open, under the new reason
-    /// too where that is another; so does a payload of which something is left out because nothing
-    /// proves it. The facts keep the channel by which, the time at which and the way in which (live
-    /// or by an import) the payload first came. A payload that is not kept whole is refused with `body-not-kept`.
+    /// Payloads that are accepted now are marked as such. Those refused again stay open, also under
+    /// the new reason if it differs; so does a payload with a statement left out because nothing
+    /// proves it. The facts keep the payload's original channel, time and arrival (live or through
+    /// an import). A payload that is not kept whole is refused with `body-not-kept`.
     ///
     /// - Parameters:
     ///   - filter: Which rejections.
-    ///   - voucher: Who stands behind what is not signed.
+    ///   - voucher: Who vouches for what is not signed.
     ///   - clock: Our clock.
-    ///   - isStopped: Asked before each page; true finishes what is under way and returns.
+    ///   - isStopped: Called before each page; true finishes what is under way and returns.
     ///   - progress: Receives the progress after each payload.
-    /// - Returns: What became of all of them.
+    /// - Returns: The outcomes of all of them.
     /// - Throws: `EventLogError`.
     public func retryRejections(
         _ filter: RejectionFilter = RejectionFilter(),

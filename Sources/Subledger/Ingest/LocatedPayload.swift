@@ -2,24 +2,24 @@ public import AppStore
 internal import EventLog
 internal import Events
 
-/// A payload with the place it was found at, or why that place holds none.
+/// A payload with the place it was found at, or why that place does not contain one.
 public struct LocatedPayload: Sendable {
-    /// A file's path, with the number of the payload in it where there are several.
+    /// A file's path, followed by the number of the payload if the file contains several.
     public let path: String
     /// Its bytes, or why they cannot be a payload.
     public let payload: Result<[UInt8], Rejection>
-    /// As what it was refused before; nil for a payload that arrives.
+    /// How it was refused before; nil for a payload that arrives.
     let refused: Refused?
 
     /// What is known of a payload that was refused before.
     struct Refused {
-        /// The bytes that arrived: secrets in them are not kept.
+        /// The original bytes as they arrived, identified without the secrets, which are not kept.
         let original: RejectedPayload.Original
         /// The channel they came by.
         let source: String
         /// Where they were found; empty if unknown.
         let location: String
-        /// Whether they arrived live or by an import.
+        /// Whether they arrived live or through an import.
         let arrival: Arrival
         /// When they arrived.
         let receivedAt: Instant
@@ -57,7 +57,7 @@ public struct LocatedPayload: Sendable {
         }
     }
 
-    /// How many bytes it holds.
+    /// Its size in bytes.
     package var byteCount: Int {
         switch payload {
         case .success(let bytes): bytes.count
@@ -65,13 +65,13 @@ public struct LocatedPayload: Sendable {
         }
     }
 
-    /// SHA-256 of the bytes that arrived; nil where there are none.
+    /// SHA-256 of the bytes that arrived; nil if there are none.
     var digest: Digest? {
         if let refused { return refused.original.digest }
         return if case .success(let bytes) = payload { Digest.of(bytes) } else { nil }
     }
 
-    /// Its form, or why it has none.
+    /// Its format, or why it has none.
     var recognised: Result<RecognisedPayload, Rejection> {
         payload.flatMap { bytes in
             do throws(Rejection) {

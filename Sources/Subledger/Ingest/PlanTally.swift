@@ -17,10 +17,10 @@ struct PlanTally: Sendable {
     private(set) var leftOutGroups = ReasonGroups()
     private(set) var refusedGroups = ReasonGroups()
 
-    /// Nothing yet.
+    /// Creates an empty tally.
     init() {}
 
-    /// What a batch comes to whose first payload has that number in the input.
+    /// The tally of a batch whose first payload has that number in the input.
     init(
         _ batch: [LocatedPayload],
         from first: Int64,
@@ -84,7 +84,7 @@ struct PlanTally: Sendable {
         }
     }
 
-    // A payload may be verified as something that its form alone does not tell.
+    // Verification may recognise a payload that its format alone does not identify.
     private mutating func count(
         _ recognised: Result<RecognisedPayload, Rejection>,
         _ verified: VerifiedPayload?

@@ -1,18 +1,20 @@
 internal import AppStore
 
-/// Payloads that were refused, or of which something was left out, for one reason.
+/// Payloads that were refused, or had something left out, for one reason.
 public struct ReasonGroup: Codable, Hashable, Sendable {
-    /// The reason, as a word of the machine.
+    /// The machine-readable reason.
     public let reason: String
     /// How many payloads.
     public let payloads: Int
-    /// How many facts of them; of refused payloads as many as can be counted without verifying them.
+    /// The number of facts in them; for refused payloads, as many as can be counted without
+    /// verification.
     public let facts: Int
     /// Where the first of these payloads was found.
     public let example: String
-    /// What was the matter with it, and what to do.
+    /// What was wrong with it, and what to do.
     public let message: String
-    /// The options of `ingest` that would take them, and when to use them; null where none would.
+    /// The options of `ingest` that would accept them, and when to use them; null if there are
+    /// none.
     public let advice: OrNull<String>
 }
 
@@ -22,7 +24,7 @@ struct InputPlace: Hashable, Sendable {
     let number: Int64
 }
 
-/// Adds payloads up by reason; of each reason it holds one example, that comes first in the input.
+/// Counts payloads by reason, and keeps for each reason the example that comes first in the input.
 struct ReasonGroups: Sendable {
     private var byReason: [String: Entry] = [:]
 
@@ -34,7 +36,7 @@ struct ReasonGroups: Sendable {
         var advice: String?
     }
 
-    /// The groups, those of most payloads first.
+    /// The groups, those with most payloads first.
     var groups: [ReasonGroup] {
         byReason.sorted { ($1.value.payloads, $0.key) < ($0.value.payloads, $1.key) }
             .map { reason, entry in
@@ -62,7 +64,7 @@ struct ReasonGroups: Sendable {
         )
     }
 
-    /// Notices of one payload, which counts once for each kind.
+    /// Adds the notices of one payload, which counts once for each kind.
     mutating func add(_ notices: [VerifiedPayload.Notice], at place: InputPlace) {
         var seen: Set<VerifiedPayload.Notice.Code> = []
         for notice in notices {
@@ -98,7 +100,7 @@ struct ReasonGroups: Sendable {
 }
 
 extension Rejection.Code {
-    /// The options of `ingest` that take such payloads; nil where none does.
+    /// The options of `ingest` that accept such payloads; nil if there are none.
     var advice: String? {
         switch self {
         case .unproven:
@@ -120,7 +122,7 @@ extension Rejection.Code {
 }
 
 extension VerifiedPayload.Notice.Code {
-    /// The options of `ingest` that take what was left out; nil where none does.
+    /// The options of `ingest` that accept what was left out; nil if there are none.
     var advice: String? {
         switch self {
         case .unprovenLeftOut:

@@ -3,30 +3,30 @@ public import Events
 
 /// What was refused and why: the newest run first, each in the order of its input.
 public struct RejectionsDocument: Codable, Hashable, Sendable {
-    /// How many there are, listed or not.
+    /// The number of refusals, listed or not.
     public let count: Int64
-    /// The first, as many as were asked for.
+    /// The first refusals, up to the requested number.
     public let rejections: [Line]
 
     /// A payload that was refused; listed once for each reason.
     public struct Line: Codable, Hashable, Sendable {
         /// SHA-256 of the payload, in hexadecimal.
         public let digest: String
-        /// Why, as a word of the machine.
+        /// The machine-readable reason.
         public let reason: String
         /// Why, and what to do.
         public let message: String
         /// The channel it came by.
         public let source: String
-        /// Where it was found the first time; empty for nowhere to go back to.
+        /// Where it was first found; empty if there is no place to return to.
         public let location: String
-        /// How many bytes it had.
+        /// Its size in bytes.
         public let byteCount: Int
-        /// How many of them are kept; null where none are.
+        /// The number of bytes kept; null if none are.
         public let bodyByteCount: OrNull<Int>
         /// When it arrived, on our clock.
         public let receivedAt: Instant
-        /// When it was taken in after all, on our clock; null where it is open.
+        /// When it was accepted after all, on our clock; null if it is open.
         public let takenAt: OrNull<Instant>
     }
 }
@@ -36,7 +36,7 @@ extension Ledger {
     ///
     /// - Parameters:
     ///   - filter: Which refusals.
-    ///   - limit: Most lines.
+    ///   - limit: The most lines.
     /// - Returns: The answer.
     /// - Throws: `EventLogError`.
     public func rejections(

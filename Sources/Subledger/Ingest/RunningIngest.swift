@@ -9,20 +9,20 @@ enum Step: Sendable {
     case ingested([Ingested])
 }
 
-/// Payloads that are verified by one task and appended together: a task and a place in the queue of
-/// appends each would cost as much as a signature.
+/// Payloads that are verified by one task and appended together: a separate task and queue entry
+/// for each would cost as much as a signature.
 struct Chunk: Sendable {
     var payloads: [NumberedPayload] = []
     var byteCount = 0
     /// Whether they are looked up before they are verified.
     var mayBeKnown = false
 
-    /// Payloads of a chunk: few enough to keep many processors busy, and more where most were taken
-    /// in before, as the look-up is one statement.
+    /// Payloads of a chunk: few enough to keep many processors busy; more if most payloads were
+    /// ingested before, because the look-up is one statement.
     private static let countMax = 16
     private static let knownCountMax = 64
 
-    /// Bytes from which a chunk is full: payloads of hundreds of rows are worth a task each.
+    /// Bytes at which a chunk is full: payloads of hundreds of rows justify a task each.
     private static let byteCountMax = 1 << 18
 
     var isFull: Bool {
@@ -46,7 +46,7 @@ struct RunningIngest {
             || count < Ledger.ingestWindow && bytes + located.byteCount <= Ledger.ingestBytesMax
     }
 
-    /// Takes a payload in; returns what is to be begun now, nil while it waits for others.
+    /// Adds a payload; returns the chunk to start now, nil while it waits for others.
     mutating func begin(_ located: LocatedPayload) -> Chunk? {
         report.underWay += 1
         bytes += located.byteCount
@@ -57,10 +57,10 @@ struct RunningIngest {
         return chunk.isFull ? takeChunk() : nil
     }
 
-    /// Whether nothing is begun that is not finished.
+    /// Whether no started payload is unfinished.
     var isIdle: Bool { report.underWay == chunk.payloads.count }
 
-    /// What waits to be begun together; nil for nothing.
+    /// The payloads that wait to be started together; nil if there are none.
     mutating func takeChunk() -> Chunk? {
         defer { chunk = Chunk() }
         return chunk.payloads.isEmpty ? nil : chunk
@@ -75,13 +75,13 @@ struct RunningIngest {
     }
 }
 
-/// How the payloads of one run came.
+/// How the payloads of one run arrived.
 struct Channel: Sendable {
     let source: String
     let arrival: Arrival
     let voucher: Voucher
     let startedAt: Instant
-    /// Whether payloads that are taken may have been refused before.
+    /// Whether accepted payloads may have been refused before.
     let mayHaveRefused: Bool
     let clock: @Sendable () -> Instant
 }
@@ -92,7 +92,7 @@ struct NumberedPayload: Sendable {
     let number: Int64
 }
 
-/// One payload's fate.
+/// The outcome of one payload.
 struct Ingested: Sendable {
     let path: String
     let number: Int64
@@ -100,7 +100,7 @@ struct Ingested: Sendable {
     let outcome: Result<Ledger.Ingestion, Rejection>
     /// Facts that were refused with it, as far as they can be counted.
     let facts: Int
-    /// What is to be kept of it; nil where it was taken, or had no bytes.
+    /// What to keep of it; nil if it was accepted, or had no bytes.
     let rejected: RejectedPayload?
     /// Whether it is among the rejections now, or was before.
     let isKept: Bool
@@ -120,7 +120,7 @@ struct Ingested: Sendable {
         isKept = rejected != nil || numbered.located.refused != nil
     }
 
-    /// Whether it was verified and brought nothing.
+    /// Whether it was verified and brought nothing new.
     var isUnchanged: Bool {
         if case .success(let ingestion) = outcome { ingestion.isUnchanged } else { false }
     }
@@ -141,10 +141,10 @@ struct Ingested: Sendable {
     }
 }
 
-/// Whether most of the payloads that were taken in last had been taken in before.
+/// Whether most of the last ingested payloads had been ingested before.
 ///
-/// Then it pays to look their bytes up before their signatures are checked; of new ones it would
-/// only cost.
+/// If so, looking up their bytes before checking their signatures saves time; for new payloads it
+/// would only add cost.
 private struct RecentRepeats {
     private var finished = 0
     private var unchanged = 0
@@ -163,15 +163,15 @@ private struct RecentRepeats {
     }
 }
 
-/// Rejections that wait to be kept together: a statement each would cost a flush each.
+/// Rejections that wait to be stored together: one statement each would cost one flush each.
 struct RejectionBatch {
     private var waiting: [RejectedPayload] = []
     private var bytes = 0
 
-    /// Most rejections in one statement.
+    /// The most rejections in one statement.
     private static let countMax = 512
 
-    /// Bytes of bodies after which no more are gathered.
+    /// Bytes of bodies at which no more are gathered.
     private static let bytesMax = 8 << 20
 
     var isFull: Bool {

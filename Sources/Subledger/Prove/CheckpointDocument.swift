@@ -13,7 +13,7 @@ public struct CheckpointDocument: Codable, Sendable {
     public let lanes: Int
     /// When it was taken: milliseconds since 1970 UTC, on the database server's clock.
     public let takenAt: Int64
-    /// The newest commit of each lane that has any, by lane.
+    /// The newest commit of each lane with commits, by lane.
     public let heads: [Head]
     /// The signer; null if it is not signed.
     public let signature: OrNull<Signature>
@@ -42,9 +42,9 @@ public struct CheckpointDocument: Codable, Sendable {
         public let value: String
     }
 
-    /// The word by which a document says what it is.
+    /// The value of `type` that identifies the document.
     public static let type = "subledger-checkpoint"
-    /// The one algorithm of signatures.
+    /// The only signature algorithm.
     public static let algorithm = "ECDSA-P256-SHA256"
 
     /// The document of a checkpoint.
@@ -77,10 +77,10 @@ public struct CheckpointDocument: Codable, Sendable {
 }
 
 extension CheckpointDocument {
-    /// The checkpoint that the document holds, its signature checked.
+    /// The checkpoint in the document, after checking its signature.
     ///
-    /// - Throws: `CheckpointDocumentError` for a document that cannot be one, or whose signature is
-    ///   not of what it says.
+    /// - Throws: `CheckpointDocumentError` for a document that cannot be a checkpoint, or whose
+    ///   signature does not match its content.
     public func signedCheckpoint() throws(CheckpointDocumentError) -> SignedCheckpoint {
         guard type == CheckpointDocument.type, let checkpoint else {
             throw .malformed
@@ -129,11 +129,11 @@ extension CheckpointDocument {
     }
 }
 
-/// Why a document is not taken for a checkpoint.
+/// Why a document is not accepted as a checkpoint.
 public enum CheckpointDocumentError: Error, Hashable, Sendable {
     /// It lacks a member, or a member has an impossible value.
     case malformed
-    /// Its signature is not of what it says: it was edited or forged.
+    /// Its signature does not match its content: it was edited or forged.
     case forged
 }
 

@@ -3,16 +3,16 @@ internal import EventLog
 internal import Events
 internal import Synchronization
 
-/// Judges whether stored payloads prove the events that cite them: a pure function of both.
+/// Decides whether stored payloads prove the events that cite them: a pure function of both.
 final class PayloadProver: Sendable {
     private let roots: [RootCertificate]
     private let rootDigests: Set<Digest>
     private let erasures: [StreamID: Position]
-    // A verifier remembers the chains it has judged, so each is made once.
+    // A verifier caches the chains it has checked, so one is kept for each key.
     private let verifiers = Mutex<[VerifierKey: AppStoreVerifier]>([:])
 
-    /// Most verifiers remembered: one for each environment of the events of a payload, and few
-    /// words for environments are known.
+    /// The most verifiers kept: one for each environment of the events of a payload; few
+    /// environments are known.
     private static let verifiersMax = 64
 
     private struct VerifierKey: Hashable {
@@ -26,7 +26,7 @@ final class PayloadProver: Sendable {
         rootDigests = Set(roots.map(\.digest))
     }
 
-    /// What became of the payloads of a page, in their order, up to the first failure.
+    /// The results for the payloads of a page, in order, up to the first failure.
     func judge(_ page: CitedPayloadPage) -> PageResult {
         var result = PageResult()
         for cited in page.payloads {
@@ -71,8 +71,8 @@ final class PayloadProver: Sendable {
             guard let unproven = disproof(of: cited, by: evidence, hasRoots: true) else {
                 return .success(evidence.verification.trust)
             }
-            // Whether the receipt in an unsigned body was trusted when the body was taken in is not
-            // known now, so that both are tried: that receipt proves nothing of such a body.
+            // The log does not record whether the receipt in an unsigned body was trusted when the
+            // body was ingested, so both are tried: that receipt proves nothing about such a body.
             if evidence.verification.trust != .signed,
                 disproof(of: cited, by: evidence, hasRoots: false) == nil
             {
@@ -82,8 +82,8 @@ final class PayloadProver: Sendable {
         }
     }
 
-    // Why a payload that is not kept should have been: an erasure must have come before it, of its
-    // own subscription or, where a payload is about several, of one that need not be cited here.
+    // Why a payload that is not kept should have been. An erasure must have come before it: of its
+    // own subscription or, if a payload is about several, of one that need not be cited here.
     private func unexplained(_ cited: CitedPayload, of kind: PayloadKind) -> Unproven? {
         let events = cited.events + cited.confirmations.compactMap(\.event)
         let isOfSeveral =
@@ -108,9 +108,9 @@ final class PayloadProver: Sendable {
         )
     }
 
-    // The environment of a piece that names none is in its context, so that none is assumed here.
-    // Words that only the operator's policy made known are accepted where an event has them: it is
-    // held against the piece afterwards.
+    // A piece that names no environment has it in its context, so none is assumed here. Words that
+    // only the operator's policy made known are accepted if an event has them: the event is
+    // compared with the piece afterwards.
     private func disproof(
         of cited: CitedPayload,
         by evidence: Evidence,
@@ -140,7 +140,7 @@ final class PayloadProver: Sendable {
     }
 }
 
-/// Proves what the operator states about the log itself, which no verifier of Apple's takes:
+/// Proves the operator's statements about the log itself, which Apple's verifiers do not accept:
 /// versions of the catalog, and erasures.
 private enum OwnProof {
     static func disproof(of cited: CitedPayload, by evidence: Evidence) -> Unproven? {
@@ -196,7 +196,7 @@ private struct Unproven: Error {
 }
 
 extension AppStoreVerifier {
-    /// Why a payload does not prove what cites it; nil where it does.
+    /// Why a payload does not prove what cites it; nil if it does.
     fileprivate func disproof(of cited: CitedPayload, by evidence: Evidence) -> Unproven? {
         let verified: VerifiedPayload
         do throws(Rejection) {
@@ -220,7 +220,7 @@ extension AppStoreVerifier {
 }
 
 extension CitedPayload {
-    /// Why the facts that the payload gives do not prove what cites it; nil where they do.
+    /// Why the facts of the payload do not prove what cites it; nil if they do.
     fileprivate func disproof(by facts: [Fact]) -> Unproven? {
         let proven = Set(facts.map(ProvenFact.init))
         if let stranger = events.first(where: { !proven.contains(ProvenFact($0.fact)) }) {
@@ -260,8 +260,8 @@ extension CitedPayload {
 }
 
 extension Fact {
-    /// Whether it says of the repeated fields what the event says, under the alias that is
-    /// recorded.
+    /// Whether it states the same values for the repeated fields as the event, under the recorded
+    /// alias.
     fileprivate func repeats(_ event: Event, _ confirmation: Confirmation) -> Bool {
         let (mine, theirs) = (
             Assertion(offset: 0, asOf: asOf, content: content),
@@ -276,16 +276,16 @@ extension Fact {
 }
 
 extension CitedPayload.Found {
-    /// The digest of a payload that is there.
+    /// The digest of a payload that is present.
     fileprivate var digest: Digest? {
         if case .whole(let evidence) = self { evidence.digest } else { nil }
     }
 }
 
 extension Verification.Trust {
-    /// Who must stand behind a payload of this trust for it to be decoded again.
+    /// The voucher with which a payload of this trust is decoded again.
     ///
-    /// The shared secret is not stored, so nothing but the chain of digests says that it was there.
+    /// The shared secret is not stored, so only the chain of digests shows that it was present.
     fileprivate var voucher: Voucher {
         switch self {
         case .signed: .unvouched
@@ -296,12 +296,12 @@ extension Verification.Trust {
 }
 
 extension Evidence {
-    /// Whether a payload that was read again is what its record says.
+    /// Whether a payload that was read again matches its record.
     fileprivate func isOfTheKind(of record: Evidence) -> Bool {
         guard kind == record.kind, verification.root == record.verification.root,
             context == record.context
         else { return false }
-        // What the secret proved is decoded again as vouched for.
+        // A payload that the secret proved is decoded again as vouched for.
         return (verification.trust == .signed) == (record.verification.trust == .signed)
     }
 

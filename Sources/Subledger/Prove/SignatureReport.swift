@@ -1,17 +1,17 @@
 public import Events
 
-/// What verifying the stored payloads again came to.
+/// The result of verifying the stored payloads again.
 public struct SignatureReport: Sendable {
-    /// Payloads that were looked at, in the order of the log.
+    /// Payloads that were checked, in the order of the log.
     public private(set) var payloads: Int64 = 0
     /// Payloads that prove every event and every confirmation that cites them.
     public private(set) var verified: Int64 = 0
     /// The same by trust.
     public private(set) var byTrust: [Verification.Trust: Int64] = [:]
     /// Payloads that were erased, or came after an erasure and were not kept: the chain proves that
-    /// they were there.
+    /// they existed.
     public private(set) var notKept: Int64 = 0
-    /// The first event that is not proven, or whose confirmation is not; nil where all are.
+    /// The first event without a proof, for itself or for a confirmation; nil if all are proven.
     public private(set) var firstFailure: Failure?
 
     /// Whether every event is proven.
@@ -21,34 +21,34 @@ public struct SignatureReport: Sendable {
     public struct Failure: Hashable, Sendable {
         /// The event.
         public let position: Position
-        /// SHA-256 of the payload; nil where the event cannot be read or the payload is not there.
+        /// SHA-256 of the payload; nil if the event cannot be read or the payload is missing.
         public let evidence: Digest?
-        /// A machine word: of `Reason`, or of the `Rejection` with which the payload is refused
-        /// now.
+        /// A machine-readable word: of `Reason`, or of the `Rejection` with which the payload is
+        /// refused now.
         public let reason: String
         /// What was expected and what was found, and what to do.
         public let message: String
     }
 
-    /// Why an event is not proven, where the payload itself is not refused.
+    /// Why an event is not proven although the payload itself is not refused.
     public enum Reason: String, CaseIterable, Sendable {
         /// The payload is not in the log.
         case evidenceMissing = "evidence-missing"
-        /// The payload is not what its address says, or its record cannot be read.
+        /// The payload does not match its address, or its record cannot be read.
         case evidenceDamaged = "evidence-damaged"
-        /// The payload was verified against a root certificate that was not given now.
+        /// The payload was verified against a root certificate that was not provided this time.
         case rootNotGiven = "root-not-given"
-        /// The payload is not of the kind, the trust or the root that its record says.
+        /// The payload does not have the kind, the trust or the root that its record states.
         case evidenceDiffers = "evidence-differs"
-        /// The payload says something else than the event.
+        /// The content of the payload differs from the event.
         case eventNotProven = "event-not-proven"
-        /// The payload does not repeat what the confirmation says that it repeats.
+        /// The payload does not repeat what the confirmation claims.
         case confirmationNotProven = "confirmation-not-proven"
         /// The columns of the event cannot be read.
         case eventMalformed = "event-malformed"
     }
 
-    /// Nothing yet.
+    /// Creates an empty report.
     public init() {}
 
     mutating func take(_ result: PageResult) {
@@ -65,12 +65,12 @@ public struct SignatureReport: Sendable {
     }
 }
 
-/// What became of one page of payloads.
+/// The result for one page of payloads.
 struct PageResult: Sendable {
-    /// Trust of the payloads that prove their events, up to the first that does not.
+    /// Trust of the payloads that prove their events, up to the first failure.
     var proven: [Verification.Trust] = []
     /// How many payloads are not kept.
     var notKept: Int64 = 0
-    /// The first that does not.
+    /// The first failure.
     var failure: SignatureReport.Failure?
 }

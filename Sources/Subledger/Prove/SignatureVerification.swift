@@ -6,7 +6,7 @@ public import Events
 ///
 /// The chain of digests proves that nothing was changed since it was committed; this proves that
 /// what was committed is what Apple signed. A signed payload must verify to exactly the root that
-/// its record names; one that was taken on other trust is decoded again. Either way every event
+/// its record names; one that was accepted on other trust is decoded again. Either way, every event
 /// that cites it must be among the facts it gives.
 public struct SignatureVerification: Sendable {
     private let log: EventLog
@@ -17,9 +17,9 @@ public struct SignatureVerification: Sendable {
     ///
     /// - Parameters:
     ///   - log: The log.
-    ///   - roots: The certificates that chains may end at: Apple's, and what else the ledger was
-    ///     filled with.
-    ///   - jobs: Payloads are verified on so many cores; at least one.
+    ///   - roots: The certificates that chains may end at: Apple's, and any others that the
+    ///     ledger's payloads were verified with.
+    ///   - jobs: The number of cores to verify on; at least one.
     public init(log: EventLog, roots: [RootCertificate], jobs: Int) {
         self.log = log
         self.roots = roots
@@ -28,14 +28,14 @@ public struct SignatureVerification: Sendable {
 
     /// Verifies what is committed now; memory does not grow with the log.
     ///
-    /// The result is the same whatever the number of jobs: pages are judged at once, and counted in
-    /// the order of the log.
+    /// The result does not depend on the number of jobs: pages are checked concurrently, and
+    /// counted in the order of the log.
     ///
     /// - Parameters:
     ///   - since: Start after this checkpoint of the log; nil for the whole log.
-    ///   - progress: Called with the number of payloads verified so far, now and then.
-    /// - Returns: What was proven, and the first event that was not; the rest is not looked at.
-    /// - Throws: `EventLogError` where the log cannot be read.
+    ///   - progress: Called from time to time with the number of payloads verified so far.
+    /// - Returns: What was proven, and the first event that was not; the rest is not checked.
+    /// - Throws: `EventLogError` if the log cannot be read.
     public func run(
         since: Checkpoint? = nil,
         progress: @Sendable (Int64) -> Void = { _ in }
@@ -50,7 +50,7 @@ public struct SignatureVerification: Sendable {
             var waiting: [Int: PageResult] = [:]
             var (started, counted) = (0, 0)
             while true {
-                // What is finished early waits for its turn, so it counts as under way.
+                // A page that finishes early waits for its turn, so it counts as still in progress.
                 while started - counted < jobs, report.isOK, let page = try await pages.next() {
                     let number = started
                     group.addTask { (number, prover.judge(page)) }

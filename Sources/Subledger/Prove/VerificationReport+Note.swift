@@ -1,7 +1,7 @@
 package import EventLog
 
 extension VerificationReport {
-    /// What was not proved; nil where nothing was left out, or something does not match.
+    /// What was not proved; nil if nothing was left out, or if something does not match.
     package var note: String? {
         guard isOK else { return nil }
         var sentences: [String] = []

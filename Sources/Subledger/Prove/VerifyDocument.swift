@@ -3,34 +3,34 @@ internal import Foundation
 public import EventLog
 public import Events
 
-/// What verifying the log proved: its chain of digests and, where asked for, the signatures of the
+/// What verifying the log proved: its chain of digests and, if requested, the signatures of the
 /// payloads.
 public struct VerifyDocument: Codable, Hashable, Sendable {
-    /// Whether the log is what was committed, as far as was verified.
+    /// Whether the log matches what was committed, as far as it was verified.
     public let ok: Bool
     /// Events whose digest was computed.
     public let events: Int64
     /// Commits that match.
     public let commits: Int64
-    /// Events of which a part was erased.
+    /// Events with an erased part.
     public let erasedEvents: Int64
-    /// The newest commit of every lane that has any and matches.
+    /// The newest matching commit of every lane with commits.
     public let heads: [ChainHead]
-    /// The first thing that does not match; null where everything does.
+    /// The first mismatch; null if everything matches.
     public let firstMismatch: OrNull<Mismatch>
-    /// The checkpoint after which the verification began; nil where it began with the first commit.
+    /// The checkpoint after which the verification began; nil if it began with the first commit.
     public let since: Mark?
     /// The documents that were compared.
     public let checkpoints: [Kept]
     /// Rows of `ledger.checkpoint` that were compared.
     public let storedCheckpoints: Int64
-    /// Up to which commit of each lane a document proves that the log is as it was.
+    /// By lane, the last commit up to which a document proves that the log is unchanged.
     public let asItWas: [Mark]
-    /// Stretches of lanes that are not what a document recorded.
+    /// Ranges of lanes that differ from what a document recorded.
     public let rewritten: [Rewritten]
-    /// What was not proved; null where nothing was left out, or something does not match.
+    /// What was not proved; null if nothing was left out, or if something does not match.
     public let note: OrNull<String>
-    /// What verifying the payloads again came to; nil where that was not asked for.
+    /// The result of verifying the payloads again; nil if that was not requested.
     public let signatures: Signatures?
 
     /// A commit, and the document that records it.
@@ -41,19 +41,19 @@ public struct VerifyDocument: Codable, Hashable, Sendable {
         public let commit: Int64?
         /// The document.
         public let source: String
-        /// When it was taken, on the ledger's clock; nil where it does not say.
+        /// When it was taken, on the ledger's clock; nil if it does not record that.
         public let takenAt: Instant?
     }
 
-    /// A stretch of a lane that is not what a document recorded.
+    /// A range of a lane that differs from what a document recorded.
     public struct Rewritten: Codable, Hashable, Sendable {
         /// The lane.
         public let lane: Int
-        /// Up to there the log is as it was; nil where nothing proves that of any commit.
+        /// The commit up to which the log is unchanged; nil if nothing proves that of any commit.
         public let after: Mark?
-        /// Up to there it was rewritten.
+        /// The commit up to which it was rewritten.
         public let upTo: Mark
-        /// Whether the lane ends before.
+        /// Whether the lane ends before that commit.
         public let isMissing: Bool
     }
 
@@ -61,53 +61,53 @@ public struct VerifyDocument: Codable, Hashable, Sendable {
     public struct Kept: Codable, Hashable, Sendable {
         /// The document.
         public let source: String
-        /// When it was taken, on the ledger's clock; nil where it does not say.
+        /// When it was taken, on the ledger's clock; nil if it does not record that.
         public let takenAt: Instant?
         /// The fingerprint of the key that signed it; nil if it is not signed.
         public let signedBy: String?
-        /// Whether it is another ledger's.
+        /// Whether it belongs to another ledger.
         public let isOfOtherLedger: Bool
         /// How many heads it records.
         public let heads: Int
-        /// Those that the log does not have.
+        /// The heads that contradict the log.
         public let contradicted: [ChainHead]
     }
 
-    /// Something that does not match.
+    /// A mismatch.
     public struct Mismatch: Codable, Hashable, Sendable {
         /// The lane.
         public let lane: Int
         /// The commit.
         public let commit: Int64
-        /// The event; nil where it is no single one.
+        /// The event; nil if the mismatch is not about a single event.
         public let offset: Int64?
         /// What does not match.
         public let reason: String
     }
 
-    /// What verifying the payloads again came to.
+    /// The result of verifying the payloads again.
     public struct Signatures: Codable, Hashable, Sendable {
         /// Payloads that were read.
         public let payloads: Int64
-        /// Those that prove what their events say.
+        /// Payloads that prove their events.
         public let verified: Int64
         /// The same by trust.
         public let byTrust: [String: Int64]
         /// Payloads that are not kept, after erasures.
         public let notKept: Int64
-        /// The first that does not; null where all do.
+        /// The first failure; null if all payloads prove their events.
         public let firstFailure: OrNull<Failure>
     }
 
-    /// A payload that does not prove what an event says.
+    /// A payload that does not prove an event that cites it.
     public struct Failure: Codable, Hashable, Sendable {
         /// The event.
         public let position: PositionValue
         /// SHA-256 of the payload, in hexadecimal.
         public let evidence: String?
-        /// Why, as a word of the machine.
+        /// The machine-readable reason.
         public let reason: String
-        /// Why.
+        /// The reason as text.
         public let message: String
     }
 }
@@ -116,10 +116,10 @@ extension Ledger {
     /// Recomputes all digests from the rows of the log.
     ///
     /// - Parameters:
-    ///   - options: What is compared with it, and on how many connections.
+    ///   - options: What to compare the log with, and on how many connections.
     ///   - roots: The roots with which every stored payload is verified again, offline; nil to
     ///     leave the payloads out.
-    ///   - progress: Receives the number of events that were read.
+    ///   - progress: Receives the number of events read so far.
     /// - Returns: The answer.
     /// - Throws: `EventLogError`.
     public func verify(
@@ -142,11 +142,11 @@ extension Ledger {
 }
 
 extension VerifyDocument {
-    /// The document of what was found.
+    /// The document of the results.
     ///
     /// - Parameters:
-    ///   - report: About the chain.
-    ///   - proof: About the signatures; nil where these were not verified.
+    ///   - report: The result for the chain.
+    ///   - proof: The result for the signatures; nil if these were not verified.
     ///   - lanes: The ledger's lanes.
     ///   - since: The document after which the verification began.
     ///   - signers: The fingerprints of the keys that signed documents, by document.

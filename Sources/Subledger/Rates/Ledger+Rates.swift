@@ -1,19 +1,21 @@
 internal import EventLog
 
 extension Ledger {
-    /// Most lines of one list of rates: thirty years of thirty currencies.
+    /// The most lines of one list of rates: thirty years of thirty currencies.
     public static let rateLinesMax = 400_000
 
-    /// Takes in a list of exchange rates: all that are not refused, or none, with one time of import.
+    /// Imports a list of exchange rates: all lines that are not refused, or none, with one import
+    /// time.
     ///
-    /// A line that is refused does not stop the others. The same list again changes nothing; another
-    /// rate of a known day takes its place, and reports as known before still use the old one.
+    /// A refused line does not stop the others. Importing the same list again changes nothing; a
+    /// different rate for a known day replaces it, and reports as known before still use the old
+    /// one.
     ///
     /// - Parameters:
-    ///   - isDryRun: Whether lines are judged and nothing is written.
-    ///   - next: Gives the next lines; nil after the last. They are held in memory, at most
+    ///   - isDryRun: Whether lines are only checked and nothing is written.
+    ///   - next: Returns the next lines; nil after the last. They are held in memory, at most
     ///     `rateLinesMax` of them.
-    /// - Returns: What became of them.
+    /// - Returns: The result.
     /// - Throws: `EventLogError`, or what `next` threw; then nothing was written.
     public func importRates(
         isDryRun: Bool = false,
@@ -50,7 +52,7 @@ extension Ledger {
         return document
     }
 
-    /// What exchange rates the operator imported: a summary for each pair of currencies.
+    /// A summary of the imported exchange rates for each pair of currencies.
     ///
     /// - Throws: `EventLogError`.
     public func rateSummaries() async throws -> [RateSummaryDocument] {

@@ -5,36 +5,36 @@ public import Events
 public struct RateLine: Hashable, Sendable {
     /// The number of the line, from 1.
     public let number: Int
-    /// What it says.
+    /// Its rate.
     public let rate: CurrencyRate
 
-    /// A line.
+    /// Creates a line.
     public init(number: Int, rate: CurrencyRate) {
         self.number = number
         self.rate = rate
     }
 }
 
-/// What came of a list of exchange rates.
+/// The result of importing a list of exchange rates.
 public struct RateImportDocument: Codable, Hashable, Sendable {
-    /// Lines seen, the refused ones included.
+    /// Lines read, including refused ones.
     public internal(set) var lines = 0
-    /// Rates of days that had none; of a dry run those that would be added.
+    /// Rates for days that had none; in a dry run, those that would be added.
     public internal(set) var added = 0
-    /// Rates that take the place of another one of their day.
+    /// Rates that replace another one for their day.
     public internal(set) var replaced = 0
-    /// Rates that were known.
+    /// Rates that were already known.
     public internal(set) var known = 0
     /// Lines that were refused.
     public internal(set) var rejected = 0
-    /// Whether nothing was written.
+    /// Whether this was a dry run, which writes nothing.
     public let isDryRun: Bool
-    /// The first rates that take the place of another, up to `IngestReport.rejectionsMax`.
+    /// The first rates that replace another, up to `IngestReport.rejectionsMax`.
     public internal(set) var replacements: [Replacement] = []
     /// The first refusals, up to `IngestReport.rejectionsMax`.
     public internal(set) var rejections: [RefusedLine] = []
 
-    /// A rate that takes the place of another one.
+    /// A rate that replaces another one.
     public struct Replacement: Codable, Hashable, Sendable {
         /// The number of the line, from 1.
         public let line: Int
@@ -44,9 +44,9 @@ public struct RateImportDocument: Codable, Hashable, Sendable {
         public let baseCurrency: String
         /// The day, UTC.
         public let day: String
-        /// The rate that held.
+        /// The earlier rate.
         public let before: ExactDecimal
-        /// The rate that holds.
+        /// The new rate.
         public let after: ExactDecimal
     }
 
@@ -83,7 +83,7 @@ extension RateImportDocument {
     }
 }
 
-/// All rates that the ledger keeps of two currencies.
+/// All rates in the ledger for two currencies.
 public struct RateSummaryDocument: Codable, Hashable, Sendable {
     /// ISO 4217 code of the currency that is converted.
     public let currency: String

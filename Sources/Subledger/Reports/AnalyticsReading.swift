@@ -4,36 +4,36 @@ internal import Postgres
 internal import Projections
 internal import Projector
 
-/// What the tables hold that answer a report or fill an export.
+/// The state of the tables that answer a report or fill an export.
 struct AnalyticsGround: Sendable {
-    /// The newest commit of each lane that counts.
+    /// The newest commit included, of each lane.
     var heads: [Int: EventLog.Head] = [:]
-    /// The newest version of the catalog that the folds knew; 0 for none.
+    /// The newest version of the catalog used by the folds; 0 for none.
     var catalogVersion = 0
     /// Subscriptions that a fold refused.
     var refused = 0
-    /// When what the operator imported counts at the latest; nil for all of it.
+    /// The latest import time that counts; nil for all imports.
     var recordedUntil: Instant?
     /// Whether temporary tables of the session answer, and not the live ones.
     var isTemporary = false
 
-    /// The offset of each lane that has any event.
+    /// The offset of each lane that has events.
     var offsets: [Int: Int64] { heads.mapValues(\.offset).filter { $0.value > 0 } }
 
-    /// A query over schema `analytics`, over these tables.
+    /// A query over schema `analytics`, directed to these tables.
     func sql(_ text: String) -> String {
         isTemporary ? AnalyticsRelation.temporary(text) : text
     }
 }
 
 extension Ledger {
-    /// Lends a session of its own.
+    /// Provides a dedicated session.
     ///
     /// - Parameters:
     ///   - subject: What asks, for messages.
     ///   - body: Reads in the session.
-    /// - Returns: What the body does.
-    /// - Throws: `tablesNotReady` where the views are missing; else what the body does.
+    /// - Returns: What the body returns.
+    /// - Throws: `tablesNotReady` if the views are missing; otherwise what the body throws.
     func readingAnalytics<Answer>(
         _ subject: String,
         _ body: (PostgresSession) async throws -> Answer
@@ -62,7 +62,7 @@ extension Ledger {
         }
     }
 
-    /// Every lane named: one that is not named would count whole.
+    /// The offsets with every lane named, because a lane that is not named would count whole.
     func whole(_ offsets: [Int: Int64]) -> [Int: Int64] {
         Dictionary(
             uniqueKeysWithValues: (0..<log.identity.lanes.value).map { ($0, offsets[$0] ?? 0) }
@@ -75,7 +75,7 @@ private struct TablesApart: Error {
     let message: String
 }
 
-/// A query over schema `analytics`, and the tables that it needs.
+/// A query over schema `analytics`, and the tables that it reads.
 struct AnalyticsReading {
     let ledger: Ledger
     let session: PostgresSession
@@ -89,19 +89,19 @@ struct AnalyticsReading {
         projections = AnalyticsRelation.projections(of: relations, and: query)
     }
 
-    /// The folds behind those tables, with their versions.
+    /// The folds that build those tables, with their versions.
     var folds: [String: Int] {
         ledger.projector.folds.filter { projections.contains($0.key) }
     }
 
-    /// Answers in one transaction that sees one state: that of the live tables, or of temporary ones
-    /// that are filled with what was known then.
+    /// Answers in one transaction that sees one state: that of the live tables, or of temporary
+    /// ones filled with what was known then.
     func answer<Answer>(
         knownAt: KnownAt?,
         _ body: (AnalyticsGround) async throws -> Answer
     ) async throws -> Answer {
-        // Queries over these views have many small expressions: compiling them costs more time than
-        // it saves.
+        // Queries over these views have many small expressions: compiling them would cost more time
+        // than it saves.
         try await session.execute("SET TIME ZONE 'UTC'; SET DateStyle = ISO; SET jit = off")
         var known: AnalyticsGround?
         if let knownAt { known = try await fold(knownAt) }
@@ -112,7 +112,7 @@ struct AnalyticsReading {
         return answer
     }
 
-    // As the log knew then: nothing that others read changes.
+    // Folds the log as known then, into temporary tables, so nothing changes for other readers.
     private func fold(_ knownAt: KnownAt) async throws -> AnalyticsGround {
         let heads = try await ledger.log.heads(knownAt: knownAt)
         var importsKnownAt = KnownAt.offsets(ledger.whole(heads.mapValues(\.offset)))
@@ -155,7 +155,7 @@ struct AnalyticsReading {
         )
     }
 
-    // Tables of this program's folds, all at one place.
+    // The live tables must be built by this program's folds, all at the same position.
     private func live() async throws -> AnalyticsGround {
         let rows = try await session.query(
             """

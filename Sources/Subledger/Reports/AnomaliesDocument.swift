@@ -2,20 +2,20 @@ public import EventLog
 public import Events
 public import Projections
 
-/// Subscriptions that a person should look at, the worst first.
+/// Subscriptions that need a person's attention, the worst first.
 public struct AnomaliesDocument: Codable, Hashable, Sendable {
-    /// Subscriptions that were looked at.
+    /// The number of subscriptions read.
     public let streams: Int
-    /// How many anomalies there are of each kind.
+    /// The number of anomalies of each kind.
     public let counts: [String: Int]
-    /// The worst, as many as were asked for.
+    /// The worst anomalies, up to the requested number.
     public let anomalies: [Anomaly]
     /// How many subscriptions have events that cannot be read.
     public let unreadableStreams: Int
     /// The first of these.
     public let unreadable: [UnreadableStreams.Named]
 
-    /// Something to look at.
+    /// One anomaly.
     public struct Anomaly: Codable, Hashable, Sendable {
         /// The subscription.
         public let originalTransactionId: String
@@ -25,32 +25,32 @@ public struct AnomaliesDocument: Codable, Hashable, Sendable {
         public let kind: String
         /// How often it happened.
         public let count: Int
-        /// What was given back, in milliunits.
+        /// The amount refunded, in milliunits.
         public let givenMilliunits: Int64?
         /// Its currency.
         public let currency: String?
         /// When it began.
         public let from: Instant
-        /// When it happened last.
+        /// When it last happened.
         public let to: Instant
-        /// The events that it rests on.
+        /// The events it is based on.
         public let positions: [PositionValue]
     }
 
-    /// The kinds, in the order in which they are listed.
+    /// The kinds, in listing order.
     public static let kinds = StreamAnomaly.Kind.allCases.map(\.rawValue)
 }
 
 extension Ledger {
-    /// Subscriptions that a person should look at, the worst first.
+    /// Subscriptions that need a person's attention, the worst first.
     ///
     /// Reads the log once; memory does not grow with it.
     ///
     /// - Parameters:
-    ///   - limit: Most anomalies that are listed; all are counted.
+    ///   - limit: The most anomalies that are listed; all are counted.
     ///   - knownAt: How much of the log is used.
-    ///   - limits: From where on something is odd.
-    ///   - progress: Receives the number of subscriptions that were read.
+    ///   - limits: The thresholds of an anomaly.
+    ///   - progress: Receives the number of subscriptions read so far.
     /// - Returns: The answer.
     /// - Throws: `QuestionError`, `EventLogError`, `CatalogError`.
     public func anomalies(
@@ -114,7 +114,7 @@ private struct AnomalyTally: Sendable {
         streams += 1
         for anomaly in found { counts[anomaly.kind, default: 0] += 1 }
         worst += found
-        // Twice the limit before sorting, so that sorting is rare and memory bounded.
+        // Twice the limit before sorting, so sorting is rare and memory is bounded.
         if worst.count > 2 * limit { trim() }
     }
 

@@ -2,13 +2,13 @@ public import EventLog
 public import Events
 internal import Projections
 
-/// Whether the fold agrees with what Apple says in its own payloads.
+/// Whether the fold agrees with Apple's statements in its own payloads.
 public struct DriftDocument: Codable, Hashable, Sendable {
-    /// Statements of Apple's that were compared.
+    /// The number of Apple's statements that were compared.
     public let checked: Int
-    /// Those that agree.
+    /// The number of statements that agree.
     public let agreeing: Int
-    /// Those that do not, as many as were asked for.
+    /// The statements that do not agree, up to the requested number.
     public let drift: [Line]
     /// How many subscriptions have events that cannot be read.
     public let unreadableStreams: Int
@@ -17,31 +17,31 @@ public struct DriftDocument: Codable, Hashable, Sendable {
 
     /// A statement that does not agree.
     public struct Line: Codable, Hashable, Sendable {
-        /// The event that says it.
+        /// The event that contains it.
         public let position: PositionValue
         /// The subscription.
         public let originalTransactionId: String
         /// Where the purchases were made.
         public let environment: Environment
-        /// When Apple said it.
+        /// Apple's date for the statement.
         public let asOf: Instant
         /// What it is about.
         public let what: String
-        /// What Apple says.
+        /// Apple's value.
         public let apple: String
-        /// What is folded from all that was signed by then.
+        /// The value folded from everything signed by then.
         public let ours: String
     }
 }
 
 extension Ledger {
-    /// Whether the fold agrees with what Apple says in its own payloads.
+    /// Whether the fold agrees with Apple's statements in its own payloads.
     ///
-    /// Each status in a version 2 notification, and each signed renewal info, is compared with what
-    /// is folded from all that was signed by then.
+    /// Compares each status in a version 2 notification, and each signed renewal info, with the
+    /// fold of everything signed by then.
     ///
     /// - Parameters:
-    ///   - limit: Most disagreements that are listed; all are counted.
+    ///   - limit: The most disagreements that are listed; all are counted.
     ///   - knownAt: How much of the log is used.
     /// - Returns: The answer.
     /// - Throws: `QuestionError`, `EventLogError`.

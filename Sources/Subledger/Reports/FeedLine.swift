@@ -1,14 +1,14 @@
 package import EventLog
 package import Events
 
-/// An event as one line of JSON, flat, under the names that `history` and `event` use.
+/// An event as one flat line of JSON, under the names that `history` and `event` use.
 ///
-/// The members come in one order: where and when, what the event is about, Apple's properties by
-/// ascending tag, where it came from, and the cursor last. What the event does not carry has no
-/// member. Written by hand: the encoders of Foundation take most of the time of a whole feed.
+/// The members have a fixed order: position and times, the subject of the event, Apple's properties
+/// by ascending tag, its origin, and the cursor last. A property that the event lacks has no
+/// member. The encoder is our own, because Foundation's takes most of the time of a whole feed.
 package struct FeedLine {
     private let lanes: LaneCount
-    /// The cursor's text before and after the mark of the lane.
+    /// The cursor's text before and after the lane's mark.
     private let before: [UInt8]
     private let after: [UInt8]
 
@@ -19,7 +19,7 @@ package struct FeedLine {
         self.lanes = lanes
     }
 
-    /// Appends the line of an event, its end included.
+    /// Appends the line of an event, with its newline.
     package func append(_ fed: FedEvent, to line: inout [UInt8]) {
         let (event, fact) = (fed.event, fed.event.fact)
         line.append(UInt8(ascii: "{"))
@@ -57,7 +57,7 @@ package struct FeedLine {
         line += Array("\"}\n".utf8)
     }
 
-    // The first member, without a comma: a number where there is one lane, else `"lane:offset"`.
+    // The first member, without a comma: a number if there is one lane, otherwise `"lane:offset"`.
     private func append(_ position: Position, to line: inout [UInt8]) {
         line += Array("\"\(Member.position.rawValue)\":".utf8)
         if lanes == .one {
@@ -67,14 +67,15 @@ package struct FeedLine {
         }
     }
 
-    /// The members that are no property of Apple's content; no `Field` may have one of these names.
+    /// The members that are not properties of Apple's content; no `Field` may have one of these
+    /// names.
     package enum Member: String, CaseIterable {
         case position, recordedAt, asOf, asOfIsLowerBound, kind, erased, format, environment
         case bundleId, originalTransactionId, purchaseDate, expiresDate
         case evidence, evidenceKind, source, arrival, trust, cursor
     }
 
-    // Asking an enum for its case's name goes through reflection, so each is asked once.
+    // The name of an enum case is looked up through reflection, so each is looked up once.
     fileprivate static let fieldNames: [[UInt8]] = (0..<64).map { tag in
         Field(rawValue: tag).map { Array(",\"\($0)\":".utf8) } ?? []
     }
@@ -115,7 +116,7 @@ extension [UInt8] {
         self += Array(String(number).utf8)
     }
 
-    // RFC 8259 §7: quotes, backslashes and what is below a space must be escaped, nothing else.
+    // RFC 8259 §7: only quotes, backslashes and characters below a space must be escaped.
     fileprivate mutating func text(_ text: String) {
         append(UInt8(ascii: "\""))
         for byte in text.utf8 {

@@ -2,15 +2,15 @@ public import EventLog
 public import Events
 internal import Projections
 
-/// What the ledger should know, and does not, or learnt only by asking Apple.
+/// What the ledger should know but does not, or learned only by asking Apple.
 public struct GapsDocument: Codable, Hashable, Sendable {
-    /// The instant as of which renewals are missing.
+    /// The instant as of which renewals count as missing.
     public let at: Instant
-    /// Subscriptions that were looked at.
+    /// The number of subscriptions read.
     public let streams: Int
-    /// How many gaps there are of each kind.
+    /// The number of gaps of each kind.
     public let counts: [String: Int]
-    /// The worst, as many as were asked for.
+    /// The worst gaps, up to the requested number.
     public let gaps: [Gap]
     /// How many subscriptions have events that cannot be read.
     public let unreadableStreams: Int
@@ -19,7 +19,7 @@ public struct GapsDocument: Codable, Hashable, Sendable {
 
     /// A gap.
     public struct Gap: Codable, Hashable, Sendable {
-        /// The subscription; empty where a notification is about none.
+        /// The subscription; empty for a notification that is not about one.
         public let originalTransactionId: String
         /// Where the purchases were made.
         public let environment: Environment
@@ -27,45 +27,46 @@ public struct GapsDocument: Codable, Hashable, Sendable {
         public let kind: String
         /// The end of the access, or when Apple signed what differs or was missed.
         public let since: Instant
-        /// How long that lasts, or how long the notification took, in milliseconds.
+        /// How long it has lasted, or how long the notification took, in milliseconds.
         public let milliseconds: Int64
-        /// What Apple says; nil where nothing is heard.
+        /// Apple's statement; nil if Apple made none.
         public let apple: String?
-        /// What is folded from the log; nil where nothing is.
+        /// The value folded from the log; nil if there is none.
         public let ours: String?
-        /// The events that it rests on.
+        /// The events it is based on.
         public let positions: [PositionValue]
     }
 
-    /// The kinds, in the order in which they are listed.
+    /// The kinds, in listing order.
     public static let kinds = StreamGap.Kind.allCases.map(\.rawValue)
 }
 
-/// From where on something is a gap.
+/// The thresholds of a gap.
 public struct GapLimits: Hashable, Sendable {
-    /// How long a renewal may be late, in milliseconds: a day, in which Apple tells of most.
+    /// How long a renewal may be late, in milliseconds: a day, within which Apple announces most
+    /// renewals.
     public var renewalPatience: Int64 = 86_400_000
-    /// How long a notification may take that came by a question, in milliseconds: an hour, after
-    /// which Apple sends for the second time.
+    /// How long a notification that was fetched from Apple may have taken, in milliseconds: an
+    /// hour, after which Apple sends it for the second time.
     public var notificationPatience: Int64 = 3_600_000
 
-    /// The limits that hold unless others are named.
+    /// The default limits.
     public init() {}
 }
 
 extension Ledger {
-    /// The channel of what was fetched from the App Store Server API; kept with its evidence.
+    /// The channel of payloads fetched from the App Store Server API; kept with their evidence.
     package static let serverAPISource = "app-store-server-api"
 
-    /// What the ledger should know, and does not, or learnt only by asking Apple.
+    /// What the ledger should know but does not, or learned only by asking Apple.
     ///
     /// Reads the log once; memory does not grow with it.
     ///
     /// - Parameters:
-    ///   - instant: As things stand at it.
-    ///   - limit: Most gaps that are listed; all are counted.
+    ///   - instant: The instant as of which renewals count as missing.
+    ///   - limit: The most gaps that are listed; all are counted.
     ///   - knownAt: How much of the log is used.
-    ///   - limits: From where on something is a gap.
+    ///   - limits: The thresholds of a gap.
     /// - Returns: The answer.
     /// - Throws: `QuestionError`, `EventLogError`.
     public func gaps(
@@ -134,7 +135,7 @@ private struct GapTally: Sendable {
         streams += 1
         for gap in found { counts[gap.kind, default: 0] += 1 }
         worst += found
-        // Twice the limit before sorting, so that sorting is rare and memory bounded.
+        // Twice the limit before sorting, so sorting is rare and memory is bounded.
         if worst.count > 2 * limit { trim() }
     }
 

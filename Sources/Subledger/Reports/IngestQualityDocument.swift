@@ -3,20 +3,21 @@ public import Events
 
 /// How much of the input was refused, already known, or restored.
 public struct IngestQualityDocument: Codable, Hashable, Sendable {
-    /// By source.
+    /// One line for each source.
     public let sources: [Line]
-    /// Over all sources.
+    /// The sum of all sources.
     public let total: Line
-    /// Transaction ids of one purchase, by what brought them; of the whole log.
+    /// Additional transaction ids of purchases, by the kind of payload that brought them; over the
+    /// whole log.
     public let aliases: [Aliases]
 
     /// The runs of one source.
     public struct Line: Codable, Hashable, Sendable {
         /// The source; nil for all.
         public let source: String?
-        /// Runs that ended.
+        /// Runs that completed.
         public let runs: Int64
-        /// Payloads seen, the refused ones included.
+        /// Payloads read, including refused ones.
         public let payloads: Int64
         /// Payloads refused.
         public let rejected: Int64
@@ -24,30 +25,30 @@ public struct IngestQualityDocument: Codable, Hashable, Sendable {
         public let rejectedByReason: [String: Int64]
         /// Facts that were verified.
         public let facts: Int64
-        /// Facts that are events now.
+        /// Facts that were appended as events.
         public let appended: Int64
-        /// Facts that were known already.
+        /// Facts that were already known.
         public let duplicates: Int64
-        /// Their share of the facts, in percent; nil of nothing.
+        /// Their share of the facts, in percent; nil if there are no facts.
         public let duplicatePercent: Double?
-        /// Facts whose transaction id was new for a purchase that was known.
+        /// Facts with a new transaction id for a known purchase.
         public let restored: Int64
-        /// Their share of the facts, in percent; nil of nothing.
+        /// Their share of the facts, in percent; nil if there are no facts.
         public let restoredPercent: Double?
-        /// The most streams that one run spoke of: runs speak of the same ones, so that no sum of them
-        /// would count anything.
+        /// The most streams that one run was about: runs overlap, so a sum over runs would be
+        /// meaningless.
         public let streamsOfOneRunMax: Int64
     }
 
     /// The transaction ids that payloads of one kind brought.
     public struct Aliases: Codable, Hashable, Sendable {
-        /// What the payloads are.
+        /// The kind of payload.
         public let evidenceKind: String
         /// Purchases with a transaction id.
         public let purchases: Int64
-        /// Further ids of them.
+        /// Additional ids of these purchases.
         public let aliases: Int64
-        /// Their share of the purchases, in percent; nil of nothing.
+        /// Their share of the purchases, in percent; nil if there are no purchases.
         public let aliasPercent: Double?
     }
 }
@@ -57,7 +58,7 @@ extension Ledger {
     ///
     /// - Parameters:
     ///   - source: Only runs of this channel; nil for all.
-    ///   - instant: Only runs that ended then or later; nil for all.
+    ///   - instant: Only runs that ended at this instant or later; nil for all.
     /// - Returns: The answer.
     /// - Throws: `EventLogError`.
     public func ingestQuality(
@@ -98,7 +99,7 @@ extension IngestQualityDocument.Line {
     }
 }
 
-// With two decimals; nothing of nothing has no share.
+// With two decimals; undefined if the whole is zero.
 private func percent(_ part: Int64, of whole: Int64) -> Double? {
     whole == 0 ? nil : (Double(part) * 10_000 / Double(whole)).rounded() / 100
 }

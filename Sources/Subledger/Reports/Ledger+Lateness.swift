@@ -3,8 +3,8 @@ package import Events
 internal import Projections
 
 extension Ledger {
-    /// For how long answers about a subscription turned out to be wrong by what some of its events
-    /// revealed.
+    /// How long answers about a subscription turned out to have been wrong, as revealed by some of
+    /// its events.
     ///
     /// Times in which this ledger cannot have been asked are left out.
     ///
@@ -12,7 +12,7 @@ extension Ledger {
     ///   - stream: The subscription.
     ///   - offsets: From the first of the events to the last, in the subscription's lane.
     ///   - firstCommit: When the ledger made its first commit.
-    /// - Returns: Whole seconds in which access was denied, and granted, wrongly.
+    /// - Returns: Whole seconds in which access was wrongly denied, and wrongly granted.
     /// - Throws: `EventLogError`.
     package func wrongSeconds(
         of stream: StreamID,

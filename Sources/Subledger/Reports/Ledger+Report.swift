@@ -5,17 +5,17 @@ internal import Projections
 internal import Projector
 
 extension Ledger {
-    /// Answers a report: over the live tables, or as was known at a place of the log.
+    /// Answers a report: from the live tables, or as known at a position of the log.
     ///
-    /// The live tables answer at once. With `knownAt` the log is folded up to there into temporary
-    /// tables, by the catalog of that time, and the same SQL runs over them: the answer is the same
-    /// at any later time, until a fold or a definition gets a new version, or something is erased.
-    /// That reads the log once for each table of the report.
+    /// The live tables answer at once. With `knownAt`, the log is folded up to there into temporary
+    /// tables, with the catalog of that time, and the same SQL runs over them: the answer is the
+    /// same at any later time, until a fold or a definition gets a new version, or something is
+    /// erased. That reads the log once for each table of the report.
     ///
-    /// - Parameter question: What is asked.
+    /// - Parameter question: The question.
     /// - Returns: The report.
-    /// - Throws: `QuestionError` where it cannot be asked so, or the live tables cannot answer;
-    ///   `EventLogError`, `ProjectorError`, `PostgresError`.
+    /// - Throws: `QuestionError` if the report does not accept the question, or the live tables
+    ///   cannot answer; `EventLogError`, `ProjectorError`, `PostgresError`.
     public func report(_ question: ReportQuestion) async throws -> ReportDocument {
         try question.check()
         if case .offsets(let offsets) = question.knownAt {
@@ -31,7 +31,7 @@ extension ReportQuestion {
     /// What the numbers are broken down by.
     var by: [Report.Dimension] { dimensions ?? report.usual }
 
-    /// Refuses what the report does not have.
+    /// Refuses options that the report does not have.
     func check() throws(QuestionError) {
         let words = report.dimensions.map(\.rawValue).joined(separator: ", ")
         for dimension in by where !report.dimensions.contains(dimension) {
@@ -67,7 +67,7 @@ private struct ReportRun {
     let question: ReportQuestion
     let session: PostgresSession
 
-    /// The days of an answer, and what of the log bounds it.
+    /// The days of an answer, and the bounds that the log sets for them.
     private struct Bounds {
         let from: Instant
         let to: Instant
@@ -170,8 +170,8 @@ private struct ReportRun {
         )
     }
 
-    // The bound that gives the same events, the same catalog and the same rates: the positions, or,
-    // where something was imported after them, the instant of the last import.
+    // The bound that gives the same events, catalog and rates again: the positions or, if something
+    // was imported after them, the instant of the last import.
     private func knownAt(_ ground: AnalyticsGround) async throws -> String? {
         let offsets = KnownAt.offsets(ledger.whole(ground.offsets))
         let store = ledger.catalogStore
@@ -195,7 +195,7 @@ private struct ReportRun {
         return imported.description
     }
 
-    // When the newest rate was imported that the report could use; nil where it uses none.
+    // When the newest rate that the report could use was imported; nil if it uses none.
     private func newestRate(_ ground: AnalyticsGround) async throws -> Instant? {
         guard let currency = question.money.currency else { return nil }
         return try await session.query(
@@ -219,7 +219,7 @@ private struct ReportRun {
             + (question.limit == ReportQuestion.limitDefault ? "" : " --limit \(question.limit)")
     }
 
-    // The first purchase; the newest signature, as far as the log is counted; all erasures.
+    // The first purchase; the newest signature within the counted part of the log; all erasures.
     private static let boundsSQL = """
         SELECT (
                 SELECT (extract(epoch FROM t.start_time) * 1000)::bigint
@@ -233,7 +233,7 @@ private struct ReportRun {
             ), (SELECT count(*) FROM ledger.event e WHERE e.kind = 'erasure')
         """
 
-    // Where else there are events.
+    // The other environments with events.
     private static let othersSQL = """
         SELECT string_agg(DISTINCT e.environment, ', ' ORDER BY e.environment)
         FROM ledger.event e

@@ -2,9 +2,9 @@ extension Report {
     /// What was lost, came back and ended, each on its day, as rows of `churn`; a stock is that of
     /// the day before.
     ///
-    /// The days of all paid purchases of a subscription together are islands: one that ends is a loss,
-    /// a later one that begins a return. The newest purchase of the day names product, country and
-    /// offer.
+    /// All days covered by paid purchases of a subscription are merged into islands: the end of an
+    /// island is a loss, the beginning of a later one a return. The newest purchase of the day
+    /// determines product, country and offer.
     static let churnRows = """
         WITH span AS MATERIALIZED (
             SELECT t.lane, t.original_transaction_id, t.ordinal, t.start_time,

@@ -2,13 +2,13 @@ internal import EventLog
 internal import Events
 internal import Postgres
 
-/// The SQL of money that is converted and estimated: what stands for the tables in a report.
+/// The SQL that converts and estimates money, which replaces the tables in a report's query.
 ///
 /// Arithmetic is exact: rates and percentages are decimal numbers, and each purchase is rounded to
 /// the milliunit, halves away from zero, before anything is summed.
 struct ReportConversion {
     let money: ReportMoney
-    /// Rates that were imported later do not count; nil for none.
+    /// Rates that were imported later do not count; nil for no limit.
     let recordedUntil: Instant?
 
     /// The parameters that follow those of every report.
@@ -23,14 +23,14 @@ struct ReportConversion {
         ]
     }
 
-    /// The columns of the answer after those of the report.
+    /// The columns that are added to those of the report.
     var columns: [Report.Column] {
         (money.commission == nil ? [] : [.money("proceeds_estimate_milliunits")])
             + (money.currency == nil ? [] : [.text("rate_first_day"), .text("rate_last_day")])
     }
 
-    /// Fills in a report's query: what stands in braces for tables, and for columns with a comma
-    /// before each.
+    /// Fills in a report's query: the placeholders in braces for tables, and for columns with a
+    /// comma before each.
     func filling(_ query: String) -> String {
         let words = [
             "{{transactions}}": money.isAsked ? transactions : "analytics.transactions",
@@ -44,9 +44,9 @@ struct ReportConversion {
         return words.reduce(query) { $0.replacing($1.key, with: $1.value) }
     }
 
-    /// Tables of the query's WITH clause, each with a comma before it.
+    /// Tables for the query's WITH clause, each with a comma before it.
     ///
-    /// Days are put together with rates once; a look-up for each purchase is far slower.
+    /// Days are joined with rates once; a look-up for each purchase is far slower.
     var tables: String {
         guard money.isAsked else { return "" }
         return """
@@ -91,7 +91,7 @@ struct ReportConversion {
         "CASE WHEN r.rate IS NULL THEN \(amount) ELSE round(\(amount) * r.rate)::bigint END"
     }
 
-    // What has no rate keeps its currency.
+    // An amount without a rate keeps its currency.
     private static func currency(of row: String) -> String {
         "CASE WHEN r.rate IS NULL THEN \(row).currency ELSE $5::text END AS currency"
     }
@@ -138,8 +138,8 @@ struct ReportConversion {
             """
     }
 
-    // Paid service before a purchase, in the chain that no lapse of more than 60 days breaks: no
-    // trial, no grace, nothing after a refund.
+    // Paid service before a purchase, in the chain that no lapse of more than 60 days breaks:
+    // without trials, grace periods, and time after a refund.
     private var service: String {
         guard let commission = money.commission else { return "" }
         let tax = "\n\nLEFT JOIN tax x ON x.country = t.country\n"

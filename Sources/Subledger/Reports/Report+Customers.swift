@@ -1,5 +1,5 @@
 extension Report {
-    /// What customers did: the questions of a team that owns receipts.
+    /// Reports about what customers did.
     static let ofCustomers: [Report] = [
         Report(
             "retention",
@@ -144,7 +144,7 @@ extension Report {
         ),
     ]
 
-    // The rows of retention of the months that were asked for.
+    // The rows of retention for the requested months.
     private static let cohortRows = """
         (SELECT to_char(r.cohort, 'YYYY-MM') AS month, r.*
             FROM analytics.retention_at($4) r
@@ -161,16 +161,16 @@ extension Report {
                         t.product_identifier, t.country, t.offer_type
         """
 
-    /// Whether a purchase `t` began on one of the days that were asked for.
+    /// Whether a purchase `t` began on one of the requested days.
     static let isAskedDay = """
         t.start_time >= $1::date::timestamp AT TIME ZONE 'UTC'
                         AND t.start_time < ($2::date + 1)::timestamp AT TIME ZONE 'UTC'
         """
 
-    /// Purchases that cost something, or whose price Apple did not say, with their customer.
+    /// Purchases with a price other than zero, or without a price from Apple, with their customer.
     ///
-    /// The customer is that of `analytics.customers`, which also lists who has no other name: that
-    /// takes longer than all purchases.
+    /// The customer is that of `analytics.customers`, which also lists customers without any other
+    /// id: reading it takes longer than reading all purchases.
     static let paymentRows = """
         SELECT \(purchaseColumns),
             coalesce(c.customer, lower(c.app_account_token), t.original_transaction_id)

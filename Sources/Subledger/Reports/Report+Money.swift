@@ -1,5 +1,5 @@
 extension Report {
-    /// What was paid, given back, and recurs; before Apple's commission and taxes.
+    /// What was paid, refunded, and recurs; before Apple's commission and taxes.
     static let ofMoney: [Report] = [
         Report(
             "mrr",

@@ -1,5 +1,5 @@
 extension Report {
-    /// What became of subscriptions.
+    /// What happened to subscriptions.
     static let ofSubscriptions: [Report] = [
         Report(
             "active",
@@ -157,8 +157,8 @@ extension Report {
         ),
     ]
 
-    /// The last days of the months that were asked for, and the last day of all, as `b.day`, each
-    /// with the midnight after it.
+    /// The last days of the requested months, and the last requested day, as `b.day`, each with the
+    /// midnight after it.
     static let monthEnds = """
         (SELECT e.day, (e.day + 1)::timestamp AT TIME ZONE 'UTC' AS until
                     FROM (SELECT least((m + interval '1 month')::date - 1, $2::date) AS day
@@ -166,9 +166,10 @@ extension Report {
                             $2::date::timestamp, interval '1 month') AS m) e) b
         """
 
-    /// What runs at those midnights, as the daily snapshot counts it: of two purchases the newest.
+    /// The purchases running at those midnights, as the daily snapshot counts them: the newest of
+    /// several.
     ///
-    /// Each purchase names the few month ends that it runs over; a call of the daily snapshot, or a
+    /// Each purchase selects the few month ends that it covers; a call of the daily snapshot, or a
     /// join of days with purchases, is far slower.
     static let standing = """
         SELECT DISTINCT ON (b.day, t.lane, t.original_transaction_id) \(standingColumns){{of_purchase}}

@@ -1,28 +1,28 @@
-/// A report over the whole ledger: a question of the business, with its definition and its SQL over
-/// the schema `analytics`.
+/// A report over the whole ledger: a business question, with its definition and its SQL over the
+/// schema `analytics`.
 ///
-/// A number that is computed in another way gets a new version of its report.
+/// A report gets a new version when a number is computed differently.
 public struct Report: Sendable {
-    /// The name that it is asked for by.
+    /// Its name in requests.
     public let name: String
-    /// Counts up when the same facts give other numbers.
+    /// Incremented when the same facts give different numbers.
     public let version: Int
-    /// What it counts, in one sentence.
+    /// Its definition, in one sentence.
     public let definition: String
     /// What its numbers can be broken down by.
     public let dimensions: [Dimension]
-    /// What they are broken down by where the question names nothing.
+    /// The default breakdown if the question names none.
     public let usual: [Dimension]
-    /// The columns that tell its rows apart, after those of the dimensions.
+    /// The columns that identify a row, after those of the dimensions.
     let keys: [Column]
     /// The columns with its numbers.
     let columns: [Column]
-    /// The query; see `text(by:)` for what stands in braces.
+    /// The query; see `text(by:)` for the placeholders in braces.
     let sql: String
-    /// A column by which rows come first, the greatest at the top; nil for the order of the keys.
+    /// The column to sort by, in descending order; nil for the order of the keys.
     let greatestFirst: String?
 
-    /// A part of the numbers, as columns of the query.
+    /// A dimension of the numbers, as columns of the query.
     public enum Dimension: String, CaseIterable, Codable, Sendable {
         /// The month, UTC: of what is counted, or of the cohort.
         case month
@@ -38,18 +38,18 @@ public struct Report: Sendable {
     public struct Column: Codable, Hashable, Sendable {
         /// Its name in SQL, in CSV and in the vocabulary of the tables.
         public let name: String
-        /// What its values are.
+        /// The type of its values.
         public let kind: Kind
 
-        /// What values are.
+        /// A type of values.
         public enum Kind: String, Codable, Sendable {
-            /// Words; nil where Apple did not say.
+            /// Text; nil if Apple did not state it.
             case text
             /// A number of things.
             case count
             /// Milliunits of the currency in the column `currency`.
             case money
-            /// A share in percent, with two decimals; nil of nothing.
+            /// A share in percent, with two decimals; nil if the whole is zero.
             case percent
             /// A point in time.
             case instant
@@ -81,7 +81,7 @@ public struct Report: Sendable {
     /// All of them, in the order of the list.
     public static let all: [Report] = ofCustomers + ofSubscriptions + ofMoney
 
-    /// The report of that name; nil where there is none.
+    /// The report with that name; nil if there is none.
     public static func named(_ name: String) -> Report? { all.first { $0.name == name } }
 }
 
@@ -104,10 +104,10 @@ extension Report.Column {
     static func percent(_ name: String) -> Self { Self(name: name, kind: .percent) }
     static func instant(_ name: String) -> Self { Self(name: name, kind: .instant) }
 
-    /// Whether it is part of what tells rows apart, and not a remark on their numbers.
+    /// Whether it helps identify a row, and is not a note on its numbers.
     public var isLabel: Bool { kind == .text && !name.hasPrefix("rate_") }
 
-    /// Its name in JSON: Apple's for a product, else the same in camel case.
+    /// Its name in JSON: Apple's for a product, otherwise the same in camel case.
     public var jsonName: String {
         let words = name.replacing("product_identifier", with: "product_id").split(separator: "_")
         return words.dropFirst().reduce(String(words[0])) {
@@ -117,7 +117,7 @@ extension Report.Column {
 }
 
 extension Report {
-    /// All columns of the answer, in their order.
+    /// All columns of the answer, in order.
     func columns(by dimensions: [Dimension]) -> [Column] {
         dimensions.map { .text($0.column) } + keys + columns
     }
@@ -125,8 +125,8 @@ extension Report {
     /// The query with parameters: `$1` the first day, `$2` the last one, `$3` the environment, `$4`
     /// the instant after which nothing counts, then those of the conversion.
     ///
-    /// `{{by}}` stands for the columns of the dimensions, each with a comma after it, of what `x`
-    /// names; `{{keys}}` for all columns that rows are grouped by; `{{begins}}` for whether `x.day`
+    /// `{{by}}` stands for the columns of the dimensions, each with a comma after it, taken from
+    /// `x`; `{{keys}}` for all columns that rows are grouped by; `{{begins}}` for whether `x.day`
     /// begins a group's time. `ReportConversion` fills in the rest.
     func text(by dimensions: [Dimension], limit: Int, _ conversion: ReportConversion) -> String {
         let columns = dimensions.map { "x.\($0.column), " }.joined()
@@ -147,7 +147,7 @@ extension Report {
             + self.columns(by: dimensions).prefix(keyCount).map { column in
                 column.kind == .text ? "\(column.name) COLLATE \"C\"" : column.name
             }
-        // A parameter that a report has no use for has a type all the same.
+        // PostgreSQL needs a type for every parameter, even for those that a report does not use.
         return """
             WITH asked AS (
                 SELECT $1::date, $2::date, $3::text, $4::timestamptz

@@ -1,45 +1,45 @@
 public import EventLog
 public import Events
 
-/// What is asked of a report.
+/// A question to a report.
 public struct ReportQuestion: Sendable {
     /// The report.
     public var report: Report
-    /// What its numbers are broken down by, in this order; nil for what is usual.
+    /// The breakdown, in this order; nil for the default.
     public var dimensions: [Report.Dimension]?
-    /// The first day, UTC: that of this instant; nil for that of the first purchase.
+    /// The first day, UTC, given by an instant within it; nil for that of the first purchase.
     public var from: Instant?
-    /// The last day, UTC: that of this instant; nil for the last whole day before Apple's newest
-    /// signature.
+    /// The last day, UTC, given by an instant within it; nil for the last whole day before Apple's
+    /// newest signature.
     public var to: Instant?
     /// Where the purchases were made.
     public var environment = Environment.production
-    /// How much of the log counts; nil for what the live tables hold, which takes no fold.
+    /// How much of the log is used; nil for the content of the live tables, which needs no fold.
     public var knownAt: KnownAt?
     /// How money is converted and estimated.
     public var money = ReportMoney()
-    /// Most rows of the answer: they are held in memory.
+    /// The most rows of the answer, which are held in memory.
     public var limit = ReportQuestion.limitDefault
 
-    /// Rows where the question names no number.
+    /// The default number of rows.
     public static let limitDefault = 10_000
 
-    /// Most rows that can be asked for.
+    /// The most rows that a question may request.
     public static let limitMax = 1_000_000
 
-    /// A question for everything that the live tables hold.
+    /// Creates a question about everything in the live tables.
     public init(_ report: Report) {
         self.report = report
     }
 }
 
-/// A report with all that it takes to ask for it again.
+/// A report with everything needed to run it again.
 public struct ReportDocument: Codable, Hashable, Sendable {
     /// The report's name.
     public let name: String
-    /// The version of its definition: counts up when the same facts give other numbers.
+    /// The version of its definition, incremented when the same facts give different numbers.
     public let version: Int
-    /// What it counts, in one sentence.
+    /// Its definition, in one sentence.
     public let definition: String
     /// Where the purchases were made.
     public let environment: Environment
@@ -48,51 +48,51 @@ public struct ReportDocument: Codable, Hashable, Sendable {
     /// The last day, UTC.
     public let to: String
     /// The instant on Apple's clock after which nothing counts: the end of the last day, or the
-    /// newest signature before it.
+    /// newest signature if that is earlier.
     public let asOf: Instant
     /// What the numbers are broken down by.
     public let by: [Report.Dimension]
-    /// The newest event of each lane that is counted, by the lane's number.
+    /// The newest event of each lane that is included, by the lane's number.
     public let positions: [String: Int64]
-    /// The newest version of the catalog that the folds knew; 0 for none.
+    /// The newest version of the catalog used by the folds; 0 for none.
     public let catalogVersion: Int
-    /// The versions of the folds behind the numbers, by name.
+    /// The versions of the folds that the numbers are computed from, by name.
     public let folds: [String: Int]
-    /// How money is converted and estimated; nil where it is as Apple signed it.
+    /// How money is converted and estimated; nil if amounts are as Apple signed them.
     public let money: ReportMoney?
-    /// Erasures in the ledger, of any time: only these change what was known at a position.
+    /// Erasures in the ledger, at any time: only these change what was known at a position.
     public let erasures: Int64
     /// Subscriptions that a fold refused, which are not counted.
     public let refusedSubscriptions: Int
-    /// The command that prints this report again; nil where it cannot be asked for, because a
-    /// catalog or rates that were imported later than these positions have judged it.
+    /// The command that prints this report again; nil if none can, because a catalog or rates
+    /// imported later than these positions were used.
     public let command: String?
-    /// Whether these are all rows; false where the limit cut them off.
+    /// Whether these are all rows; false if the limit was reached.
     public let isComplete: Bool
-    /// The columns, in their order.
+    /// The columns, in order.
     public let columns: [Report.Column]
     /// The rows, by the JSON name of their columns.
     public let rows: [[String: ReportValue]]
 }
 
-/// The reports there are.
+/// The available reports.
 public struct ReportListDocument: Codable, Hashable, Sendable {
-    /// The reports, in the order in which people ask for them.
+    /// The reports, most asked-for first.
     public let reports: [Entry]
 
     /// A report.
     public struct Entry: Codable, Hashable, Sendable {
-        /// The name to ask for it by.
+        /// Its name in requests.
         public let name: String
         /// The version of its definition.
         public let version: Int
-        /// What it counts, in one sentence.
+        /// Its definition, in one sentence.
         public let definition: String
         /// What it can be broken down by.
         public let by: [Report.Dimension]
     }
 
-    /// All of them: those over tables, and those that read the log itself.
+    /// All reports: those over tables, and those that read the log itself.
     public static let all = ReportListDocument(
         reports: Report.all.map {
             Entry(name: $0.name, version: $0.version, definition: $0.definition, by: $0.dimensions)
@@ -126,7 +126,7 @@ public struct ReportListDocument: Codable, Hashable, Sendable {
 }
 
 extension ReportListDocument.Entry {
-    // A report over the log, which knows no dimensions.
+    // A report over the log, which has no dimensions.
     fileprivate init(_ name: String, _ definition: String) {
         self.init(name: name, version: 1, definition: definition, by: [])
     }

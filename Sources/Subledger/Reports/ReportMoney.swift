@@ -1,39 +1,39 @@
 public import EventLog
 
-/// How a report converts and estimates money; what is not asked for is not done.
+/// How a report converts and estimates money; the default is neither.
 public struct ReportMoney: Codable, Hashable, Sendable {
     /// The currency that amounts are converted into, ISO 4217; nil for none.
     public var currency: String?
-    /// Days after its own for which a rate may be used.
+    /// The number of days after its own day for which a rate may be used.
     public var rateDaysMax = ReportMoney.rateDaysDefault
     /// Apple's commission, for an estimate of the proceeds; nil for no estimate.
     public var commission: Commission?
     /// The share of the price that is tax, in percent, by the storefront's country (ISO 3166-1
-    /// alpha-3); no tax is taken off the prices of other countries.
+    /// alpha-3); for other countries, no tax is deducted.
     public var taxPercents: [String: ExactDecimal] = [:]
 
-    /// Days for which a rate may be used where the question names no number: banks publish none on
-    /// weekends and holidays.
+    /// The default number of days for which a rate may be used: banks publish none on weekends and
+    /// holidays.
     public static let rateDaysDefault = 7
 
-    /// Most days that can be asked for.
+    /// The most days that a question may request.
     public static let rateDaysMax = 366
 
     /// Apple's commission.
     public enum Commission: String, CaseIterable, Codable, Sendable {
-        /// 30 %, and 15 % of a subscription after a year of paid service.
+        /// 30 %, and 15 % for a subscription after a year of paid service.
         case standard
-        /// 15 %, App Store Small Business Program.
+        /// 15 %, the App Store Small Business Program.
         case smallBusiness = "small-business"
     }
 
     /// Amounts as Apple signed them.
     public init() {}
 
-    /// Whether anything is asked for.
+    /// Whether any conversion or estimate is requested.
     var isAsked: Bool { currency != nil || commission != nil }
 
-    /// Refuses what cannot be meant.
+    /// Refuses combinations that make no sense.
     func check(_ report: Report) throws(QuestionError) {
         guard !isAsked || report.columns.contains(where: { $0.kind == .money }) else {
             throw QuestionError(
@@ -91,7 +91,7 @@ public struct ReportMoney: Codable, Hashable, Sendable {
         }
     }
 
-    /// What asks for the same again.
+    /// The command-line arguments that request the same again.
     var arguments: String {
         var words = ""
         if let currency {

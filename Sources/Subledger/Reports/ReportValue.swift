@@ -1,8 +1,8 @@
 /// A value of a report.
 public enum ReportValue: Hashable, Sendable {
-    /// Nothing: Apple did not say, or a share of nothing.
+    /// No value: Apple did not state it, or the whole of a share is zero.
     case none
-    /// Words.
+    /// Text.
     case text(String)
     /// A count, milliunits, or milliseconds since 1970, UTC.
     case integer(Int64)
@@ -11,7 +11,7 @@ public enum ReportValue: Hashable, Sendable {
 }
 
 extension ReportValue: Codable {
-    /// Reads JSON; a share without decimals is read as an integer.
+    /// Decodes JSON; a share without decimals is decoded as an integer.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         if container.decodeNil() {
@@ -30,7 +30,7 @@ extension ReportValue: Codable {
         }
     }
 
-    /// Writes null, a string or a number.
+    /// Encodes null, a string or a number.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         switch self {

@@ -1,18 +1,19 @@
 internal import EventLog
 public import Events
 
-/// The subscriptions of a report with events that this program cannot read: without these nothing
-/// is certain of them, so they are left out, and told.
+/// The subscriptions of a report with events that this program cannot read.
+///
+/// Without these events nothing about them is certain, so they are left out and listed here.
 public struct UnreadableStreams: Codable, Hashable, Sendable {
-    /// How many there are.
+    /// The number of these subscriptions.
     public private(set) var count = 0
-    /// The first of them, up to `namedMax`: they are held in memory.
+    /// The first of them, up to `namedMax`, which are held in memory.
     public private(set) var named: [Named] = []
 
-    /// Most subscriptions that are named.
+    /// The most subscriptions that are listed.
     public static let namedMax = 1000
 
-    /// A subscription with the events of it that cannot be read.
+    /// A subscription with its unreadable events.
     public struct Named: Codable, Hashable, Sendable {
         /// Its id.
         public let originalTransactionId: String
@@ -24,7 +25,7 @@ public struct UnreadableStreams: Codable, Hashable, Sendable {
         public let reason: String
     }
 
-    // True where it is one.
+    // Returns true if the subscription has unreadable events.
     mutating func take(
         _ stream: StreamID,
         _ events: [UnreadableEvent],
@@ -46,16 +47,16 @@ public struct UnreadableStreams: Codable, Hashable, Sendable {
     }
 }
 
-/// What a report makes of the log, beside what it could not read.
+/// The result of a scan, with the subscriptions that it could not read.
 struct ScanResult<State: Sendable>: Sendable {
     var state: State
     var unreadable = UnreadableStreams()
 }
 
 extension Ledger {
-    /// Folds every subscription, lane by lane; one is in memory at a time.
+    /// Folds every subscription, lane by lane, with one in memory at a time.
     ///
-    /// What cannot be read is counted, and given to the fold all the same.
+    /// Unreadable subscriptions are counted, and passed to the fold all the same.
     func foldAll<State: Sendable>(
         into state: State,
         knownAt: KnownAt,

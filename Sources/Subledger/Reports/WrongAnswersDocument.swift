@@ -2,22 +2,22 @@ internal import EventLog
 public import Events
 public import Projections
 
-/// For how long the ledger denied or granted wrongly, because it learnt late.
+/// How long the ledger wrongly denied or granted access because it learned of events late.
 public struct WrongAnswersDocument: Codable, Hashable, Sendable {
-    /// Subscriptions that were looked at.
+    /// The number of subscriptions read.
     public let streams: Int
-    /// Those that were ever answered wrongly.
+    /// Those for which any answer was ever wrong.
     public let streamsWithAny: Int
-    /// How long access was denied wrongly, over all.
+    /// Seconds of wrongly denied access, in all.
     public let wronglyDeniedSeconds: Int64
-    /// How long it was granted wrongly, over all.
+    /// Seconds of wrongly granted access, in all.
     public let wronglyGrantedSeconds: Int64
-    /// Subscriptions with any time in which this ledger cannot have been asked: before its first
-    /// commit, or what an import brought.
+    /// Subscriptions with times in which this ledger cannot have been asked: before its first
+    /// commit, or covered by an import.
     public let streamsNotAsked: Int
-    /// How long these times are together; counted above only where that was asked for.
+    /// The total length of these times; counted above only if requested.
     public let notAskedSeconds: Int64
-    /// The same by what was learnt too late.
+    /// The totals by what the ledger learned too late.
     public let causes: [Cause]
     /// The subscriptions with the most seconds.
     public let worst: [Subscription]
@@ -26,56 +26,56 @@ public struct WrongAnswersDocument: Codable, Hashable, Sendable {
     /// The first of these.
     public let unreadable: [UnreadableStreams.Named]
 
-    /// What was learnt too late, and what that cost.
+    /// What the ledger learned too late, and the effect.
     public struct Cause: Codable, Hashable, Sendable {
         /// `wronglyDenied` or `wronglyGranted`.
         public let kind: String
-        /// What was learnt too late.
+        /// What the ledger learned too late.
         public let cause: String
-        /// For how long.
+        /// The length, in seconds.
         public let seconds: Int64
     }
 
-    /// A subscription that was answered wrongly.
+    /// A subscription with wrong answers.
     public struct Subscription: Codable, Hashable, Sendable {
         /// Its id.
         public let originalTransactionId: String
         /// Where the purchases were made.
         public let environment: Environment
-        /// How long access was denied wrongly.
+        /// Seconds of wrongly denied access.
         public let wronglyDeniedSeconds: Int64
-        /// How long it was granted wrongly.
+        /// Seconds of wrongly granted access.
         public let wronglyGrantedSeconds: Int64
-        /// When, and why.
+        /// The intervals, with their causes.
         public let stretches: [Stretch]
     }
 
-    /// A time in which the answer was wrong.
+    /// An interval in which the answer was wrong.
     public struct Stretch: Codable, Hashable, Sendable {
         /// `wronglyDenied` or `wronglyGranted`.
         public let kind: String
-        /// What was learnt too late.
+        /// What the ledger learned too late.
         public let cause: String
         /// Its first instant.
         public let from: Instant
-        /// Its end, which is not part of it.
+        /// Its end, exclusive.
         public let to: Instant
-        /// Its length.
+        /// Its length, in seconds.
         public let seconds: Int64
-        /// `beforeLedger` or `imported`, where the ledger cannot have been asked; else nil.
+        /// `beforeLedger` or `imported` if the ledger cannot have been asked; otherwise nil.
         public let notAsked: String?
     }
 }
 
 extension Ledger {
-    /// For how long the ledger denied or granted wrongly, because it learnt late.
+    /// How long the ledger wrongly denied or granted access because it learned of events late.
     ///
-    /// Compares, for every subscription and every instant, what was answered then with what is
+    /// Compares, for every subscription and every instant, the answer at the time with what is
     /// known now. Times in which this ledger cannot have been asked (`WrongAnswers.NotAsked`) are
-    /// left out and counted apart. Reads the log once and holds one subscription in memory.
+    /// left out and counted separately. Reads the log once and holds one subscription in memory.
     ///
     /// - Parameters:
-    ///   - limit: Most subscriptions that are listed; all are counted.
+    ///   - limit: The most subscriptions that are listed; all are counted.
     ///   - without: Causes that are left out.
     ///   - countsNotAsked: Whether times in which the ledger cannot have been asked count too.
     /// - Returns: The answer.

@@ -3,32 +3,34 @@ package import Events
 package import Projections
 package import Projector
 
-/// What a comparison was of: which one, of what knowledge, as of where in the log, made when.
+/// The subject of a comparison: its kind, the knowledge, the position in the log, and the time.
 ///
-/// A report is filed and read later, beside others: nothing in it says this by itself.
+/// A report is filed and read later, among others; the differences alone do not show any of this.
 package struct ComparedBuilds {
     package let kind: Kind
-    /// The schema in which the new tables are kept; nil where they wait or were dropped.
+    /// The schema in which the new tables are kept; nil if they are ready to be promoted or were
+    /// dropped.
     package let keptIn: String?
-    /// Sixteen bytes that tell the ledger from every other one.
+    /// The sixteen bytes that identify the ledger.
     package let ledgerId: [UInt8]
     /// The instant of the report, on our clock.
     package let madeAt: Instant
-    /// Up to where both sides hold the log: one, unless some live tables were left behind others.
+    /// The positions of the log that both sides include: one, unless some live tables lag behind
+    /// others.
     package let standings: [Standing]
-    /// The catalog that each side knows, by projection.
+    /// The catalog that each side uses, by projection.
     package let catalogs: [String: Catalogs]
 
-    /// Which comparison.
+    /// The kind of comparison.
     package enum Kind: Equatable {
-        /// Live tables against those of the folds of this program, which wait to be promoted.
+        /// Live tables against those of this program's folds, which are ready to be promoted.
         case diff
         /// Live tables against a rebuild of them.
         case check
-        /// Live tables against those of another policy, in its canonical words.
+        /// Live tables against those of another policy, in its canonical text.
         case policy(String)
 
-        /// Its machine word: the option of `rebuild`.
+        /// The machine-readable word: the option of `rebuild`.
         package var word: String {
             switch self {
             case .diff: "diff"
@@ -38,30 +40,29 @@ package struct ComparedBuilds {
         }
     }
 
-    /// Some tables, and the newest commit of each lane that both sides of them hold.
+    /// Some tables, and the newest commit of each lane that both sides of them include.
     package struct Standing {
         package let projections: [String]
-        /// By lane; lanes without an event are left out.
+        /// By lane; lanes without events are left out.
         package let heads: [CommitMark]
     }
 
     /// Versions of the catalog; 0 for none.
     package struct Catalogs {
-        /// That of the live table; nil where there is none.
+        /// The version used by the live table; nil if there is none.
         package let old: Int?
         package let new: Int
     }
 
-    /// What a comparison was of.
+    /// Describes the subject of a comparison.
     ///
     /// - Parameters:
-    ///   - comparison: What was found.
-    ///   - kind: Which comparison it was.
+    ///   - comparison: The comparison.
+    ///   - kind: Its kind.
     ///   - keptIn: The schema in which the new tables are kept, if they are.
-    ///   - newCatalog: The newest version of the catalog that the new tables know; nil where
-    ///     they know that of the live ones.
-    ///   - projector: Knows the live tables.
-    ///   - log: What they are made of.
+    ///   - newCatalog: The newest version of the catalog in the new tables; nil for the live one.
+    ///   - projector: Gives the live tables.
+    ///   - log: The log that they are built from.
     ///   - madeAt: The instant of the report.
     /// - Throws: `ProjectorError`, `EventLogError`.
     package init(
@@ -78,8 +79,8 @@ package struct ComparedBuilds {
         self.madeAt = madeAt
         ledgerId = log.identity.ledgerId
         standings = try await ComparedBuilds.standings(comparison.tables, in: log)
-        // The lists of tables are read after the comparison: one that somebody promoted meanwhile
-        // has another version, and is not the one that was compared.
+        // The table lists are read after the comparison; a table promoted in the meantime has
+        // another version, and is not the one that was compared.
         let tables = try await projector.tables()
         var catalogs: [String: Catalogs] = [:]
         for compared in comparison.difference.tables {
@@ -96,7 +97,7 @@ package struct ComparedBuilds {
         self.catalogs = catalogs
     }
 
-    // Tables of one position stand together, in the order in which they are compared.
+    // Tables at the same position are grouped, in the order of the comparison.
     private static func standings(
         _ tables: [Projector.Rebuilt],
         in log: EventLog
@@ -134,7 +135,7 @@ extension ComparedBuilds {
         }.joined()
     }
 
-    /// Which comparison, for people.
+    /// The kind of comparison as text.
     package var title: String {
         switch kind {
         case .diff: "tables diff: the live tables (old) and what this program builds (new)"
@@ -144,16 +145,16 @@ extension ComparedBuilds {
         }
     }
 
-    /// The policy that was judged; nil where none was.
+    /// The policy that was compared; nil if there was none.
     package var policy: String? {
         guard case .policy(let text) = kind else { return nil }
         return text
     }
 
-    /// Up to where both sides hold the log, one line for each position.
+    /// The positions of the log that both sides include, one line for each position.
     ///
     /// - Parameter lanes: How many lanes the ledger has.
-    /// - Returns: The lines; `lanesMax` lanes at most are named in each.
+    /// - Returns: The lines; each names at most `lanesMax` lanes.
     package func positions(lanes: LaneCount) -> [String] {
         standings.map { standing in
             let heads = standing.heads.prefix(ComparedBuilds.lanesMax).map { mark in
@@ -170,18 +171,18 @@ extension ComparedBuilds {
         }
     }
 
-    /// Most lanes that are named for people.
+    /// The most lanes that a line names.
     private static let lanesMax = 8
 
-    /// Digits of a digest for people: enough to find the commit again, not to prove it.
+    /// The number of digits shown of a digest: enough to find the commit again, not to prove it.
     private static let digestDigits = 12
 
-    /// The versions of the folds, those of one change together: `0 → 1 (active_periods)`.
+    /// The versions of the folds, grouped by change: `0 → 1 (active_periods)`.
     package static func folds(_ tables: [ComparedTable]) -> String {
         grouped(tables.map { ($0.name, DifferenceWording.versions($0)) })
     }
 
-    /// The versions of the catalog likewise; 0 is none.
+    /// The versions of the catalog, grouped the same way; 0 means none.
     package func catalogWords(_ tables: [ComparedTable]) -> String {
         ComparedBuilds.grouped(
             tables.compactMap { table in
@@ -195,12 +196,12 @@ extension ComparedBuilds {
         )
     }
 
-    /// Whether the two sides of a table know different versions of the catalog.
+    /// Whether the two sides of a table use different versions of the catalog.
     package var changesCatalog: Bool {
         catalogs.values.contains { $0.old != nil && $0.old != $0.new }
     }
 
-    // Where all have one, no names are needed.
+    // No names are needed if all have the same word.
     private static func grouped(_ words: [(name: String, word: String)]) -> String {
         var groups: [(word: String, names: [String])] = []
         for (name, word) in words {

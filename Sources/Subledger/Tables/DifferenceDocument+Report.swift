@@ -4,7 +4,7 @@ internal import Projections
 internal import Projector
 
 extension DifferenceDocument {
-    /// The document of a report, with what was promoted after it.
+    /// The document of a report, with the promotion that followed it.
     package init(_ report: DifferenceReport, promotion: PromotionDocument? = nil) {
         let (difference, lanes) = (report.difference, report.lanes)
         let production = Effect(difference.production, in: difference.tables)
@@ -50,7 +50,7 @@ extension DifferenceDocument.Access {
         lostHours = Self.hours(totals.lost)
     }
 
-    // To a thousandth; the milliseconds beside it are exact.
+    // Rounded to a thousandth; the milliseconds in the same document are exact.
     private static func hours(_ milliseconds: Int64) -> Double {
         Double(milliseconds / 3600) / 1000
     }

@@ -58,7 +58,7 @@ extension DifferenceDocument.Row {
         projection = table.name
         changes = change.kinds
         columns = change.columns
-        // Two columns may have one name in JSON, `at` and `at_ms`: the first has it.
+        // Two columns may have the same JSON name, such as `at` and `at_ms`: the first one is used.
         values = zip(table.columns, side.values).reduce(into: [:]) { values, cell in
             let name = ColumnWording(column: cell.0).camelCase
             if values[name] == nil { values[name] = PropertyValue(cell.1) }
@@ -92,7 +92,7 @@ extension DifferenceDocument.Explanations {
             because: because(sample.oldCauses)
         )
         new = sample.new.map(ExplanationDocument.init)
-        // Where the matter is a row: `new` is about access, which is the same on both sides.
+        // If the sample is about a row, `new` is about access, which is the same on both sides.
         newRow = sample.subject.row.map { change in
             DifferenceDocument.RowExplanation(
                 at: nil,

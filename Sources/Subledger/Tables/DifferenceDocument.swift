@@ -2,19 +2,19 @@ public import Events
 
 /// How new tables differ from the live ones, for which customers, and because of which events.
 public struct DifferenceDocument: Codable, Hashable, Sendable {
-    /// What was compared; nil where only tables were.
+    /// What was compared; nil if only tables were.
     public let comparison: Comparison?
     /// Whether nothing differs.
     public let equal: Bool
     /// Subscriptions that were compared.
     public let streamsCompared: Int
-    /// Those that differ.
+    /// Subscriptions that differ.
     public let streamsChanged: Int
     /// Access that differs in production.
     public let access: Access
-    /// Money that differs in production: of one table, so that no sum counts twice.
+    /// Money that differs in production, in one table, so no amount counts twice.
     public let money: [Money]
-    /// The same of the other tables, which may tell of that money again.
+    /// The same for the other tables, which may contain that money again.
     public let otherMoney: [Money]
     /// What differs, environment by environment.
     public let environments: [Effect]
@@ -22,30 +22,31 @@ public struct DifferenceDocument: Codable, Hashable, Sendable {
     public let projections: [Table]
     /// Subscriptions that a fold refuses.
     public let refusals: Refusals
-    /// Live tables and views that are not what a rebuild makes.
+    /// Live tables and views that differ from what a rebuild creates.
     public let alterations: [Alteration]
     /// Some subscriptions that differ, explained.
     public let samples: [Sample]
-    /// What was promoted after the comparison; nil where nothing was.
+    /// What was promoted after the comparison; nil if nothing was.
     public internal(set) var promotion: PromotionDocument?
 
     /// What was compared, of what knowledge, and when.
     public struct Comparison: Codable, Hashable, Sendable {
         /// `diff`, `check`, or `with` for another policy.
         public let kind: String
-        /// The policy that was judged, as JSON; nil where none was.
+        /// The policy that was compared, as JSON; nil if there was none.
         public let policy: String?
-        /// The schema in which the new tables are kept; nil where they wait or were dropped.
+        /// The schema in which the new tables are kept; nil if they are ready to be promoted or
+        /// were dropped.
         public let schema: String?
         /// The ledger's id as a UUID.
         public let ledgerId: String
         /// When the report was made, on our clock.
         public let madeAt: Instant
-        /// Up to where both sides hold the log.
+        /// The positions of the log that both sides include.
         public let upTo: [Standing]
     }
 
-    /// Some tables, and up to where they hold the log.
+    /// Some tables, and their position in the log.
     public struct Standing: Codable, Hashable, Sendable {
         /// Their projections.
         public let projections: [String]
@@ -55,25 +56,25 @@ public struct DifferenceDocument: Codable, Hashable, Sendable {
 
     /// Access that differs.
     public struct Access: Codable, Hashable, Sendable {
-        /// Hours that are access by the new tables alone, to a thousandth.
+        /// Hours of access only in the new tables, to a thousandth.
         public let gainedHours: Double
-        /// Hours that are access by the live tables alone, to a thousandth.
+        /// Hours of access only in the live tables, to a thousandth.
         public let lostHours: Double
-        /// The same in milliseconds.
+        /// The hours gained, in milliseconds.
         public let gainedMs: Int64
-        /// The same in milliseconds.
+        /// The hours lost, in milliseconds.
         public let lostMs: Int64
     }
 
     /// Money that differs in one currency.
     public struct Money: Codable, Hashable, Sendable {
-        /// The table that tells of it.
+        /// The table with the money.
         public let projection: String
-        /// The currency; nil where none is known.
+        /// The currency; nil if it is not known.
         public let currency: String?
-        /// What the new table has more.
+        /// The amount that the new table adds.
         public let gainedMilliunits: Int64
-        /// What the new table has less.
+        /// The amount that the new table lacks.
         public let lostMilliunits: Int64
     }
 
@@ -85,9 +86,9 @@ public struct DifferenceDocument: Codable, Hashable, Sendable {
         public let streamsChanged: Int
         /// Access that differs.
         public let access: Access
-        /// Money that differs, of one table.
+        /// Money that differs, in one table.
         public let money: [Money]
-        /// The same of the other tables.
+        /// The same for the other tables.
         public let otherMoney: [Money]
     }
 
@@ -95,33 +96,33 @@ public struct DifferenceDocument: Codable, Hashable, Sendable {
     public struct Table: Codable, Hashable, Sendable {
         /// Its projection.
         public let name: String
-        /// The version of the fold that made the live one; nil where there is none.
+        /// The version of the fold that built the live one; nil if there is none.
         public let oldVersion: Int?
-        /// The version of the fold that made the new one.
+        /// The version of the fold that built the new one.
         public let newVersion: Int
-        /// The catalog that the live one knows; 0 for none, nil where that is not known.
+        /// The catalog that the live one uses; 0 for none, nil if that is not known.
         public let oldCatalogVersion: Int?
-        /// The catalog that the new one knows.
+        /// The catalog that the new one uses.
         public let newCatalogVersion: Int?
         /// Whether there is no live table to compare with; `rows` are then those of the new one.
         public let isNew: Bool
-        /// How many rows the new one has.
+        /// The number of rows of the new one.
         public let rows: Int?
         /// Rows that differ.
         public let rowsChanged: Int
         /// Subscriptions that differ.
         public let streamsChanged: Int
-        /// What became of rows, by the kind of the change.
+        /// What happened to rows, by kind of change.
         public let changes: [String: Count]
-        /// Rows in which each column differs.
+        /// By column, the number of rows in which it differs.
         public let columns: [String: Int]
-        /// Columns of the new table alone.
+        /// Columns only in the new table.
         public let columnsAdded: [String]
-        /// Columns of the live table alone.
+        /// Columns only in the live table.
         public let columnsRemoved: [String]
     }
 
-    /// How often something happened.
+    /// How many rows and subscriptions have a change.
     public struct Count: Codable, Hashable, Sendable {
         /// Rows.
         public let rows: Int
@@ -131,9 +132,9 @@ public struct DifferenceDocument: Codable, Hashable, Sendable {
 
     /// Subscriptions that a fold refuses.
     public struct Refusals: Codable, Hashable, Sendable {
-        /// Refusals that both sides have.
+        /// Refusals on both sides.
         public let same: Int
-        /// Refusals that only one side has.
+        /// Refusals on only one side.
         public let changedCount: Int
         /// The first of these.
         public let changed: [RefusalChange]
@@ -147,27 +148,27 @@ public struct DifferenceDocument: Codable, Hashable, Sendable {
         public let originalTransactionId: String
         /// Where the purchases were made.
         public let environment: Environment
-        /// That of the live table; nil where it refuses nothing.
+        /// The refusal of the live table; nil if it refuses nothing.
         public let live: Refusal?
-        /// That of a rebuild; nil where it refuses nothing.
+        /// The refusal of a rebuild; nil if it refuses nothing.
         public let rebuilt: Refusal?
     }
 
     /// A subscription that a fold refuses.
     public struct Refusal: Codable, Hashable, Sendable {
-        /// The event at which.
+        /// The event that was refused.
         public let position: PositionValue
         /// Why.
         public let reason: String
     }
 
-    /// A live table or view that is not what a rebuild makes.
+    /// A live table or view that differs from what a rebuild creates.
     public struct Alteration: Codable, Hashable, Sendable {
         /// Its projection.
         public let projection: String
-        /// What it is: `table` or `view`.
+        /// Its type: `table` or `view`.
         public let kind: String
-        /// What is otherwise, and what to do.
+        /// What differs, and what to do.
         public let message: String
     }
 
@@ -177,47 +178,47 @@ public struct DifferenceDocument: Codable, Hashable, Sendable {
         public let originalTransactionId: String
         /// Where the purchases were made.
         public let environment: Environment
-        /// Whose it is; nil where nobody said.
+        /// The customer who owns it; nil if not known.
         public let customer: String?
         /// The instant that is explained.
         public let at: Instant
         /// Access that differs.
         public let access: AccessChange
-        /// Money that differs, of one table.
+        /// Money that differs, in one table.
         public let money: [MoneyChange]
-        /// The same of the other tables.
+        /// The same for the other tables.
         public let otherMoney: [MoneyChange]
-        /// What the live tables say.
+        /// The content of the live tables.
         public let old: Side
-        /// What the new tables say.
+        /// The content of the new tables.
         public let new: Side
-        /// Rows that differ and are not listed.
+        /// The number of differing rows that are not listed.
         public let changesOmitted: Int
-        /// Why each side says what it says.
+        /// Why each side has its content.
         public let explain: Explanations
     }
 
     /// Access of one subscription that differs.
     public struct AccessChange: Codable, Hashable, Sendable {
-        /// Milliseconds that are access by the new tables alone.
+        /// Milliseconds of access only in the new tables.
         public let gainedMs: Int64
-        /// Milliseconds that are access by the live tables alone.
+        /// Milliseconds of access only in the live tables.
         public let lostMs: Int64
     }
 
     /// Money of one subscription that differs.
     public struct MoneyChange: Codable, Hashable, Sendable {
-        /// The table that tells of it.
+        /// The table with the money.
         public let projection: String
-        /// The currency; nil where none is known.
+        /// The currency; nil if it is not known.
         public let currency: String?
-        /// What the new table has more; below zero what it has less.
+        /// The amount that the new table adds; negative if it lacks it.
         public let milliunits: Int64
     }
 
-    /// What one side says of a subscription.
+    /// The content of one side for a subscription.
     public struct Side: Codable, Hashable, Sendable {
-        /// The times with access; nil where no table that tells them is compared.
+        /// The times with access; nil if no compared table contains them.
         public let active: [IntervalValue]?
         /// The rows that differ.
         public let rows: [Row]
@@ -227,35 +228,35 @@ public struct DifferenceDocument: Codable, Hashable, Sendable {
     public struct Row: Codable, Hashable, Sendable {
         /// Its table.
         public let projection: String
-        /// What became of it.
+        /// What happened to it.
         public let changes: [String]
         /// The columns that differ.
         public let columns: [String]
-        /// Its values by column, in camel case; those that are null are left out.
+        /// Its values by column, in camel case; null values are omitted.
         public let values: [String: PropertyValue]
-        /// The events that it rests on.
+        /// The events it is based on.
         public let positions: [PositionValue]
     }
 
-    /// Why each side says what it says of a subscription.
+    /// Why each side has its content for a subscription.
     public struct Explanations: Codable, Hashable, Sendable {
         /// What they are about: `access`, `row` or `order`.
         public let about: String
         /// The row of the live table, and its events.
         public let old: RowExplanation
-        /// What this program's folds answer; nil where they have no answer.
+        /// The answer of this program's folds; nil if they have none.
         public let new: ExplanationDocument?
-        /// The row of the new table, and its events, where the matter is a row.
+        /// The row of the new table, and its events, if the sample is about a row.
         public let newRow: RowExplanation?
     }
 
     /// A row, and the events that caused it.
     public struct RowExplanation: Codable, Hashable, Sendable {
-        /// The instant, where access is explained.
+        /// The instant, if access is explained.
         public let at: Instant?
-        /// Whether there is access at it; nil where nothing tells.
+        /// Whether there is access at the instant; nil if nothing decides it.
         public let access: Bool?
-        /// The row; nil where there is none.
+        /// The row; nil if there is none.
         public let row: Row?
         /// The events.
         public let because: [Cause]
@@ -267,11 +268,11 @@ public struct DifferenceDocument: Codable, Hashable, Sendable {
         public let position: PositionValue
         /// When it took effect.
         public let effective: Instant
-        /// When the log learnt of it, on the ledger's clock.
+        /// When the log recorded it, on the ledger's clock.
         public let recordedAt: Instant
         /// What it is about.
         public let kind: String
-        /// What it says, in a few words.
+        /// A short summary of its content.
         public let what: String
         /// The channel it came by.
         public let source: String?

@@ -3,31 +3,31 @@ package import Events
 package import Projections
 package import Projector
 
-/// The difference between two builds with all that is printed beside it: whose the samples are, and
-/// why each side says what it says.
+/// The difference between two builds with everything that is printed about it: the customers of the
+/// samples, and why each side has its content.
 package struct DifferenceReport {
     package let difference: ProjectionDifference
     package let samples: [ExplainedSample]
     package let lanes: LaneCount
-    /// What the comparison was of; nil where only tables were compared.
+    /// The subject of the comparison; nil if only tables were compared.
     package private(set) var subject: ComparedBuilds?
-    /// Rows of each new table, by its projection; none where only tables were compared.
+    /// The number of rows of each new table, by its projection; empty if only tables were compared.
     package private(set) var rows: [String: Int] = [:]
-    /// The same of those that have no live table to be compared with.
+    /// The same for new tables that have no live table to be compared with.
     package private(set) var newTables: [String: Int] = [:]
     package private(set) var refusals = RefusalDifference()
     package private(set) var alterations: [LiveAlteration] = []
-    /// Projections of whose live table no row could be compared.
+    /// Projections whose live table has no row that could be compared.
     package private(set) var uncomparable: [String] = []
 
     /// The report of a comparison; reads the history of each sample.
     ///
     /// - Parameters:
-    ///   - comparison: What was found; the new tables were made by the folds of this program.
-    ///   - subject: What it was of.
+    ///   - comparison: The comparison; the new tables were built by the folds of this program.
+    ///   - subject: Its subject.
     ///   - policy: What counts as access on the new side.
-    ///   - ledger: Where the events are.
-    /// - Throws: `EventLogError`; `CatalogError` where the catalog cannot be read back.
+    ///   - ledger: The ledger with the events.
+    /// - Throws: `EventLogError`; `CatalogError` if the catalog cannot be read back.
     package init(
         _ comparison: Projector.Comparison,
         _ subject: ComparedBuilds,
@@ -49,12 +49,12 @@ package struct DifferenceReport {
         uncomparable = comparison.uncomparable
     }
 
-    /// Whether both sides have rows of a table, so that its columns and rows say something.
+    /// Whether both sides have rows of a table, so its columns and rows can be compared.
     package func isCompared(_ table: ComparedTable) -> Bool {
         newTables[table.name] == nil && !uncomparable.contains(table.name)
     }
 
-    /// Whether other columns of a table are another version's, and nobody's who altered it.
+    /// Whether differing columns come from another version of the fold, not a manual change.
     package func showsColumns(_ table: ComparedTable) -> Bool {
         isCompared(table)
             && !alterations.contains {
@@ -65,11 +65,11 @@ package struct DifferenceReport {
     /// The report of a difference; reads the history of each sample.
     ///
     /// - Parameters:
-    ///   - difference: The difference, of which the new side was made by the folds of this program.
-    ///   - knownAt: How much of the log went into the new side.
+    ///   - difference: The difference, whose new side was built by the folds of this program.
+    ///   - knownAt: How much of the log the new side includes.
     ///   - policy: What counts as access on the new side.
-    ///   - ledger: Where the events are.
-    /// - Throws: `EventLogError`; `CatalogError` where the catalog cannot be read back.
+    ///   - ledger: The ledger with the events.
+    /// - Throws: `EventLogError`; `CatalogError` if the catalog cannot be read back.
     package init(
         _ difference: ProjectionDifference,
         knownAt: KnownAt = .latest,
@@ -97,30 +97,30 @@ package struct DifferenceReport {
 /// One subscription that differs, explained.
 package struct ExplainedSample {
     package let difference: StreamDifference
-    /// The customer: the linked one, else the app account token; nil if neither is known.
+    /// The customer: the linked one, or otherwise the app account token; nil if neither is known.
     package let customer: String?
-    /// The instant that is explained: the first at which access differs, else that of the row.
+    /// The instant that is explained: the first at which access differs, or otherwise that of the
+    /// row.
     package let instant: Instant
-    /// What both sides are asked about.
+    /// What the sample compares on both sides.
     package let subject: Subject
     /// The row of the old side that is explained: the one that counted at the instant, or that of
-    /// the matter; nil where the old side has none that changed.
+    /// the matter; nil if the old side has no changed row.
     package let oldRow: StreamDifference.Change?
     /// The events that caused that row.
     package let oldCauses: [Event]
-    /// The events that caused the new row of the matter; empty where the matter is access, which
-    /// `new` explains.
+    /// The events that caused the new row of the matter; empty for access, which `new` explains.
     package let newCauses: [Event]
     package let evidence: [Position: EvidenceSummary]
-    /// What this program's fold answers; nil where it has none.
+    /// The answer of this program's fold; nil if it has none.
     package let new: ExplanationAnswer?
-    /// Why there is no answer; nil where there is one.
+    /// Why there is no answer; nil if there is one.
     package let silence: String?
     /// The access of both sides, for a picture; nil if no compared table contains access.
     package let oldSpans: [AccessSpan]?
     package let newSpans: [AccessSpan]?
 
-    /// Most events of a history that is explained: each costs a fold.
+    /// The most events of a history that is explained: each costs a fold.
     package static let eventsMax = EventEffects.eventsMax
 
     init(
@@ -159,7 +159,7 @@ package struct ExplainedSample {
                 knownAt: knownAt,
                 under: policy
             ) : nil
-        // Where the tables that tell access do not differ, both sides say what the fold says.
+        // If the tables with access do not differ, both sides have the access of the fold.
         let spans =
             readable != nil && tables.contains(where: \.hasAccess)
             ? ActivePeriods(timeline).rows.compactMap(AccessSpan.init) : nil
@@ -175,7 +175,7 @@ package struct ExplainedSample {
         return "too many events to explain; see `subledger history`"
     }
 
-    // Nil where an event cannot be read: that the new side refuses it is then what differs.
+    // Nil if an event cannot be read: the new side's refusal of it is then the difference.
     private static func history(
         of stream: StreamID,
         in log: EventLog
@@ -201,8 +201,8 @@ extension RecordedHistory {
 }
 
 extension StreamDifference {
-    /// The changed row of the old side that is about an instant: one that gave access then, else
-    /// one that gives it on the new side, else one that tells of that very instant.
+    /// The changed row of the old side for an instant: one that gave access then, otherwise one
+    /// that gives access on the new side, otherwise one with exactly that instant.
     fileprivate func oldRow(at instant: Instant, in tables: [ComparedTable]) -> Change? {
         func holds(_ row: ProjectionRow?, _ table: Int) -> Bool {
             row.flatMap { tables[table].accessSpan(of: $0) }?.time.contains(instant) ?? false

@@ -1,15 +1,15 @@
 internal import Events
 package import Projections
 
-/// A value of a table's column for people and for JSON.
+/// A value of a table's column as text and in JSON.
 package struct ColumnWording {
     /// The column's name in the table.
     package let column: String
 
     package init(column: String) { self.column = column }
 
-    /// The name as JSON has it: `purchase_date_ms` is `purchaseDate`, and `product_identifier` is
-    /// Apple's `productId`, as in all documents.
+    /// The name in JSON: `purchase_date_ms` becomes `purchaseDate`, and `product_identifier`
+    /// becomes Apple's `productId`, as in all documents.
     package var camelCase: String {
         var words = column.replacing("product_identifier", with: "product_id")
             .split(separator: "_")
@@ -18,7 +18,7 @@ package struct ColumnWording {
         return ([words.first.map(String.init) ?? column] + rest).joined()
     }
 
-    /// The name for people.
+    /// The name as text.
     package var name: String {
         for unit in ["_ms", "_milliunits"] where column.hasSuffix(unit) {
             return String(column.dropLast(unit.count))
@@ -26,7 +26,7 @@ package struct ColumnWording {
         return column
     }
 
-    /// A value for people: instants as clocks, milliunits as amounts.
+    /// A value as text: instants as dates and times, milliunits as amounts.
     package func text(_ value: ColumnValue) -> String {
         switch value {
         case .null: "–"
@@ -50,10 +50,10 @@ package struct ColumnWording {
 }
 
 extension StreamDifference.Change {
-    /// One line for each side: what changed where a thing stayed the same, else the row.
+    /// One line for each side: what changed if the row exists on both, otherwise the row.
     ///
     /// - Parameter table: Its table.
-    /// - Returns: The words of the old and of the new side; nil for a side without the row.
+    /// - Returns: The text for the old and for the new side; nil for a side without the row.
     package func words(in table: ComparedTable) -> (old: String?, new: String?) {
         let shown = columns.isEmpty ? table.columns : columns
         func words(_ row: ProjectionRow) -> String {
@@ -71,15 +71,15 @@ extension StreamDifference.Change {
     }
 }
 
-/// Words that the text and the page share.
+/// Wording shared by the text and the HTML page.
 package enum DifferenceWording {
-    /// Most values of a row that are printed where all of it is new or gone: `--json` has them all.
+    /// The most values printed for a row that is entirely new or gone; `--json` has them all.
     package static let valuesMax = 8
 
-    /// Beside money of a table that does not count, because another one does.
+    /// Printed next to money of a table that does not count, because another one does.
     package static let notAdded = "; from another table, not added"
 
-    /// After samples of another policy, which no other command knows.
+    /// Printed after samples of another policy, which no other command can explain.
     package static let adoptedPolicy =
         "The commands under `next` use the adopted policy, not the policy compared here."
 
@@ -94,15 +94,15 @@ package enum DifferenceWording {
         return "\(whole)" + (rest == 0 ? "" : ".\(digits)") + " h"
     }
 
-    /// A length of time in the units of people.
+    /// A length of time in readable units.
     package static func length(_ milliseconds: Int64) -> String {
         milliseconds < 1000 ? "\(milliseconds) ms" : Duration.words(milliseconds / 1000)
     }
 
-    /// In the place of changes, where rows of one side only could be read.
+    /// Printed instead of changes if rows of only one side could be read.
     package static let uncompared = "not compared"
 
-    /// `1 → 2`, or one number where both are the same.
+    /// `1 → 2`, or one number if both are the same.
     package static func versions(_ table: ComparedTable) -> String {
         guard let old = table.oldVersion else { return "new, \(table.newVersion)" }
         return old == table.newVersion ? "\(old)" : "\(old) → \(table.newVersion)"

@@ -2,17 +2,18 @@ package import Events
 package import Projections
 
 extension ExplainedSample {
-    /// What the two sides of a sample are asked about: the same thing on both.
+    /// What a sample compares: the same thing on both sides.
     package enum Subject {
         /// Whether there is access at the instant.
         case access
-        /// A row, where the times with access are the same.
+        /// A row, if the times with access are the same.
         case row(StreamDifference.Change)
-        /// Nothing: the same rows stand in another order.
+        /// Nothing: the same rows are in another order.
         case order
 
-        /// Access where it differs, else the first row of a table that a command tells of, else
-        /// the first row: of a plan change the purchases that tell of it again say less.
+        /// Access if it differs; otherwise the first row of a table that a command can show,
+        /// because for a plan change the purchases that repeat it say less; otherwise the first
+        /// row.
         init(_ sample: StreamDifference, in tables: [ComparedTable]) {
             guard sample.access.gained.isEmpty, sample.access.lost.isEmpty else {
                 self = .access
@@ -21,7 +22,8 @@ extension ExplainedSample {
             let shown = sample.changes.filter {
                 ExplainedSample.command[tables[$0.table].name] != nil
             }
-            // A wish that never took effect has no instant; another one of its table may.
+            // A request that never took effect has no instant; another row of its table may have
+            // one.
             let dated = shown.first { Subject.row($0).instant(in: tables) != nil }
             self = (dated ?? shown.first ?? sample.changes.first).map(Subject.row) ?? .order
         }
@@ -29,19 +31,19 @@ extension ExplainedSample {
         /// Whether it is access.
         package var isAccess: Bool { if case .access = self { true } else { false } }
 
-        /// The row; nil where it is none.
+        /// The row; nil if the sample is not about one.
         package var row: StreamDifference.Change? {
             if case .row(let change) = self { change } else { nil }
         }
 
-        /// The instant that the row is about; nil where it tells none, or there is none.
+        /// The instant that the row is about; nil if it has none, or there is no row.
         package func instant(in tables: [ComparedTable]) -> Instant? {
             row.flatMap { change in
                 (change.old ?? change.new).flatMap(tables[change.table].instant(of:))
             }
         }
 
-        /// Its machine word.
+        /// The machine-readable word.
         package var word: String {
             switch self {
             case .access: "access"
@@ -51,7 +53,7 @@ extension ExplainedSample {
         }
     }
 
-    /// What the old side says of the matter, for people; nil where it says nothing.
+    /// The content of the old side as text; nil if it has none.
     package func oldVerdict(in tables: [ComparedTable]) -> String? {
         switch subject {
         case .access: oldSpans.map(verdict)
@@ -66,12 +68,12 @@ extension ExplainedSample {
         }
     }
 
-    /// The same of the new side: always a statement of the same kind.
+    /// The same for the new side: always a statement of the same kind.
     package func newVerdict(in tables: [ComparedTable]) -> String? {
         switch subject {
         case .access:
             newSpans.map { spans in
-                // Only the new side knows why there is none.
+                // Only the new side records why there is no access.
                 let isDenied = !spans.contains { $0.time.contains(instant) }
                 let reason = isDenied ? new?.explanation.entitled.reason : nil
                 return verdict(spans) + (reason.map { ": \($0.words)" } ?? "")
@@ -87,7 +89,7 @@ extension ExplainedSample {
         }
     }
 
-    /// Why the new side gives no events; nil where it does.
+    /// Why the new side gives no events; nil if it does.
     package var newSilence: String? { newCauses.isEmpty ? silence : nil }
 
     private func verdict(_ spans: [AccessSpan]) -> String {
@@ -99,7 +101,7 @@ extension ExplainedSample {
         return last.map { "no access since \($0.upperBound.clock)" } ?? "no access yet"
     }
 
-    // A row that is new or gone stands above as a whole.
+    // A row that is new or gone is printed in full above.
     private static func verdict(
         _ row: ProjectionRow?,
         _ words: String?,
@@ -111,7 +113,7 @@ extension ExplainedSample {
         return "\(name): \(change.columns.isEmpty ? "the row above" : words ?? "a row")"
     }
 
-    /// The command that shows the matter as this program's folds tell it.
+    /// The command that shows the matter as this program's folds compute it.
     package func nextCommand(in tables: [ComparedTable]) -> String {
         let stream = difference.stream
         func command(_ name: String, _ rest: String = "") -> String {
@@ -127,13 +129,13 @@ extension ExplainedSample {
         }
     }
 
-    /// The commands that tell what some projections do.
+    /// The commands that show the content of some projections.
     private static let command = [
         "active_periods": "periods", "plan_changes": "changes", "refunds": "refunds",
         "renewal_states": "state",
     ]
 
-    /// What is gained and lost, for people: access, then money by the table that tells it.
+    /// What is gained and lost, as text: access, then money by table.
     package func effects(in tables: [ComparedTable]) -> [(name: String, words: String)] {
         let access = [
             ("+", difference.access.gained, "gained"), ("−", difference.access.lost, "lost"),
@@ -159,10 +161,10 @@ extension ExplainedSample {
 }
 
 extension AccessDifference {
-    /// How many of the spans that differ a picture does not show, or not whole.
+    /// How many of the differing spans a picture does not show, or shows only in part.
     ///
     /// - Parameter axis: The time that the picture shows.
-    /// - Returns: The words; nil where it shows them all.
+    /// - Returns: The text; nil if it shows them all.
     package func outside(_ axis: Range<Instant>) -> String? {
         let spans = gained + lost
         let outside = spans.count { !$0.overlaps(axis) }

@@ -1,18 +1,18 @@
-/// What following the log came to.
+/// The result of following the log.
 public struct FollowDocument: Codable, Hashable, Sendable {
-    /// Events that were brought in.
+    /// Events that were applied.
     public let events: Int64
     /// Subscriptions that were folded.
     public let streams: Int
-    /// Steps in which that was done.
+    /// The number of steps.
     public let steps: Int
     /// Subscriptions that a fold refused.
     public let refused: Int
     /// Events of the log that are not in the live tables yet.
     public let lag: Int64
-    /// Live tables that other folds have made.
+    /// Live tables that were built by other folds.
     public let notFollowed: [String]
-    /// Up to where the live tables hold the log, by the lane's number.
+    /// The position of the live tables in the log, by the lane's number.
     public let positions: [String: Int64]
 
     package init(
@@ -34,13 +34,13 @@ public struct FollowDocument: Codable, Hashable, Sendable {
     }
 }
 
-/// Whether the live tables hold what was waited for.
+/// Whether the live tables include the positions that were waited for.
 public struct WaitDocument: Codable, Hashable, Sendable {
-    /// What was waited for, by the lane's number.
+    /// The positions that were waited for, by the lane's number.
     public let waitedFor: [String: Int64]
-    /// Whether it is there.
+    /// Whether they are included.
     public let isThere: Bool
-    /// Up to where the live tables hold the log, by the lane's number.
+    /// The position of the live tables in the log, by the lane's number.
     public let positions: [String: Int64]
 
     package init(waitedFor: [String: Int64], isThere: Bool, positions: [String: Int64]) {

@@ -2,26 +2,26 @@ internal import AppStore
 import Foundation
 public import Projections
 
-/// A policy to be judged before it is adopted: a JSON object of a few members, all optional.
+/// A policy to be evaluated before it is adopted: a JSON object of a few members, all optional.
 ///
 /// `graceCounts`, `familyCounts`, `reversalIsRetroactive` and `refundIsRetroactive` are true or
-/// false (see `AccessPolicy`), `catalogVersion` is the last version of the catalog that counts, 0 for
-/// none. What is left out is as it is without a policy.
+/// false (see `AccessPolicy`), `catalogVersion` is the last version of the catalog that counts, 0
+/// for none. Omitted members keep their defaults.
 public struct PolicyDocument: Codable, Hashable, Sendable {
-    /// Whether billing grace is access; nil for what holds without a policy.
+    /// Whether billing grace gives access; nil for the default.
     public var graceCounts: Bool?
-    /// Whether what the family shares is access; nil for what holds without a policy.
+    /// Whether family-shared purchases give access; nil for the default.
     public var familyCounts: Bool?
-    /// Whether a reversed refund gives access back as if it had never been; nil for what holds
-    /// without a policy.
+    /// Whether a reversed refund restores access as if there had been no refund; nil for the
+    /// default.
     public var reversalIsRetroactive: Bool?
-    /// Whether a refunded purchase gave no access at all, as if it had never been bought; nil for
-    /// what holds without a policy.
+    /// Whether a refunded purchase never gave access, as if it had never been bought; nil for the
+    /// default.
     public var refundIsRetroactive: Bool?
     /// The last version of the catalog that counts, in the order of imports; nil for all.
     public var catalogVersion: Int?
 
-    /// The document of a policy, every member set, and no version of the catalog.
+    /// The document of a policy, with every member set except the version of the catalog.
     public init(_ policy: AccessPolicy) {
         graceCounts = policy.graceCounts
         familyCounts = policy.familyCounts
@@ -29,18 +29,18 @@ public struct PolicyDocument: Codable, Hashable, Sendable {
         refundIsRetroactive = policy.refundIsRetroactive
     }
 
-    /// Longest document, in bytes: far above any with these members, far below trouble.
+    /// The longest document, in bytes: far longer than any with these members needs.
     public static let byteCountMax = 65_536
 
     /// The policy that changes nothing.
     public init() {}
 
-    /// Reads a document.
+    /// Parses a document.
     ///
     /// - Parameter json: One JSON object, in UTF-8.
     /// - Throws: `notAPolicy` for anything else, `unknownMember` for a member it does not have,
-    ///   `duplicateMember` for one that stands there twice, `malformed` for a value of another
-    ///   type, `tooLarge` above `byteCountMax`.
+    ///   `duplicateMember` for a repeated member, `malformed` for a value of another type,
+    ///   `tooLarge` above `byteCountMax`.
     public init(json: [UInt8]) throws(PolicyError) {
         guard json.count <= PolicyDocument.byteCountMax else {
             throw PolicyError(
@@ -72,7 +72,8 @@ public struct PolicyDocument: Codable, Hashable, Sendable {
         }
     }
 
-    /// Reads the members; one that is not known is an error, for it would change nothing unnoticed.
+    /// Decodes the members; an unknown member is an error, because it would silently have no
+    /// effect.
     public init(from decoder: any Decoder) throws {
         for name in try decoder.container(keyedBy: MemberName.self).allKeys
         where !Member.allCases.contains(where: { $0.rawValue == name.stringValue }) {
@@ -101,7 +102,7 @@ public struct PolicyDocument: Codable, Hashable, Sendable {
         catalogVersion = try value(.catalogVersion, "the number of a version, or 0 for no catalog")
     }
 
-    /// Writes the members that are set.
+    /// Encodes the members that are set.
     public func encode(to encoder: any Encoder) throws {
         var members = encoder.container(keyedBy: Member.self)
         try members.encodeIfPresent(graceCounts, forKey: .graceCounts)
@@ -127,7 +128,7 @@ public struct PolicyDocument: Codable, Hashable, Sendable {
 }
 
 extension PolicyDocument {
-    /// What counts as access by it.
+    /// What counts as access under it.
     public var policy: AccessPolicy {
         let current = AccessPolicy.current
         return AccessPolicy(
@@ -138,17 +139,17 @@ extension PolicyDocument {
         )
     }
 
-    /// What folds may know by it.
+    /// What folds may use under it.
     ///
     /// - Parameter catalogs: Every version that was imported.
-    /// - Returns: The policy, and the versions that count by it.
-    /// - Throws: `unknownCatalog` for a version that was not.
+    /// - Returns: The policy, and the versions that count under it.
+    /// - Throws: `unknownCatalog` for a version that was never imported.
     public func context(_ catalogs: CatalogHistory) throws(PolicyError) -> FoldContext {
         FoldContext(catalogs: try chosen(of: catalogs), policy: policy)
     }
 
-    /// The policy in words that say the same again, whatever a later version takes for granted:
-    /// every member, in one order, without spaces; `catalogVersion` only where it is set.
+    /// The policy as text that keeps its meaning even if a later version changes the defaults:
+    /// every member, in a fixed order, without spaces; `catalogVersion` only if it is set.
     public var canonicalText: String {
         let policy = policy
         let version = catalogVersion.map { "\"catalogVersion\":\($0)," } ?? ""

@@ -1,17 +1,17 @@
-/// Why a policy was not taken.
+/// Why a policy was not accepted.
 public struct PolicyError: Error, Hashable, Sendable {
     /// What happened, for callers to switch on.
     public let code: Code
-    /// What happened, to which thing, and what to do next; safe to log.
+    /// What happened, to which object, and what to do next; safe to log.
     public let message: String
 
     /// The causes.
     public enum Code: String, CaseIterable, Sendable {
-        /// It is no JSON object.
+        /// It is not a JSON object.
         case notAPolicy = "not-a-policy"
         /// It has a member that no policy has.
         case unknownMember = "unknown-member"
-        /// It has a member twice: which one was meant cannot be known.
+        /// It has a member twice, so the intended value is not known.
         case duplicateMember = "duplicate-member"
         /// A member has a value of another type.
         case malformed
@@ -19,7 +19,7 @@ public struct PolicyError: Error, Hashable, Sendable {
         case tooLarge = "too-large"
         /// It names a version of the catalog that was never imported.
         case unknownCatalog = "unknown-catalog"
-        /// Purchases of the sandbox would count for longer than they may, or never.
+        /// Sandbox purchases would count for longer than they may, or never.
         case sandboxWindow = "sandbox-window"
     }
 

@@ -1,13 +1,13 @@
 internal import Events
 public import Projector
 
-/// A table that was made from the log.
+/// A table that was built from the log.
 public struct RebuiltDocument: Codable, Hashable, Sendable {
     /// The projection's name.
     public let name: String
     /// The version of the fold.
     public let version: Int
-    /// Where the table is.
+    /// The schema with the table.
     public let schema: String
     /// Number of rows.
     public let rows: Int
@@ -19,10 +19,10 @@ public struct RebuiltDocument: Codable, Hashable, Sendable {
     public let refused: Int
     /// Digest of the content, in hexadecimal.
     public let digest: String
-    /// The newest event of each lane that is in it, by the lane's number.
+    /// The newest event of each lane that it includes, by the lane's number.
     public let positions: [String: Int64]
 
-    /// The document of a table that was made.
+    /// The document of a rebuilt table.
     public init(_ rebuilt: Projector.Rebuilt) {
         name = rebuilt.name
         version = rebuilt.version
@@ -36,26 +36,26 @@ public struct RebuiltDocument: Codable, Hashable, Sendable {
     }
 }
 
-/// Tables that were put live.
+/// Tables that were promoted.
 public struct PromotionDocument: Codable, Hashable, Sendable {
     /// The tables.
     public let promoted: [Table]
-    /// For how long readers may have waited.
+    /// The longest time that readers may have waited, in milliseconds.
     public let lockMilliseconds: Double
 
-    /// A table that was put live.
+    /// A table that was promoted.
     public struct Table: Codable, Hashable, Sendable {
         /// The projection's name.
         public let name: String
         /// The version of the fold.
         public let version: Int
-        /// Where the table is.
+        /// The schema with the table.
         public let schema: String
         /// Number of rows.
         public let rows: Int
         /// Digest of the content, in hexadecimal.
         public let digest: String
-        /// The newest event of each lane that is in it, by the lane's number.
+        /// The newest event of each lane that it includes, by the lane's number.
         public let positions: [String: Int64]
     }
 

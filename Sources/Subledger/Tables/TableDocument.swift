@@ -1,27 +1,27 @@
 internal import Events
 public import Projector
 
-/// A table of a projection: which fold made it, and how far it goes.
+/// A table of a projection: which fold built it, and up to which position.
 public struct TableDocument: Codable, Hashable, Sendable {
     /// The projection's name.
     public let name: String
     /// `live`, `ready`, `beside`, `fixed` or `filling`.
     public let state: String
-    /// Where the table is.
+    /// The schema with the table.
     public let schema: String
-    /// The version of the fold that made it.
+    /// The version of the fold that built it.
     public let version: Int
-    /// Whether this program's fold makes the same, so that it may follow it.
+    /// Whether this program's fold produces the same rows, so it can keep the table up to date.
     public let isCurrent: Bool
-    /// Whether this program has a projection of that name at all.
+    /// Whether this program has a projection with that name.
     public let isKnown: Bool
-    /// The newest version of the catalog that the fold knew; 0 for none.
+    /// The newest version of the catalog used by the fold; 0 for none.
     public let catalogVersion: Int
-    /// The policy of a what-if, as JSON; nil for the one that holds.
+    /// The policy of a what-if, as JSON; nil for the policy in force.
     public let policy: String?
-    /// The newest event of each lane that is in it, by the lane's number.
+    /// The newest event of each lane that it includes, by the lane's number.
     public let positions: [String: Int64]
-    /// Events of the log that are not in it yet.
+    /// Events of the log that it does not include yet.
     public let lag: Int64
     /// Number of rows.
     public let rows: Int

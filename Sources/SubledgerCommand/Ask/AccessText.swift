@@ -3,7 +3,7 @@ import Events
 import Subledger
 
 extension AccessDocument {
-    /// The answer for people.
+    /// The answer as text.
     var text: [String] {
         let end = until.map { ", until \($0.clock)" } ?? ""
         var lines = [
@@ -28,7 +28,7 @@ extension AccessDocument {
             + notInForce
     }
 
-    // Where no subscription explains the answer, the one-time purchases do.
+    // If no subscription explains the answer, the one-time purchases do.
     private var whyNot: String {
         guard intervals.isEmpty else { return "" }
         if !notJudged.isEmpty { return ": one-time purchase, not judged" }
@@ -68,7 +68,7 @@ extension AccessDocument {
 }
 
 extension ContentDocument {
-    /// The answer for people.
+    /// The answer as text.
     var text: [String] {
         var table = TextTable(["published", "issue", "unlocked", "because"])
         for line in issues {

@@ -3,23 +3,23 @@ import Subledger
 
 /// What is printed on stderr next to an answer.
 enum AnswerNotes {
-    /// How an empty ledger is filled.
+    /// How to fill an empty ledger.
     static let fillingWords =
         "fill it with `subledger ingest PATH…` (files or folders of notifications, transactions or "
         + "receipts), or try `subledger demo`"
 
-    /// That the ledger is empty, where it is: else an empty list could be taken for an answer.
+    /// Reports an empty ledger, so an empty list is not taken for an answer.
     static func writeIfEmpty(_ ledger: Ledger) async throws {
         guard try await ledger.isEmpty else { return }
         Terminal.write("this ledger is empty; \(fillingWords)")
     }
 
-    /// What was erased, so that no answer is mistaken for the whole truth.
+    /// Reports erasures, so the answer is not taken for complete.
     static func write(_ erasures: [ErasureMark]) {
         for line in erasures.compactMap(\.line) { Terminal.write(line) }
     }
 
-    /// The same, and that a subscription is one of several of its customer's.
+    /// The same, and whether a subscription is one of several of its customer's.
     static func write(_ erasures: [ErasureMark], about id: String, others: Int?) {
         write(erasures)
         guard others != 0 else { return }
@@ -33,10 +33,10 @@ enum AnswerNotes {
 }
 
 extension OneTimePurchaseDocument {
-    /// What to say of one-time purchases where a subscription was asked about.
+    /// The note about one-time purchases in an answer about a subscription.
     ///
     /// - Parameter what: What was asked for, which such a purchase does not have.
-    /// - Returns: A sentence for people.
+    /// - Returns: A sentence.
     func sentence(without what: String) -> String {
         let revoked = revocationDate.map { ", revoked \($0.clock)" } ?? ""
         return "\(productId) (\(kindWords)), bought \(purchaseDate.clock)\(revoked), is a one-time "

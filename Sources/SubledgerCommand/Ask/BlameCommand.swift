@@ -38,7 +38,7 @@ struct BlameCommand: AsyncParsableCommand {
 }
 
 extension BlameDocument {
-    /// The answer for people.
+    /// The answer as text.
     fileprivate var text: [String] {
         let tables = subscriptions.map { subscription in
             var table = TextTable(["position", "what", "value", "event", "as of", "recorded"])

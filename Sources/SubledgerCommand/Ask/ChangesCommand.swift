@@ -41,7 +41,7 @@ struct ChangesCommand: AsyncParsableCommand {
 }
 
 extension ChangesDocument {
-    /// The answer for people.
+    /// The answer as text.
     fileprivate var text: [String] {
         let title = "\(originalTransactionId) · \(environment) · UTC"
         guard isKnown else { return [title, NothingKnown.words] }
@@ -53,7 +53,7 @@ extension ChangesDocument {
             "because of",
         ])
         for row in changes {
-            // Of a wish that nothing dates only the earliest instants are known.
+            // Of an undated request only the earliest instants are known.
             let bound = row.isUndated ? "≥ " : ""
             table.add([
                 ChangesDocument.plan(row.fromProductId, row.fromBillingPlanType),
@@ -66,7 +66,7 @@ extension ChangesDocument {
         return [title, table.text]
     }
 
-    // The product, and how it is paid where Apple said so.
+    // The product, and its billing plan if Apple stated one.
     private static func plan(_ productId: String, _ billingPlanType: String?) -> String {
         productId + (billingPlanType.map { " · \($0)" } ?? "")
     }

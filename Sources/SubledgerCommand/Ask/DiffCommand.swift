@@ -85,7 +85,7 @@ struct DiffCommand: AsyncParsableCommand {
 }
 
 extension KnowledgeDifferenceDocument {
-    /// The answer for people.
+    /// The answer as text.
     fileprivate func text(at instant: Instant) -> [String] {
         var lines = lostAccess.map { "− access  \($0.start.clock) → \($0.end.clock)" }
         lines += gainedAccess.map { "+ access  \($0.start.clock) → \($0.end.clock)" }

@@ -40,7 +40,7 @@ struct DueCommand: AsyncParsableCommand {
     @OptionGroup var database: DatabaseOptions
     @OptionGroup var output: OutputOptions
 
-    // One stream is in memory at a time, and each line leaves at once.
+    // One stream is in memory at a time, and each line is printed at once.
     func run() async throws {
         let clocks = knowledge.clocks(at: at)
         let ledger = try await database.openLedger()
@@ -76,7 +76,7 @@ extension DueDocument {
 }
 
 extension Clock {
-    /// A length of time: a whole number and its unit, of at most ten years; nil for anything else.
+    /// A length of time: a whole number and its unit, at most ten years; nil for anything else.
     static func duration(_ text: String) -> Int64? {
         let units: [Character: Int64] = [
             "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000,
@@ -97,6 +97,6 @@ extension Clock {
         return duration
     }
 
-    // Longer than any period Apple sells; keeps sums of instants far from overflow.
+    // Longer than any period that Apple sells, and far from overflowing sums of instants.
     private static let lengthMax: Int64 = 3650 * 86_400_000
 }

@@ -59,7 +59,7 @@ struct EligibilityCommand: AsyncParsableCommand {
 }
 
 extension EligibilityDocument {
-    /// The answer for people.
+    /// The answer as text.
     fileprivate var text: [String] {
         let title = "\(id) · \(environment) · \(at.clock) UTC"
         let nothing =

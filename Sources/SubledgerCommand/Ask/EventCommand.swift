@@ -108,7 +108,7 @@ struct EventCommand: AsyncParsableCommand {
 }
 
 extension StoredEvent {
-    /// The payload as it arrived; a failure where it is not there or not what it was.
+    /// The payload as it arrived; a failure if it is missing or has changed.
     fileprivate func payload(_ lanes: LaneCount) throws -> [UInt8] {
         switch evidence {
         case .whole(let evidence): return evidence.payload

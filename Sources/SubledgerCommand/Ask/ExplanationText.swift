@@ -4,7 +4,7 @@ import Events
 import Projections
 import Subledger
 
-/// An explanation for people: the summary, both answers, the picture and the events behind them.
+/// An explanation as text: the summary, both answers, the picture and the events behind them.
 struct ExplanationText {
     private let answer: ExplanationAnswer
     private let style: TimelinePicture.Style
@@ -58,7 +58,7 @@ struct ExplanationText {
         ]
     }
 
-    // `access` lists all that give access, and of each group the one that counts first.
+    // `access` lists everything that gives access, and in each group the period that counts first.
     private var others: [String] {
         guard case .access(let deciding) = explanation.entitled else { return [] }
         return explanation.rowsNow.filter { row in
@@ -66,7 +66,7 @@ struct ExplanationText {
         }.map { "            also by \(span($0))\(app(of: $0.stream))" }
     }
 
-    // Which knowledge was used, where another one than the newest was asked for.
+    // Which knowledge was used, if not the newest was asked for.
     private var used: String {
         let position = answer.now.text(lanes: lanes)
         let words: String
@@ -101,7 +101,7 @@ struct ExplanationText {
         }
     }
 
-    // As in `access`; empty where nothing names one.
+    // As in `access`; empty if nothing names one.
     private func app(of stream: StreamID) -> String {
         answer.customer.grounds.bundleId(of: stream).map { ", app \($0)" } ?? ""
     }
@@ -116,7 +116,7 @@ struct ExplanationText {
             + "\(purchase.purchaseDate.clock)\(revoked)"
     }
 
-    // Why this ledger cannot have answered then; nil where it can.
+    // Why this ledger cannot have answered then; nil if it can.
     private var notAsked: String? {
         switch explanation.notAsked {
         case .beforeLedger?:
@@ -224,7 +224,7 @@ struct ExplanationText {
     private var next: String {
         let environment = "--environment \(answer.customer.environment.word)"
         let product = answer.product.map { " --product \($0)" } ?? ""
-        // The subscription of the event that is named next to it.
+        // The subscription of the event named next to it.
         let named = explanation.because.last?.stream ?? answer.customer.histories.first?.stream
         var commands = [named].compactMap { $0 }.map {
             "subledger history \($0.originalTransactionId) \(environment)"
@@ -232,7 +232,7 @@ struct ExplanationText {
         if let last = explanation.because.last {
             commands.append("subledger event \(last.position.text(lanes: lanes)) --raw")
         }
-        // Where nothing was known then, asking with that knowledge shows nothing more.
+        // If nothing was known then, asking with that knowledge shows nothing more.
         if !answer.then.commits.isEmpty {
             commands.append(
                 "subledger explain \(answer.customer.id) \(environment)\(product) "

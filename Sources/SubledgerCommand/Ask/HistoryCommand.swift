@@ -70,8 +70,7 @@ extension HistoryCommand {
 }
 
 extension HistoryDocument {
-    /// The answer for people; where only some events were asked for, none of them says nothing of
-    /// the others.
+    /// The answer as text; with a filter, an empty list means nothing about the other events.
     fileprivate func text(isFiltered: Bool) -> [String] {
         let title = "\(originalTransactionId) · \(environment) · UTC"
         guard !events.isEmpty else {
@@ -97,7 +96,7 @@ extension HistoryDocument {
 }
 
 extension HistoryDocument.Line {
-    /// The as-of, with a sign where it is only a lower bound.
+    /// The as-of, marked if it is only a lower bound.
     fileprivate var asOfText: String {
         asOf.map { (asOfIsLowerBound ? "≥ " : "") + $0.clock } ?? "–"
     }

@@ -3,9 +3,10 @@ import Events
 import Foundation
 import Projections
 
-/// Reads what was published when: a JSON array of `{"name","publishedAt"}`, or lines `DATE NAME`.
+/// Reads issues with their publication dates: a JSON array of `{"name","publishedAt"}`, or lines
+/// `DATE NAME`.
 enum IssueFile {
-    /// Largest file: a daily paper of a century is a tenth of it.
+    /// The largest file, in bytes: a century of a daily paper needs a tenth of it.
     static let byteCountMax = 16 << 20
 
     /// The issues in a file; `-` is stdin.

@@ -4,7 +4,7 @@ import EventLog
 import Events
 import Subledger
 
-/// In which time zone the times of a question are written.
+/// The time zone in which the times of a question are written.
 struct ZoneOption: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -25,14 +25,14 @@ struct ZoneOption: ParsableArguments {
         return zone
     }
 
-    /// The instant that a time means; prints it on stderr where the zone decided it.
+    /// The instant that a time means; prints it on stderr if the zone decided it.
     ///
     /// - Parameters:
-    ///   - time: The time; nil where the option was left out.
-    ///   - option: The option, as it is typed.
+    ///   - time: The time; nil if the option was left out.
+    ///   - option: The option, as typed.
     ///   - now: The instant of the question.
     ///   - isQuiet: Whether nothing is printed.
-    /// - Returns: The instant; nil where the option was left out.
+    /// - Returns: The instant; nil if the option was left out.
     func instant(
         _ time: AskedTime?,
         _ option: String,
@@ -45,11 +45,11 @@ struct ZoneOption: ParsableArguments {
         return instant
     }
 
-    /// The bound of knowledge that is meant; prints its instant where the zone decided it.
+    /// The bound of knowledge that is meant; prints its instant if the zone decided it.
     ///
     /// - Parameters:
     ///   - bound: The bound.
-    ///   - option: The option, as it is typed.
+    ///   - option: The option, as typed.
     ///   - now: The instant of the question.
     ///   - isQuiet: Whether nothing is printed.
     /// - Returns: The bound for the ledger.
@@ -80,19 +80,19 @@ struct ZoneOption: ParsableArguments {
     }
 }
 
-/// How much of the log a question may use, and in which time zone its times are written.
+/// How much of the log a question may use, and the time zone of its times.
 struct KnowledgeOptions: ParsableArguments {
     @Option(help: Clock.knownAtHelp, transform: Clock.knowledge)
     var knownAt: AskedKnowledge?
 
     @OptionGroup var zone: ZoneOption
 
-    /// The two clocks of a question: what was typed, with the clock of this machine.
+    /// The two times of a question: those typed, resolved with the clock of this machine.
     ///
     /// - Parameters:
-    ///   - at: The instant asked about, as typed; nil where it was left out.
+    ///   - at: The instant asked about, as typed; nil if it was left out.
     ///   - isQuiet: Whether the instants that the zone decided are not printed.
-    /// - Returns: Both clocks.
+    /// - Returns: Both times.
     func clocks(at: AskedTime? = nil, isQuiet: Bool = false) -> QuestionClocks {
         let now = Instant.systemClock()
         let instant = zone.instant(at, "--at", now: now, isQuiet: isQuiet)
@@ -113,15 +113,15 @@ struct KnowledgeOptions: ParsableArguments {
     }
 }
 
-/// The two clocks of a question, read once.
+/// The two times of a question, resolved once.
 struct QuestionClocks {
     /// When it was asked.
     let now: Instant
-    /// The instant asked about; nil where none was named.
+    /// The instant asked about; nil if none was given.
     let at: Instant?
     /// How much of the log is used.
     let knownAt: KnownAt
 
-    /// The instant asked about; the present where none was named.
+    /// The instant asked about; now if none was given.
     var instant: Instant { at ?? now }
 }

@@ -38,7 +38,7 @@ struct PeriodsCommand: AsyncParsableCommand {
 }
 
 extension PeriodsDocument {
-    /// The answer for people.
+    /// The answer as text.
     func text(at instant: Instant) -> [String] {
         let title = "\(originalTransactionId) · \(environment) · UTC"
         guard isKnown else { return [title, NothingKnown.words] }
@@ -61,7 +61,7 @@ extension PeriodsDocument {
 }
 
 extension PeriodsDocument.Period {
-    /// What was bought, and how it is paid where Apple said so.
+    /// What was bought, and its billing plan if Apple stated one.
     fileprivate var productWords: String {
         var words = [productId] + [billingPlanType].compactMap { $0 }
         if let number = commitment?.billingPeriodNumber, let count = commitment?.totalBillingPeriods
@@ -79,8 +79,7 @@ extension PeriodsDocument.Period {
         return words.joined(separator: " · ")
     }
 
-    /// Why it ended, with Apple's reason where it said one; by the clock where Apple has not
-    /// spoken.
+    /// Why it ended, with Apple's reason if it stated one; by the clock if Apple made no statement.
     fileprivate func endWords(at instant: Instant) -> String {
         if endReason == "open", validTo <= instant {
             return "ended \(validTo.clock.prefix(10)), no renewal known"

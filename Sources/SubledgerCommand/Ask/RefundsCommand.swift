@@ -41,7 +41,7 @@ struct RefundsCommand: AsyncParsableCommand {
 }
 
 extension RefundsDocument {
-    /// The answer for people.
+    /// The answer as text.
     fileprivate var text: [String] {
         var lines = ["\(originalTransactionId) · \(environment) · UTC"]
         guard isKnown else { return lines + [NothingKnown.words] }

@@ -53,7 +53,7 @@ struct ReplayCommand: AsyncParsableCommand {
 }
 
 extension ReplayDocument.Frame {
-    /// The event and the state for people; what changed is marked with `*`.
+    /// The event and the state as text; changed properties are marked with `*`.
     fileprivate var text: String {
         var lines = [
             "#\(position)  recorded \(recordedAt.clock)  as of \(asOf?.clock ?? "–")  \(kind) "

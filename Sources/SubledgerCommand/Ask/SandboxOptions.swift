@@ -3,7 +3,7 @@ import CommandSupport
 import Events
 import Subledger
 
-/// For whom purchases of the sandbox count in production.
+/// The customers for whom sandbox purchases count in production.
 struct SandboxOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -44,8 +44,8 @@ struct SandboxOptions: ParsableArguments {
 
     /// The policy that these options make.
     ///
-    /// - Parameter now: What `today` and the like mean.
-    /// - Returns: The policy; the one that counts none where no option was given.
+    /// - Parameter now: The instant for `today` and similar words.
+    /// - Returns: The policy; one that counts no purchases if no option was given.
     /// - Throws: `PolicyError` for times that no policy may have.
     func policy(now: Instant) throws -> SandboxPolicy {
         guard !areDefaults else { return .never }
@@ -59,7 +59,7 @@ struct SandboxOptions: ParsableArguments {
         )
     }
 
-    /// The same as an option that was typed wrongly.
+    /// The same, with errors reported as those of a mistyped option.
     func chosen(now: Instant) throws -> SandboxPolicy {
         do {
             return try policy(now: now)

@@ -37,7 +37,7 @@ struct StateCommand: AsyncParsableCommand {
 }
 
 extension StateDocument {
-    /// The answer for people.
+    /// The answer as text.
     fileprivate var text: [String] {
         let title = "\(originalTransactionId) · \(environment) · UTC"
         guard !states.isEmpty else { return [title, whyNone] }
@@ -69,7 +69,7 @@ extension StateDocument {
 }
 
 extension StateDocument.State {
-    /// The next charge in a few words.
+    /// The next charge as a short text.
     fileprivate var nextCharge: String {
         var words: [String] = []
         if let renewalPrice { words.append(Amount.text(renewalPrice, currency)) }

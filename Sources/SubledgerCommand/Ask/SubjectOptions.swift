@@ -2,7 +2,7 @@ import ArgumentParser
 import Events
 import Subledger
 
-/// Whom a question is about: the same for every question.
+/// The subject of a question: the same for every question.
 struct SubjectOptions: ParsableArguments {
     @Argument(
         help: ArgumentHelp(
@@ -34,13 +34,13 @@ struct SubjectOptions: ParsableArguments {
         guard !id.isEmpty else { throw ValidationError("the id is empty") }
     }
 
-    /// Whom the question is about.
+    /// The subject.
     var subject: SubjectID { subject(alone: false) }
 
-    /// The same, or one subscription of them alone.
+    /// The subject, or a single subscription of it.
     func subject(alone: Bool) -> SubjectID { SubjectID(id, in: environment, alone: alone) }
 
-    // Apple's words, however they are capitalised, and whatever other word the ledger holds.
+    // Apple's words in any letter case, and any other word that the ledger contains.
     static func environment(_ word: String) throws -> Environment {
         guard !word.isEmpty else {
             throw ValidationError("--environment is empty; leave it out, or name one")
@@ -50,7 +50,7 @@ struct SubjectOptions: ParsableArguments {
     }
 }
 
-/// Whether a question about a customer is about one subscription alone.
+/// Whether a question about a customer is about a single subscription.
 struct AloneOption: ParsableArguments {
     @Flag(help: "Only the subscription that ID belongs to, not the customer's others.")
     var alone = false

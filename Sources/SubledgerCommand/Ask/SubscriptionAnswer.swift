@@ -1,13 +1,13 @@
 import CommandSupport
 import Subledger
 
-/// An answer about one subscription, which says what it leaves out.
+/// An answer about one subscription, which reports what it leaves out.
 protocol SubscriptionAnswer: Encodable {
     /// The subscription.
     var originalTransactionId: String { get }
     /// What was erased of it.
     var erasures: [ErasureMark] { get }
-    /// Other subscriptions of the same customer; nil where they are too many to be counted.
+    /// Other subscriptions of the same customer; nil if there are too many to count.
     var otherSubscriptions: Int? { get }
 }
 
@@ -19,7 +19,7 @@ extension HistoryDocument: SubscriptionAnswer {}
 extension ReplayDocument: SubscriptionAnswer {}
 
 extension DatabaseOptions {
-    /// Asks the ledger about one subscription, and says on stderr what the answer leaves out.
+    /// Asks the ledger about one subscription, and reports on stderr what the answer leaves out.
     func ask<Answer: SubscriptionAnswer>(
         _ question: (Ledger) async throws -> Answer
     ) async throws -> Answer {
@@ -36,7 +36,7 @@ extension DatabaseOptions {
 }
 
 extension OutputOptions {
-    /// Prints an answer as JSON, or its lines for people.
+    /// Prints an answer as JSON, or as lines of text.
     func print(_ answer: some Encodable, _ lines: @autoclosure () -> [String]) throws {
         if json {
             try Terminal.print(json: answer)

@@ -7,7 +7,7 @@ import Foundation
 import Postgres
 import Subledger
 
-/// Who is trusted and what is accepted.
+/// What is trusted and accepted.
 struct TrustOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -90,7 +90,7 @@ struct TrustOptions: ParsableArguments {
         return roots
     }
 
-    // Apple's words, however they are capitalised.
+    // Apple's words in any letter case.
     static func environment(_ word: String) throws -> Environment {
         guard let found = knownEnvironment(word) else {
             throw ValidationError(
@@ -105,7 +105,7 @@ struct TrustOptions: ParsableArguments {
         .production, .sandbox, .xcode, .localTesting,
     ]
 
-    /// The environment of one of Apple's words, however it is capitalised; nil for another word.
+    /// The environment for one of Apple's words in any letter case; nil for another word.
     static func knownEnvironment(_ word: String) -> Environment? {
         knownEnvironments.first { $0.word.lowercased() == word.lowercased() }
     }

@@ -99,9 +99,9 @@ struct CatalogImportCommand: AsyncParsableCommand {
             throw Failure(Exit.inputMissing, "the catalog \(path) cannot be read")
         }
         let data: Data?
-        // Reading a folder fails here, after it could be opened.
+        // A folder can be opened, but fails here.
         do {
-            // One byte more than is allowed tells that there is more.
+            // One byte more than is allowed shows whether there is more.
             data = try handle.read(upToCount: CatalogFile.byteCountMax + 1)
         } catch {
             throw Failure(

@@ -15,7 +15,7 @@ enum CatalogVersions {
         return versions
     }
 
-    /// The version of that number; the newest for nil.
+    /// The version with that number; the newest for nil.
     static func find(
         _ number: Int?,
         in versions: [CatalogStore.Version]

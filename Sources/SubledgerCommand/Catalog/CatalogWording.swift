@@ -1,12 +1,12 @@
 import CommandSupport
 import Projections
 
-/// The catalog for people.
+/// The catalog as text.
 enum CatalogWording {
-    /// Most products of a group whose changes are shown as a table: more do not fit a terminal.
+    /// The most products of a group whose changes are shown as a table: more do not fit a terminal.
     static let matrixProductsMax = 12
 
-    /// Products added, removed and changed, a line each; `old → new` a line each below.
+    /// Products added, removed and changed, one per line; each `old → new` on a line below.
     static func print(_ difference: CatalogDifference) {
         for productId in difference.added { Terminal.print("+ \(productId)") }
         for productId in difference.removed { Terminal.print("- \(productId)") }
@@ -20,7 +20,7 @@ enum CatalogWording {
         }
     }
 
-    /// What each change within a group is: from the row's product to the column's.
+    /// The class of each change within a group: from the row's product to the column's.
     static func print(_ matrix: PlanChangeMatrix) {
         let groups = matrix.groups.filter { $0.subscriptions.count > 1 }
         guard !groups.isEmpty else { return }

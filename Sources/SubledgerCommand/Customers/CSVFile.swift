@@ -1,7 +1,7 @@
 import CommandSupport
 import Foundation
 
-/// Reads a list of comma-separated text as it comes; `-` is stdin.
+/// Reads comma-separated text as a stream; `-` is stdin.
 struct CSVFile {
     /// The file's name, for messages.
     let place: String
@@ -12,7 +12,7 @@ struct CSVFile {
     /// Bytes that are read at once.
     private static let chunkByteCount = 1 << 16
 
-    /// What is wrong with a record without fields.
+    /// The error for a record that cannot be parsed.
     static let malformedLine =
         "the line is not comma-separated text in UTF-8 (RFC 4180) of at most "
         + "\(CSVParser.recordByteCountMax) bytes"
@@ -36,7 +36,7 @@ struct CSVFile {
         }
     }
 
-    /// The next records; nil at the end, and once the user asked to stop.
+    /// The next records; nil at the end, and after the user asked to stop.
     mutating func next() throws -> [CSVParser.Record]? {
         guard !isAtEnd, !Interrupt.isRequested else { return nil }
         let bytes: [UInt8]

@@ -1,15 +1,15 @@
-/// Takes comma-separated text apart as it comes (RFC 4180): quoted fields may hold commas, line
+/// Parses comma-separated text as a stream (RFC 4180): quoted fields may contain commas, line
 /// breaks and doubled quotes.
 struct CSVParser {
-    /// A record: one line, or several where a quoted field holds line breaks.
+    /// A record: one line, or several if a quoted field contains line breaks.
     struct Record {
         /// The line on which it begins, from 1.
         let line: Int
-        /// Its fields; nil where it is malformed.
+        /// Its fields; nil if it is malformed.
         let fields: [String]?
     }
 
-    /// Longest record, in bytes: far above a name, an id and a date.
+    /// The longest record, in bytes: far longer than a name, an id and a date.
     static let recordByteCountMax = 8192
 
     private enum State { case start, plain, quoted, quoteInQuoted, skipped }
@@ -33,7 +33,7 @@ struct CSVParser {
         return records
     }
 
-    /// The record that no line break ended; nil where there is none.
+    /// The last record, if no line break ended it; otherwise nil.
     mutating func finish() -> Record? {
         if case .quoted = state { isMalformed = true }
         return endRecord()

@@ -35,7 +35,7 @@ struct CustomerClaimsCommand: AsyncParsableCommand {
 }
 
 extension ClaimDocument {
-    /// The claim for people.
+    /// The claim as text.
     fileprivate var text: String {
         var words = [
             originalTransactionId, environment.word,

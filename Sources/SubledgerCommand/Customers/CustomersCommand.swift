@@ -25,7 +25,7 @@ struct CustomersCommand: AsyncParsableCommand {
     )
 }
 
-/// What every statement of the operator says.
+/// The options of every statement by the operator.
 struct StatementOptions: ParsableArguments {
     @Argument(help: "The app's own name for the customer.")
     var customer: String
@@ -76,7 +76,7 @@ struct StatementOptions: ParsableArguments {
         }
     }
 
-    /// Makes the statement in a ledger; gives what became of it.
+    /// Makes the statement in a ledger; returns the outcome.
     func record(
         isLink: Bool,
         isTransfer: Bool = false,
@@ -186,7 +186,7 @@ struct UnlinkCustomerCommand: AsyncParsableCommand {
 }
 
 extension LinkOutcome {
-    /// Why a statement was refused; nil where it was taken.
+    /// Why a statement was refused; nil if it was accepted.
     fileprivate func refusal(
         of link: CustomerLink,
         _ customer: String,

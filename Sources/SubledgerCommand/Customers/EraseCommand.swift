@@ -25,7 +25,7 @@ struct EraseCommand: AsyncParsableCommand {
     )
 }
 
-/// What every erasure takes.
+/// The options of every erasure.
 struct ErasureOptions: ParsableArguments {
     @Option(
         help: """
@@ -55,7 +55,7 @@ struct ErasureOptions: ParsableArguments {
         }
     }
 
-    /// Erases, or lists what would be erased, and prints what came of it.
+    /// Erases, or lists what would be erased, and prints the result.
     func run(
         _ targets: [ErasureTarget],
         leaving exceptions: [ErasureException] = [],
@@ -169,7 +169,7 @@ struct EraseSubscriptionCommand: AsyncParsableCommand {
 }
 
 extension ErasureDocument {
-    /// The answer for people.
+    /// The answer as text.
     fileprivate func print(targets: Set<StreamID>) {
         guard !erasures.isEmpty else {
             Terminal.print("there is nothing to erase")

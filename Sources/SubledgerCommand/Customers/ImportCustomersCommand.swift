@@ -65,7 +65,7 @@ struct ImportCustomersCommand: AsyncParsableCommand {
 }
 
 extension LinkImportDocument {
-    /// The answer for people.
+    /// The answer as text.
     fileprivate func printText(_ file: String) {
         let place = file == "-" ? "stdin" : file
         for refusal in rejections {

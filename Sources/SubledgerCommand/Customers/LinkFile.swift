@@ -3,8 +3,8 @@ import Events
 import Foundation
 import Subledger
 
-/// Reads a list of links: the columns customer, id and from, in this order or as a header names
-/// them; `-` is stdin.
+/// Reads a list of links: the columns customer, id and from, in this order or as named by a header;
+/// `-` is stdin.
 struct LinkFile {
     private var file: CSVFile
     private var columns: [String]?
@@ -71,7 +71,7 @@ struct LinkFile {
         )
     }
 
-    // Nil where the first line is one of data.
+    // Nil if the first line is data.
     private func header(_ fields: [String]) throws -> [String]? {
         let words = fields.map { $0.lowercased() }
         guard words.contains("customer"), words.contains(where: { $0 == "id" || $0 == "from" })

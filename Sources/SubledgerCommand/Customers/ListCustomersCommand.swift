@@ -21,7 +21,7 @@ struct ListCustomersCommand: AsyncParsableCommand {
     @OptionGroup var database: DatabaseOptions
     @OptionGroup var output: OutputOptions
 
-    /// Most lines of one answer: the list is held in memory.
+    /// The most lines of one answer, which is held in memory.
     static let limitMax = 100_000
 
     func validate() throws {

@@ -45,10 +45,10 @@ struct ShowCustomerCommand: AsyncParsableCommand {
 }
 
 extension CustomerDocument {
-    /// The answer for people.
+    /// The answer as text.
     ///
     /// - Parameters:
-    ///   - customer: Of whom it is, for the times in which bonds hold.
+    ///   - customer: The customer, for the times in which bonds apply.
     ///   - instant: The instant asked about.
     /// - Returns: The lines.
     fileprivate func text(_ customer: Customer, at instant: Instant?) -> [String] {

@@ -3,7 +3,7 @@ import CommandSupport
 import EventLog
 import Events
 
-/// Whether Apple can be asked, and reaches the service.
+/// Whether Apple can be asked, and can reach the service.
 struct AppleChecks {
     private let plan: DoctorPlan
     private let asks: Bool
@@ -13,7 +13,7 @@ struct AppleChecks {
         self.asks = asks
     }
 
-    /// The key, the service's address and, if wanted, Apple itself.
+    /// The key, the service's address and, if requested, Apple itself.
     func run() async throws -> [DoctorCheck] {
         let (key, credentials) = key()
         return [key, try await service(), try await apple(credentials)]

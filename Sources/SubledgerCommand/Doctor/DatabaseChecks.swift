@@ -16,12 +16,12 @@ struct DatabaseChecks {
         self.isQuiet = isQuiet
     }
 
-    /// The checks that need a session, in their order.
+    /// The checks that need a session, in order.
     private static let names = [
         "durability", "role", "clock", "disk", "schema", "objects", "tables", "checkpoint",
     ]
 
-    /// Runs all of them; without a server the first is wrong, and the rest are not checked.
+    /// Runs all of them; without a server the first fails, and the rest are not checked.
     func run() async throws -> [DoctorCheck] {
         let settings: ConnectionSettings
         let server: LedgerInspector.Server
@@ -96,7 +96,7 @@ struct DatabaseChecks {
                 : "\(counted(missing.count, "migration")) missing, from \(first.name) on"
             return .wrong("schema", what, "run `subledger migrate` as a member of ledger_owner")
         } catch {
-            // Its message says what to do.
+            // The error's message says what to do.
             return .wrong("schema", error.description, nil)
         }
     }

@@ -4,7 +4,7 @@ import Events
 import Foundation
 import Projector
 
-/// What the answers of a database mean for whoever runs a ledger in it.
+/// Findings from the answers of a database, for the operator of its ledger.
 extension LedgerInspector.Server {
     /// Whether an append that was answered survives a crash.
     var durabilityCheck: DoctorCheck {
@@ -32,7 +32,7 @@ extension LedgerInspector.Server {
         return .ok("durability", "commits are flushed: fsync and full_page_writes are on")
     }
 
-    /// What the user may do.
+    /// The privileges of the user.
     var roleCheck: DoctorCheck {
         guard !roles.isEmpty else {
             return .wrong(
@@ -45,7 +45,7 @@ extension LedgerInspector.Server {
         return .ok("role", "\(user) may act as \(roles.joined(separator: ", "))")
     }
 
-    /// How much room there is, where it can be known.
+    /// The free space, if it can be determined.
     var diskCheck: DoctorCheck {
         guard isLocal, let dataFolder else {
             return .notChecked(
@@ -67,17 +67,17 @@ extension LedgerInspector.Server {
     }
 }
 
-/// The room of the file system that holds the database.
+/// The free space of the file system with the database.
 struct DiskSpace {
     let freeBytes: Int64
     let bytes: Int64
 
-    /// Below it PostgreSQL may stop at any checkpoint: WAL alone takes 1 GiB by default.
+    /// Below this, PostgreSQL may stop at any checkpoint: WAL alone takes 1 GiB by default.
     static let wrongBelowBytes: Int64 = 1 << 30
-    /// Below this share there is little time left to act.
+    /// Below this share, there is little time left to act.
     static let warningBelowShare = 0.1
 
-    /// Whether it suffices.
+    /// Whether the space is sufficient.
     var check: DoctorCheck {
         let words = "\(byteWords(freeBytes)) of \(byteWords(bytes)) are free"
         let action = "add room: a server whose disk is full takes no appends"
@@ -90,10 +90,10 @@ struct DiskSpace {
 }
 
 extension LedgerInspector.Clocks {
-    /// Offsets below it are not worth a line of their own, in milliseconds.
+    /// Smaller offsets do not need a warning, in milliseconds.
     private static let warningMilliseconds: Int64 = 5000
 
-    /// Whether appends are accepted, as the clocks are.
+    /// Whether appends are accepted with the current clocks.
     func check(skewSecondsMax: Int64) -> DoctorCheck {
         let most = skewSecondsMax.multipliedReportingOverflow(by: 1000)
         let bound = most.overflow ? Int64.max : most.partialValue
@@ -112,7 +112,7 @@ extension LedgerInspector.Clocks {
         let words =
             "the server's clock is \(offset < 1000 ? "\(offset) ms" : durationWords(Double(offset) / 1000)) "
             + "\(serverAheadMilliseconds < 0 ? "behind" : "ahead of") this machine's"
-        // What is within the time of the question may be no difference at all.
+        // An offset within the round-trip time may be no difference at all.
         if offset - roundTripMilliseconds / 2 > bound { return .wrong("clock", words, action) }
         if offset - roundTripMilliseconds / 2 > Self.warningMilliseconds {
             return .warning("clock", words, action)
@@ -125,11 +125,11 @@ extension Projector.Table {
     /// How long an event may wait for the tables before it is worth a warning, in milliseconds.
     private static let lagMillisecondsMax: Int64 = 60_000
 
-    /// Whether the live tables contain what the log does.
+    /// Whether the live tables include the whole log.
     ///
     /// - Parameters:
     ///   - tables: All tables.
-    ///   - oldest: When the oldest event was recorded that one of them lacks.
+    ///   - oldest: When the oldest event that one of them lacks was recorded.
     ///   - now: Our clock.
     /// - Returns: The finding.
     static func check(_ tables: [Projector.Table], oldest: Instant?, now: Instant) -> DoctorCheck {
@@ -174,7 +174,7 @@ extension LedgerInspector.NewestCheckpoint? {
     /// A checkpoint a day, and one day to notice that it was not taken, in milliseconds.
     private static var ageMillisecondsMax: Int64 { 48 * 3_600_000 }
 
-    /// Whether there is a recent checkpoint, of this log.
+    /// Whether there is a recent checkpoint that matches this log.
     var check: DoctorCheck {
         let action = "take one daily with `subledger checkpoint --key FILE`, and keep it elsewhere"
         guard let newest = self else {

@@ -79,7 +79,7 @@ struct DoctorCommand: AsyncParsableCommand {
         if !report.ok { throw Exit.no }
     }
 
-    /// What was typed of the settings of `poll`.
+    /// The flags for the settings of `poll`.
     var pollFlags: [PollSetting: ConfigContent] {
         var flags: [PollSetting: ConfigContent] = [:]
         flags[.key] = key.map(ConfigContent.string)

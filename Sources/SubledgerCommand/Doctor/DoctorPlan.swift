@@ -3,22 +3,22 @@ import CommandSupport
 import Configuration
 import Foundation
 
-/// What `doctor` looks at: the settings of `serve` and of `poll`, as those commands read them.
+/// The inputs of `doctor`: the settings of `serve` and of `poll`, as those commands read them.
 struct DoctorPlan {
-    /// The settings of `poll`; or what is wrong with them.
+    /// The settings of `poll`, or the error in them.
     let poll: Result<PollPlan, Failure>
-    /// Where `serve` listens; or what is wrong with its settings.
+    /// The address on which `serve` listens, or the error in its settings.
     let service: Result<ServicePlace, Failure>
-    /// Where the database is.
+    /// The location of the database.
     let database: DatabaseOptions
 
-    /// Where a service is expected.
+    /// The address at which a service is expected.
     enum ServicePlace {
-        /// At this URL, because a setting says so.
+        /// At this URL, because a setting names it.
         case named(String)
         /// At this URL, where `serve` listens by default.
         case byDefault(String)
-        /// At an address that only its certificate's name reaches.
+        /// At an address that can be reached only by the name in its certificate.
         case behindTLS
     }
 
@@ -27,7 +27,7 @@ struct DoctorPlan {
     /// - Parameters:
     ///   - command: The flags.
     ///   - environment: The variables of the process.
-    /// - Throws: Nothing that is wrong with a setting: that is a finding.
+    /// - Throws: Nothing about a wrong setting, because that is a finding.
     init(_ command: DoctorCommand, _ environment: [String: String]) async throws {
         let files = DoctorPlan.files(command.config)
         poll = try await DoctorPlan.reading {
@@ -87,8 +87,8 @@ struct DoctorPlan {
         return host.isEmpty && port == 0 ? .byDefault(url) : .named(url)
     }
 
-    // A file is the one of `serve` if all its members are; else it is taken for that of `poll`,
-    // which names what it does not know.
+    // A file belongs to `serve` if all its members do; otherwise it is read as that of `poll`,
+    // which reports unknown members.
     private static func files(_ paths: [String]) -> (poll: String?, serve: String?) {
         var files: (poll: String?, serve: String?)
         for path in paths {

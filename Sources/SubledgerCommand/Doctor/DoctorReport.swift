@@ -1,20 +1,20 @@
 import CommandSupport
 
-/// What one check of `doctor` found.
+/// The result of one check of `doctor`.
 struct DoctorCheck: Encodable {
-    /// What was checked, as a word of the machine.
+    /// What was checked, as a machine-readable word.
     let check: String
-    /// What came of it.
+    /// The result.
     let result: Result
     /// What was found, or why nothing was checked.
     let message: String
-    /// What to do; nil where nothing is to be done.
+    /// What to do; nil if nothing has to be done.
     let action: String?
 
-    /// What a check comes to.
+    /// The result of a check.
     enum Result: String, Encodable {
         case ok
-        /// It works, and may stop working, or works worse than it could.
+        /// It works, but may stop working, or works worse than it could.
         case warning
         /// Something does not work.
         case wrong
@@ -44,11 +44,11 @@ struct DoctorCheck: Encodable {
     }
 }
 
-/// What all checks found.
+/// The results of all checks.
 struct DoctorReport: Encodable {
-    /// Whether nothing is wrong; warnings do not count.
+    /// Whether nothing is wrong, ignoring warnings.
     let ok: Bool
-    /// The checks, in the order in which one rests on another.
+    /// The checks, ordered so each comes after those it depends on.
     let checks: [DoctorCheck]
 
     init(_ checks: [DoctorCheck]) {
@@ -56,10 +56,10 @@ struct DoctorReport: Encodable {
         ok = !checks.contains { $0.result == .wrong }
     }
 
-    /// Columns of the table, on a terminal or not: messages are sentences, which nobody cuts.
+    /// Columns of the table, on a terminal or not: messages are sentences, which are not truncated.
     private static let width = 80
 
-    /// A line for each check, and below it what to do.
+    /// A line for each check, followed by what to do.
     var table: String {
         var table = TextTable(["check", "result", "found"])
         for check in checks {
@@ -69,7 +69,7 @@ struct DoctorReport: Encodable {
         return table.text(width: DoctorReport.width)
     }
 
-    /// The last line: how many checks came to what.
+    /// The last line: the number of checks for each result.
     var summary: String {
         func count(_ result: DoctorCheck.Result) -> Int {
             checks.count { $0.result == result }

@@ -8,7 +8,7 @@ struct RootChecks {
     private let trust: TrustOptions
     private let now: Instant
 
-    /// Long enough to get a new one, in milliseconds.
+    /// Enough time to get a new one, in milliseconds.
     private static let expirySoonMilliseconds: Int64 = 90 * 86_400_000
 
     init(_ trust: TrustOptions, now: Instant = .systemClock()) {
@@ -16,7 +16,7 @@ struct RootChecks {
         self.now = now
     }
 
-    /// A check of those that are built in, and one of each file.
+    /// One check of the built-in certificates, and one of each file.
     func run() -> [DoctorCheck] {
         var checks = [check(RootCertificate.apple, "Apple's, built in", renewal: "subledger")]
         for path in trust.rootCertificate {

@@ -155,7 +155,7 @@ extension ImportCommand {
         }
     }
 
-    /// The report, with what was wrong with the list.
+    /// The report, with the errors in the list.
     private struct Document: Encodable {
         let report: ImportReport
         let lines: Int?
@@ -204,7 +204,7 @@ extension ImportIDFile {
 }
 
 extension ImportEstimate {
-    /// One line for people.
+    /// The report as one line of text.
     fileprivate var text: String {
         "\(counted(ids, "id")): at least \(counted(requests, "request")), about "
             + "\(durationWords(seconds)) by half of Apple's rate limits"

@@ -2,40 +2,41 @@ import AppStoreServerAPI
 import CommandSupport
 import Foundation
 
-/// Reads ids that Apple finds customers by: one on each line, or the columns of a CSV file that its
-/// header names; `-` is stdin.
+/// Reads ids by which Apple finds customers: one on each line, or the columns of a CSV file that
+/// its header names; `-` is stdin.
 struct ImportIDFile {
-    /// The ids, each once, in the order of the file.
+    /// The ids without duplicates, in the order of the file.
     private(set) var subjects: [HistoryImport.Subject] = []
-    /// Lines without the header and empty ones.
+    /// The number of lines, without the header and empty ones.
     private(set) var lines = 0
-    /// Lines without a usable id; the first of them.
+    /// The first lines without a usable id.
     private(set) var refusedLines: [RefusedLine] = []
-    /// How many there are.
+    /// The number of lines without a usable id.
     private(set) var refused = 0
 
-    /// A line that names no id.
+    /// A line without a usable id.
     struct RefusedLine: Encodable {
         /// From 1.
         let line: Int
         let message: String
     }
 
-    /// Refused lines that are listed; all are counted.
+    /// The most refused lines that are listed; all are counted.
     private static let refusedLinesMax = 20
-    /// Apple's ids of transactions have at most twenty digits, order ids ten characters.
+    /// The longest id, in bytes: Apple's transaction ids have at most twenty digits, order ids ten
+    /// characters.
     private static let idByteCountMax = 32
 
-    /// What tokens are told, as a column and as a line.
+    /// The message for app account tokens, as a column and as a line.
     private static let tokenWords =
         "Apple finds nothing by app account token; expected originalTransactionId, transactionId, "
         + "appTransactionId or orderId"
 
-    /// A column by its name; the first that has a value counts.
+    /// A column by its name; the first with a value counts.
     private enum Column: String, CaseIterable {
         case originalTransactionId, transactionId, appTransactionId, orderId, appAccountToken
 
-        /// The column of a name, however it is spelt: `original_transaction_id`, `Order ID`.
+        /// The column with a name, in any spelling: `original_transaction_id`, `Order ID`.
         init?(named name: String) {
             let plain = name.lowercased().filter { $0.isLetter }
             let found = Column.allCases.first { $0.rawValue.lowercased() == plain }
@@ -70,7 +71,7 @@ struct ImportIDFile {
         }
     }
 
-    // Nil for the header, and for a line that is refused.
+    // Nil for the header, and for a refused line.
     private mutating func subject(
         in record: CSVParser.Record,
         _ header: inout Header,

@@ -77,7 +77,7 @@ struct IngestCommand: AsyncParsableCommand {
         case `import`
     }
 
-    /// Longest name of a source, in bytes: it is kept with every payload.
+    /// The longest name of a source, in bytes: it is stored with every payload.
     static let sourceByteCountMax = 64
 
     func validate() throws {

@@ -3,7 +3,7 @@ import Events
 import Subledger
 
 extension IngestPlan {
-    /// Prints the plan for people: it is the answer, so all of it goes to stdout.
+    /// Prints the plan as text, all of it on stdout, because it is the answer.
     func printText() {
         Terminal.print(
             "\(counted(payloads, "payload")), \(byteWords(byteCount)): "

@@ -4,12 +4,12 @@ import EventLog
 import Events
 import Subledger
 
-/// What came of an ingest, in words: the result on stdout, and what was left out on stderr.
+/// The result of an ingest as text: the summary on stdout, and what was left out on stderr.
 struct IngestSummary {
     let report: IngestReport
     let skipped: Int
     let lanes: LaneCount
-    /// Whether it was of payloads that had been refused before.
+    /// Whether the payloads had been refused before.
     var isRetry = false
 
     /// The line for stdout.
@@ -60,7 +60,7 @@ struct IngestSummary {
         return lines
     }
 
-    /// Each payload that was refused, or of which something was left out; the lines for stderr.
+    /// Each payload that was refused, or had something left out; the lines for stderr.
     var single: [String] {
         var lines = report.notices.map { remark in
             "notice   \(remark.path): \(remark.notice.message) [\(remark.notice.code.rawValue)]"
@@ -78,7 +78,7 @@ struct IngestSummary {
         return lines
     }
 
-    /// Groups of payloads of which something was, or would be, left out.
+    /// Groups of payloads that had, or would have, something left out.
     static func lines(leftOut groups: [ReasonGroup]) -> [String] {
         groups.flatMap { group in
             lines(
@@ -111,8 +111,8 @@ struct IngestSummary {
             } ?? [])
     }
 
-    /// Prints it, and ends the command where it was stopped, something was refused, or left out
-    /// though `isStrict`.
+    /// Prints it, and fails the command if it was stopped, if anything was refused or, with
+    /// `isStrict`, left out.
     func finish(_ output: OutputOptions, isVerbose: Bool, isStrict: Bool) throws {
         if output.json {
             try Terminal.print(json: IngestDocument(report, skipped: skipped))

@@ -2,20 +2,20 @@ import CommandSupport
 import EventLog
 import Subledger
 
-/// Takes payloads in with progress on stderr, and stops when the operator asks to.
+/// Ingests payloads with progress on stderr, and stops at the operator's request.
 struct IngestWork {
     let label: String
     let isQuiet: Bool
-    /// Bytes of the input; nil where that is not known.
+    /// The size of the input, in bytes; nil if unknown.
     var inputBytes: Int64?
-    /// How many of them were read, as they lie in files.
+    /// How many of these bytes were read, as stored in the files.
     var bytesRead: @Sendable () -> Int64 = { 0 }
 
-    /// How long what is under way may take once the operator asked to stop: a database that answers
-    /// at all needs less.
+    /// Seconds that the work in progress may take after the operator asked to stop: a database that
+    /// responds at all needs less.
     private static let interruptSecondsMax = 5
 
-    /// Runs the work; it is given what to call with its progress.
+    /// Runs the work, which receives a function for reporting its progress.
     func run(
         on log: EventLog,
         _ work: ((IngestReport.Progress) -> Void) async throws -> IngestReport
@@ -37,7 +37,7 @@ struct IngestWork {
         }
     }
 
-    /// Shows how far it is.
+    /// Shows the progress.
     func show(_ done: IngestReport.Progress, on progress: inout Progress) {
         progress.report(
             done.payloads,
@@ -51,7 +51,7 @@ struct IngestWork {
         log.giveUpAppends(after: .seconds(IngestWork.interruptSecondsMax))
     }
 
-    // What is in and what is not, where the database left in the middle.
+    // What was ingested and what was not, if the database failed in between.
     private func unfinished(_ error: EventLogError, _ last: IngestReport.Progress?) -> Failure {
         let (done, underWay) = (last?.payloads ?? 0, last?.underWay ?? 0)
         return Failure(

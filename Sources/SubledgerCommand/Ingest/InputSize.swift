@@ -1,13 +1,13 @@
 import CommandSupport
 import Foundation
 
-/// How many bytes the named files and folders hold, where that costs little to know.
+/// The total size of the named files and folders, if it is cheap to determine.
 enum InputSize {
-    /// Files up to which they are looked at: beyond it the sum would keep the work waiting.
+    /// The most files that are examined: beyond this, computing the sum would delay the work.
     static let filesMax = 200_000
 
-    /// The sum of their bytes; nil where something is no file and no folder, as stdin and pipes, or
-    /// where there are too many files.
+    /// The sum of their sizes; nil if anything is neither a file nor a folder, such as stdin and
+    /// pipes, or if there are too many files.
     static func bytes(of paths: [String]) -> Int64? {
         var (sum, files) = (Int64(0), 0)
         for path in paths {

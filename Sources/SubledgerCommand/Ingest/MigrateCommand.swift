@@ -12,7 +12,7 @@ struct MigrateCommand: AsyncParsableCommand {
         defaultSubcommand: Apply.self
     )
 
-    /// What `migrate --help` and `migrate up --help` print.
+    /// The text of `migrate --help` and `migrate up --help`.
     private static let discussion = """
         Also creates missing roles, and repairs owners, privileges, triggers and functions that \
         differ from what the ledger requires: after pg_restore into a new cluster, run `migrate` \

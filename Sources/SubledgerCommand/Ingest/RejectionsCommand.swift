@@ -61,7 +61,7 @@ struct RejectionsCommand: AsyncParsableCommand {
     @OptionGroup var database: DatabaseOptions
     @OptionGroup var output: OutputOptions
 
-    /// Most lines of one answer: the list is held in memory.
+    /// The most lines of one answer, which is held in memory.
     static let limitMax = 100_000
 
     private static let limitDefault = 100

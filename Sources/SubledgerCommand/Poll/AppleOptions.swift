@@ -5,7 +5,7 @@ import Configuration
 import Events
 import Foundation
 
-/// Who asks Apple, and where.
+/// The credentials and hosts for asking Apple.
 struct AppleOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The private key: a .p8 file.", valueName: "file"))
     var key: String?
@@ -29,7 +29,7 @@ protocol AppleSettingName: SettingName {
 }
 
 extension AppleOptions {
-    /// What was typed.
+    /// The flags that were typed.
     func flags<Name: AppleSettingName>() -> [Name: ConfigContent] {
         var flags: [Name: ConfigContent] = [:]
         flags[.key] = key.map(ConfigContent.string)
@@ -40,9 +40,9 @@ extension AppleOptions {
     }
 }
 
-/// Who asks Apple, and where, by all settings.
+/// The credentials and hosts for asking Apple, from all settings.
 struct AppleAccess {
-    /// Where Apple is.
+    /// Apple's hosts.
     let hosts: ServerHosts
     private let key: String
     private let keyId: String
@@ -52,7 +52,7 @@ struct AppleAccess {
 
     /// Reads the settings.
     ///
-    /// - Throws: `Failure` that names the setting that is wrong.
+    /// - Throws: `Failure` that names the wrong setting.
     init<Name: AppleSettingName>(_ settings: inout CommandSettings<Name>) throws {
         key = try settings.text(.key, "the .p8 file of an In-App Purchase key", default: "")
         keyId = try settings.text(.keyId, "the id of the key", default: "")
@@ -72,14 +72,14 @@ struct AppleAccess {
             }
     }
 
-    /// Whether anything of a key is set.
+    /// Whether any setting of a key is present.
     var hasKeySettings: Bool { !(key.isEmpty && keyId.isEmpty && issuerId.isEmpty) }
 
-    /// Who asks.
+    /// The credentials.
     ///
-    /// - Parameter bundleIds: The apps that are accepted; one of them can be asked about.
+    /// - Parameter bundleIds: The accepted apps; one of them can be asked about.
     /// - Returns: The credentials.
-    /// - Throws: `Failure` that names the setting that is missing or wrong.
+    /// - Throws: `Failure` that names the missing or wrong setting.
     func credentials(_ bundleIds: [String]) throws -> ServerCredentials {
         if let missing = missing.first { throw Failure(Exit.configuration, missing) }
         guard let bundleId = bundleIds.first, bundleIds.count == 1 else {
@@ -107,8 +107,8 @@ extension Poller.Options {
     /// A poller of this process.
     ///
     /// - Parameters:
-    ///   - environments: Those that are accepted, as the operator named them; none for all.
-    ///   - pause: Milliseconds after an answer before which nobody asks about the same again.
+    ///   - environments: The accepted environments, as the operator named them; empty for all.
+    ///   - pause: Milliseconds after an answer before any process asks about the same again.
     init(_ environments: [String], pause: Int64) {
         self.init(
             holder: "\(ProcessInfo.processInfo.hostName) "

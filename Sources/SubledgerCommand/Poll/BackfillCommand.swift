@@ -117,7 +117,7 @@ struct BackfillCommand: AsyncParsableCommand {
 }
 
 extension BackfillReport {
-    /// The report for people.
+    /// The report as text.
     fileprivate var text: String {
         var lines = spans.map { span in
             "\(span.environment.word): notifications since \(span.since)"
@@ -130,7 +130,7 @@ extension BackfillReport {
 }
 
 extension BackfillEstimate {
-    /// The estimate for people.
+    /// The estimate as text.
     fileprivate var text: String {
         var table = TextTable([
             "environment", "notifications since", "customers", "requests: notifications",

@@ -31,13 +31,13 @@ struct PollOptions: ParsableArguments {
     @OptionGroup var output: OutputOptions
 }
 
-/// What `poll` and `backfill` do, by all their settings.
+/// The configuration of `poll` and `backfill`, from all their settings.
 struct PollPlan {
-    /// Who asks Apple, and where.
+    /// The credentials and hosts for asking Apple.
     let apple: AppleAccess
-    /// Who is trusted.
+    /// What is trusted.
     let trust: TrustOptions
-    /// Where the database is.
+    /// The location of the database.
     let database: DatabaseOptions
     /// The settings in force.
     let settings: CommandSettings<PollSetting>
@@ -47,7 +47,7 @@ struct PollPlan {
     /// - Parameters:
     ///   - options: The flags.
     ///   - environment: The variables of the process.
-    /// - Throws: `Failure` that names the setting that is wrong.
+    /// - Throws: `Failure` that names the wrong setting.
     init(_ options: PollOptions, _ environment: [String: String]) async throws {
         try await self.init(
             flags: options.flags,
@@ -92,9 +92,9 @@ struct PollPlan {
     /// Runs a body with a poller, which is closed after it.
     ///
     /// - Parameters:
-    ///   - pause: Milliseconds after an answer before which nobody asks about the same again.
-    ///   - isQuiet: Whether nothing but errors is printed.
-    ///   - body: What to do.
+    ///   - pause: Milliseconds after an answer before any process asks about the same again.
+    ///   - isQuiet: Whether only errors are printed.
+    ///   - body: The work.
     /// - Returns: What the body returns.
     /// - Throws: `Failure` for a key that cannot be used, and what the body throws.
     func withPoller<Value>(
@@ -119,7 +119,7 @@ struct PollPlan {
 }
 
 extension PollOptions {
-    /// What was typed.
+    /// The flags that were typed.
     fileprivate var flags: [PollSetting: ConfigContent] {
         var flags: [PollSetting: ConfigContent] = apple.flags()
         flags[.databaseUrl] = database.databaseUrl.map(ConfigContent.string)
@@ -130,7 +130,7 @@ extension PollOptions {
 }
 
 extension SharedProgress {
-    /// Reports how far questions to Apple have come.
+    /// Reports the progress of asking Apple.
     func report(_ progress: PollProgress) {
         switch progress {
         case .notifications(let count, let environment):

@@ -3,14 +3,14 @@ import ArgumentParser
 import CommandSupport
 
 extension PollReport {
-    /// What scripts are told; nil for success.
+    /// The exit code for scripts; nil for success.
     var exitCode: ExitCode? {
         if rejected > 0 { return Exit.badInput }
         if failures.contains(where: { $0.reason == "refused" }) { return Exit.notFound }
         return left > 0 || failed > 0 || retryAt != nil ? Exit.tryAgain : nil
     }
 
-    /// Writes what was not answered, on stderr.
+    /// Prints what was not answered, on stderr.
     func printFailures(of command: String) {
         for failure in failures {
             let subject = failure.originalTransactionId ?? "notifications"
@@ -21,7 +21,7 @@ extension PollReport {
         }
     }
 
-    /// The report for people.
+    /// The report as text.
     var table: String {
         var table = TextTable(["", "count"])
         table.add(["subscriptions asked about", "\(answered)"])

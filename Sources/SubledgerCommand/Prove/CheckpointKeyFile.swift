@@ -4,7 +4,7 @@ import Foundation
 
 /// Reads the keys of checkpoints from files; no message ever contains a part of a key file.
 enum CheckpointKeyFile {
-    /// The private key in a PEM file that nobody else may read.
+    /// The private key in a PEM file that no other user may read.
     static func privateKey(_ path: String) throws -> CheckpointPrivateKey {
         let text = try PrivateKeyFile.text(path)
         if text.contains("ENCRYPTED") {

@@ -5,22 +5,22 @@ import Events
 import Foundation
 import Subledger
 
-/// A document of heads that was kept in a file: a checkpoint, or what `verify --json` printed.
+/// A document of heads stored in a file: a checkpoint, or the output of `verify --json`.
 struct KeptDocument {
-    /// The file, with the line where it holds several.
+    /// The file, followed by the line if it contains several.
     let name: String
-    /// What it records.
+    /// The heads it records.
     let heads: KeptHeads
-    /// The checkpoint; nil for what `verify --json` printed.
+    /// The checkpoint; nil for the output of `verify --json`.
     let checkpoint: SignedCheckpoint?
 
-    /// The documents in these files; a file holds one, or one a line.
+    /// The documents in these files; a file contains one, or one per line.
     ///
     /// - Parameters:
     ///   - paths: The files.
     ///   - keys: Only documents signed by one of these are accepted; empty for any document.
     /// - Returns: The documents, in that order.
-    /// - Throws: A `Failure` that names each document that is refused.
+    /// - Throws: A `Failure` that names each refused document.
     static func read(
         _ paths: [String],
         keys: Set<CheckpointPublicKey>
@@ -45,7 +45,7 @@ struct KeptDocument {
         return documents
     }
 
-    // One document over several lines is whole; else each line is one.
+    // One document may span several lines; otherwise each line is a document.
     private static func parts(of data: Data, _ path: String) -> [(name: String, Data)] {
         let lines = data.split(separator: UInt8(ascii: "\n")).filter { line in
             line.contains { $0 > 0x20 }

@@ -74,7 +74,7 @@ struct VerifyCommand: AsyncParsableCommand {
     @OptionGroup var database: DatabaseOptions
     @OptionGroup var output: OutputOptions
 
-    /// Most connections at once: PostgreSQL admits a hundred unless it is configured.
+    /// The most connections at once: by default, PostgreSQL admits a hundred.
     static let jobsMax = 64
 
     func validate() throws {
@@ -105,7 +105,7 @@ struct VerifyCommand: AsyncParsableCommand {
         try show(findings, inputs)
     }
 
-    /// What is compared with the log.
+    /// What the log is compared with.
     private struct Inputs {
         var documents: [KeptDocument]
         let since: KeptDocument?

@@ -12,10 +12,10 @@ struct VerifyText {
     /// The text of a report.
     ///
     /// - Parameters:
-    ///   - report: What was found.
-    ///   - documents: What was compared, for their signatures.
+    ///   - report: The report.
+    ///   - documents: The documents compared, for their signatures.
     ///   - isPinned: Whether only documents of given keys were accepted.
-    ///   - proof: What became of the signatures; nil where they were not verified.
+    ///   - proof: The result for the signatures; nil if they were not verified.
     init(
         _ report: VerificationReport,
         _ documents: [KeptDocument],
@@ -35,7 +35,7 @@ struct VerifyText {
         let counts = counted(report.events, "event") + " in " + counted(report.commits, "commit")
         let after = since.map { " after the checkpoint of \($0)" } ?? ""
         guard let first = report.firstMismatch else {
-            // What was asked for and not proven comes before what was.
+            // What was requested but not proven comes before what was proven.
             let ok = proof?.isOK == false ? "signatures NOT PROVEN, chain of digests ok" : "ok"
             return ["\(ok): \(counts)\(after)"]
                 + report.heads.map { head in
@@ -98,7 +98,7 @@ struct VerifyText {
             + (count == 1 ? "its head" : "\(wrong.count) of its \(count) heads")
     }
 
-    // Lanes of which a document proves the same go in one line.
+    // Lanes for which a document proves the same share one line.
     private var proofs: [String] {
         var lines: [String] = []
         var groups: [(source: String, proven: [(lane: Int, mark: LaneEvidence.Mark)])] = []

@@ -3,8 +3,8 @@ import EventLog
 import Foundation
 import Subledger
 
-/// Reads a list of exchange rates: the columns date, currency, base_currency and rate, in this order
-/// or as a header names them; `-` is stdin.
+/// Reads a list of exchange rates: the columns date, currency, base_currency and rate, in this
+/// order or as named by a header; `-` is stdin.
 struct RateFile {
     private var file: CSVFile
     private var columns: [String]?
@@ -87,7 +87,7 @@ struct RateFile {
         RefusedLine(line: record.line, reason: "malformed-line", message: message)
     }
 
-    // Nil where the first line is one of data.
+    // Nil if the first line is data.
     private func header(_ fields: [String]) throws -> [String]? {
         let words = fields.map { $0.lowercased().replacing(" ", with: "_") }
         guard words.contains(where: RateFile.names.contains) else { return nil }

@@ -33,7 +33,7 @@ struct RateImportCommand: AsyncParsableCommand {
         Interrupt.heed()
         let answer = try await ledger.importRates(isDryRun: dryRun) {
             let found = try lines.next()
-            // All or none: half of a list is not imported.
+            // All or nothing: after a request to stop, no part of the list is imported.
             if Interrupt.isRequested { throw Exit.interrupted }
             return found
         }
@@ -44,7 +44,7 @@ struct RateImportCommand: AsyncParsableCommand {
 }
 
 extension RateImportDocument {
-    /// The answer for people.
+    /// The answer as text.
     fileprivate func printText(_ file: String) {
         let place = file == "-" ? "stdin" : file
         for refusal in rejections {

@@ -17,13 +17,13 @@ struct AnomaliesReport: AsyncParsableCommand {
             """
     )
 
-    /// Rows printed where nobody says how many: what a person looks at.
+    /// The default number of rows, for a person to read.
     static let limitDefault = 100
 
-    /// Most rows that can be asked for: they are held in memory.
+    /// The most rows that can be requested, which are held in memory.
     static let limitMax = 100_000
 
-    /// Greatest threshold: more changes, days or purchases than any subscription has.
+    /// The greatest threshold: more changes, days or purchases than any subscription has.
     static let thresholdMax = 100_000
 
     @Option(help: "Maximum number of rows; the counts include all.")
@@ -92,7 +92,7 @@ struct AnomaliesReport: AsyncParsableCommand {
 }
 
 extension AnomaliesDocument {
-    /// The answer for people.
+    /// The answer as text.
     fileprivate func printTable() {
         if !anomalies.isEmpty {
             var table = TextTable([

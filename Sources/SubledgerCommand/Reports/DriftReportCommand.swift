@@ -14,7 +14,7 @@ struct DriftReportCommand: AsyncParsableCommand {
             """
     )
 
-    /// Most disagreements that can be asked for: they are held in memory.
+    /// The most disagreements that can be requested, which are held in memory.
     static let limitMax = 100_000
 
     @Option(help: "Print at most this many, from 1 to \(limitMax); all are counted.")

@@ -28,7 +28,7 @@ struct ExportCommand: AsyncParsableCommand, TakingWord {
             """
     )
 
-    /// What to divide nothing by.
+    /// The word for no partitioning.
     private static let none = "none"
 
     @Argument(
@@ -107,7 +107,7 @@ struct ExportCommand: AsyncParsableCommand, TakingWord {
 }
 
 extension ExportDocument {
-    /// The answer for people.
+    /// The answer as text.
     fileprivate func printTable() {
         var table = TextTable(["table", "rows", "files", "size", "written", "removed"])
         for row in tables {

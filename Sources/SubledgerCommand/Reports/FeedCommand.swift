@@ -45,10 +45,10 @@ struct FeedCommand: AsyncParsableCommand {
 
     @OptionGroup var database: DatabaseOptions
 
-    /// Seconds from looking to looking at the end of the log.
+    /// The polling interval for the end of the log, in seconds.
     static let pollIntervalDefault = 1.0
 
-    /// More often asks the server without a rest, less often is a job for cron.
+    /// A shorter interval would query the server without pause; a longer one is a job for cron.
     static let pollIntervals = 0.05...3600
 
     func validate() throws {
@@ -65,7 +65,7 @@ struct FeedCommand: AsyncParsableCommand {
     // Swift 6.3 cannot optimise one long asynchronous function here: its LLVM crashes.
     func run() async throws {
         let end = try await feed()
-        // Whoever follows ends it this way; else the rest of the log is missing.
+        // With `--follow` this is the usual end; otherwise the rest of the log is missing.
         if end == .stopped, !follow { throw Exit.interrupted }
     }
 

@@ -4,43 +4,44 @@ import Events
 import Foundation
 import Subledger
 
-/// Moves events from the log to stdout, a page at a time: what is not taken is not read.
+/// Moves events from the log to stdout, page by page; nothing is read that the reader does not
+/// take.
 struct FeedPump {
     /// Why it ended.
     enum End {
-        /// All that was asked for is out.
+        /// Everything requested was written.
         case done
-        /// Nobody reads any more.
+        /// The reader is gone.
         case readerGone
-        /// A signal asked for it.
+        /// A signal requested it.
         case stopped
     }
 
     private var feed: LogFeed
     private var output = LineOutput()
     private var linesLeft: Int
-    // So that an outage is told once.
+    // Reports an outage only once.
     private var isReachable = true
     private let lanes: LaneCount
 
-    /// How long a signal, or a reader that went away, may be overlooked while nothing happens.
+    /// How long a signal, or a reader that is gone, may go unnoticed while nothing happens, in
+    /// milliseconds.
     private static let watchMilliseconds: Int64 = 100
 
-    /// A pump of at most so many lines.
+    /// A pump for at most this many lines.
     init(_ feed: LogFeed, lanes: LaneCount, linesMax: Int) {
         self.feed = feed
         self.lanes = lanes
         linesLeft = linesMax
     }
 
-    /// Moves all that is committed and, where it follows, what is committed later.
+    /// Moves everything committed and, when following, later commits.
     ///
-    /// While it follows, a database that goes away is waited for; what is wrong with the log ends
-    /// it.
+    /// When following, it waits for a database that is unavailable; an error of the log ends it.
     ///
-    /// - Parameter seconds: How often to look for new commits; nil to end where the log does.
+    /// - Parameter seconds: The polling interval for new commits; nil to end at the end of the log.
     /// - Returns: Why it ended.
-    /// - Throws: `EventLogError`; a `Failure` where stdout cannot be written.
+    /// - Throws: `EventLogError`; a `Failure` if stdout cannot be written.
     mutating func run(following seconds: Double?) async throws -> End {
         do {
             while true {
@@ -53,7 +54,7 @@ struct FeedPump {
         }
     }
 
-    // Nil where the end of the log was reached, or for now the database cannot be.
+    // Nil if the end of the log was reached, or if the database is unavailable for now.
     private mutating func moveAll(isPatient: Bool) async throws -> End? {
         do {
             let end = try await moveAll()
@@ -66,7 +67,7 @@ struct FeedPump {
         }
     }
 
-    // Nil where the end of the log was reached.
+    // Nil if the end of the log was reached.
     private mutating func moveAll() async throws -> End? {
         while let page = try await feed.nextPage() {
             try move(page)
@@ -82,11 +83,11 @@ struct FeedPump {
             try output.add { line.append(event, to: &$0) }
         }
         linesLeft -= min(linesLeft, page.events.count)
-        // At the latest now: a reader of what is followed must not wait for the next page.
+        // Flushed now at the latest, so a reader who follows does not wait for the next page.
         try output.flush()
     }
 
-    // Ends early where a signal or the reader asks for it.
+    // Ends early on a signal, or if the reader is gone.
     private static func wait(_ seconds: Double) async throws -> End? {
         let end = ContinuousClock.now + .seconds(seconds)
         while ContinuousClock.now < end {

@@ -17,7 +17,7 @@ struct GapsReport: AsyncParsableCommand {
             """
     )
 
-    /// Most rows that can be asked for: they are held in memory.
+    /// The most rows that can be requested, which are held in memory.
     static let limitMax = 100_000
 
     @Option(help: "Maximum number of rows, from 1 to \(limitMax); the counts include all.")
@@ -93,7 +93,7 @@ extension GapsDocument {
         "positions",
     ]
 
-    /// The answer for people.
+    /// The answer as text.
     fileprivate func printTable() {
         if !gaps.isEmpty {
             var table = TextTable(GapsDocument.header)
@@ -111,7 +111,7 @@ extension GapsDocument {
         Terminal.print("\(counted(streams, "stream")): " + parts.joined(separator: ", "))
     }
 
-    /// The answer for spreadsheets.
+    /// The answer as CSV.
     fileprivate func printCSV() {
         let rows = gaps.map { gap in
             [

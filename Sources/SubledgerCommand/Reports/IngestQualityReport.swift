@@ -41,7 +41,7 @@ struct IngestQualityReport: AsyncParsableCommand {
 }
 
 extension IngestQualityDocument {
-    /// The answer for people.
+    /// The answer as text.
     fileprivate func printTables() {
         var table = TextTable([
             "source", "runs", "payloads", "refused", "facts", "known already", "share",

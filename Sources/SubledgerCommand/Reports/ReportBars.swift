@@ -1,25 +1,25 @@
 import Subledger
 
-/// The picture of a report in a terminal: a bar for each row, of its share, else of its money, else
-/// of its first number.
+/// The picture of a report in a terminal: a bar for each row, for its share, otherwise its money,
+/// otherwise its first number.
 struct ReportBars {
     private let column: Report.Column?
     /// The greatest number by currency, which fills a bar.
     private var greatest: [ReportValue: Int64] = [:]
 
-    /// Columns of a terminal that the longest bar takes.
+    /// The length of the longest bar, in columns of a terminal.
     private static let width: Int64 = 20
 
     private static let eighths = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"]
 
-    /// The bars of a report, of that column.
+    /// The bars of a report, for that column.
     init(_ report: ReportDocument, _ column: Report.Column?) {
         self.column = column
         guard let column else { return }
         for row in report.rows {
             let currency = row["currency"] ?? .none
             switch row[column.jsonName] {
-            // All of something.
+            // 100 percent.
             case .hundredths: greatest[currency] = 10_000
             case .integer(let number):
                 greatest[currency] = max(greatest[currency] ?? 0, number)
@@ -28,7 +28,7 @@ struct ReportBars {
         }
     }
 
-    /// How much of the longest bar a row has: 0 for nothing, and for less than nothing.
+    /// The share of the longest bar for a row: 0 for zero and for negative numbers.
     func share(of row: [String: ReportValue]) -> Double {
         guard let column, let whole = greatest[row["currency"] ?? .none], whole > 0 else {
             return 0
@@ -40,7 +40,7 @@ struct ReportBars {
         }
     }
 
-    /// The bar of a row; empty for nothing, and for less than nothing.
+    /// The bar of a row; empty for zero and for negative numbers.
     func bar(of row: [String: ReportValue]) -> String {
         guard let column, let whole = greatest[row["currency"] ?? .none], whole > 0 else {
             return ""
@@ -50,7 +50,7 @@ struct ReportBars {
         case .hundredths(let number), .integer(let number): part = min(max(number, 0), whole)
         default: return ""
         }
-        // Multiplied in full width: sums of money are great.
+        // Multiplied in full width, because sums of money are large.
         let (high, low) = part.multipliedFullWidth(by: ReportBars.width * 8)
         let eighths = Int(whole.dividingFullWidth((high, low)).quotient)
         return String(repeating: "█", count: eighths / 8) + ReportBars.eighths[eighths % 8]
@@ -58,7 +58,8 @@ struct ReportBars {
 }
 
 extension ReportDocument {
-    /// The numbers that a picture shows: shares, else money, else the first count that is no key.
+    /// The column that a picture shows: shares, otherwise money, otherwise the first count that is
+    /// not a key.
     var drawnColumn: Report.Column? {
         [Report.Column.Kind.percent, .money, .count].lazy
             .compactMap { kind in

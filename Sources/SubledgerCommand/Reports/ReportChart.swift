@@ -2,34 +2,34 @@ import Subledger
 
 /// The rows of a report as lines, over time or over numbers of periods.
 struct ReportChart {
-    /// What the lines show.
+    /// The column that the lines show.
     let column: Report.Column
-    /// What they run over.
+    /// The column of the axis.
     let axis: Report.Column
-    /// The places on it, from the first to the last.
+    /// The places on the axis, from the first to the last.
     let places: [ReportValue]
-    /// The lines, the greatest first; at most `seriesMax` of a currency.
+    /// The lines, greatest first; at most `seriesMax` for each currency.
     let series: [Series]
     /// Lines that are left out.
     let omitted: Int
 
     /// A line.
     struct Series {
-        /// What its rows have in common; empty where it is the only line.
+        /// What its rows have in common; empty if it is the only line.
         let name: String
-        /// The currency of its money; nil where it is none.
+        /// The currency of its money; nil if it shows no money.
         let currency: String?
-        /// Its value at each place; nil where there is none.
+        /// Its value at each place; nil if there is none.
         let values: [Int64?]
     }
 
-    /// Columns that number what lines run over.
+    /// The columns with numbers of periods, which can be an axis.
     static let numberedAxes = ["period_number", "month_number"]
 
-    /// More lines cannot be told apart.
+    /// The most lines that can be distinguished.
     static let seriesMax = 6
 
-    /// The lines of a report; nil where its rows run over nothing.
+    /// The lines of a report; nil if its rows have no axis.
     init?(_ report: ReportDocument) {
         let axes = ReportChart.numberedAxes + ["day", "month"]
         let found = axes.lazy.compactMap { name in report.columns.first { $0.name == name } }.first
@@ -54,7 +54,7 @@ struct ReportChart {
             Series(
                 name: named.map { name[$0] }.joined(separator: ", "),
                 currency: isMoney ? currencies[name] : nil,
-                // Of what has no row there was nothing; a share of nothing there is not.
+                // A missing row means zero, except for a share, which is then undefined.
                 values: places.map { values[$0] ?? (isShare ? nil : 0) }
             )
         }.sorted { ($0.total, $1.name) > ($1.total, $0.name) }
@@ -67,7 +67,7 @@ struct ReportChart {
         omitted = all.count - series.count
     }
 
-    // Months without any row are between the others.
+    // Adds the months without any row.
     private static func places(_ found: [ReportValue]) -> [ReportValue] {
         let sorted = Set(found).sorted { $0.isBefore($1) }
         guard case .text(let first) = sorted.first, case .text(let last) = sorted.last,
@@ -81,7 +81,7 @@ struct ReportChart {
         return places
     }
 
-    /// Whether the rows are more than a table shows at a glance.
+    /// Whether there are more rows than a table shows at a glance.
     var isLong: Bool { places.count > 12 }
 }
 
@@ -94,7 +94,7 @@ extension ReportChart.Series {
 extension ReportChart {
     private static let eighths = Array("▁▂▃▄▅▆▇█")
 
-    /// A line of blocks for each line, from nothing to its greatest value.
+    /// A row of blocks for each line, from zero to its greatest value.
     var sparklines: [String] {
         let words =
             "\(column.title) by \(axis.title), \(places.first?.words ?? "") to "
@@ -116,7 +116,7 @@ extension ReportChart {
     }
 }
 
-/// A month as reports write it.
+/// A month as written in reports.
 private struct Month {
     var number: Int
 
@@ -135,7 +135,7 @@ private struct Month {
 }
 
 extension ReportValue {
-    /// The value as a number; nil for words and for nothing.
+    /// The value as a number; nil for text and for no value.
     fileprivate var number: Int64? {
         switch self {
         case .integer(let number), .hundredths(let number): number

@@ -3,7 +3,7 @@ import Events
 import Subledger
 
 extension ReportDocument {
-    /// The report for people.
+    /// The report as text.
     func printTable() {
         Terminal.print("\(name), definition \(version): \(definition)")
         Terminal.print(
@@ -24,7 +24,7 @@ extension ReportDocument {
         if let command { Terminal.print("again: \(command)") }
     }
 
-    /// How money was converted and estimated; empty where it is as Apple signed it.
+    /// How money was converted and estimated; empty if amounts are as Apple signed them.
     var moneyWords: [String] {
         guard let money else { return [] }
         var words: [String] = []
@@ -47,7 +47,7 @@ extension ReportDocument {
         return words
     }
 
-    /// The positions that are counted.
+    /// The positions that are included.
     var positionWords: String {
         let place = positions.sorted { Int($0.key) ?? 0 < Int($1.key) ?? 0 }
         let shown = place.count == 1 && place[0].key == "0"
@@ -55,12 +55,12 @@ extension ReportDocument {
             .joined(separator: ",")
     }
 
-    /// The folds behind the numbers, each with its version.
+    /// The folds that the numbers are computed from, each with its version.
     var foldWords: String {
         folds.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", ")
     }
 
-    /// The report as RFC 4180 has it: a header, lines that end with CR and LF.
+    /// The report as CSV (RFC 4180): a header, and lines that end with CR and LF.
     var csv: String {
         let lines =
             [columns.map(\.name)]
@@ -68,7 +68,7 @@ extension ReportDocument {
         return lines.csv
     }
 
-    /// What to know besides the numbers.
+    /// Notes on the numbers.
     var notes: [String] {
         var notes: [String] = []
         if !isComplete {
@@ -95,7 +95,7 @@ extension ReportDocument {
         return notes
     }
 
-    // Amounts that no rate converted.
+    // Amounts without a rate to convert them.
     private var unconverted: String? {
         guard let currency = money?.currency else { return nil }
         let others = Set(rows.compactMap { self.currency(of: $0) }).subtracting([currency]).sorted()
@@ -104,12 +104,12 @@ extension ReportDocument {
             + "\(others.joined(separator: ", ")): they are listed in their own currency; `subledger rates list` shows what was imported"
     }
 
-    /// A value for people.
+    /// A value as text.
     func text(of column: Report.Column, in row: [String: ReportValue]) -> String {
         text(of: column, row[column.jsonName] ?? .none, in: currency(of: row))
     }
 
-    /// A value of a column for people, money in a currency.
+    /// A value of a column as text, with money in a currency.
     func text(of column: Report.Column, _ value: ReportValue, in currency: String?) -> String {
         switch (column.kind, value) {
         case (_, .none): "–"
@@ -121,7 +121,7 @@ extension ReportDocument {
         }
     }
 
-    /// The currency of a row's money; nil where it has none.
+    /// The currency of a row's money; nil if it has none.
     func currency(of row: [String: ReportValue]) -> String? {
         guard case .text(let currency) = row["currency"] else { return nil }
         return currency
@@ -140,7 +140,7 @@ extension ReportDocument {
 }
 
 extension Report.Column {
-    /// Its name for people.
+    /// Its name as text.
     var title: String {
         name.replacing("_identifier", with: "").replacing("_milliunits", with: "")
             .replacing("_percent", with: " %").replacing("_", with: " ")
@@ -156,14 +156,14 @@ extension Int64 {
 }
 
 extension [[String]] {
-    /// The lines as RFC 4180 has them.
+    /// The lines as CSV (RFC 4180).
     var csv: String {
         map { $0.map(\.quotedForCSV).joined(separator: ",") + "\r\n" }.joined()
     }
 }
 
 extension String {
-    /// The field as CSV: quoted where it has to be.
+    /// The field as CSV, quoted if necessary.
     fileprivate var quotedForCSV: String {
         guard utf8.contains(where: { [0x22, 0x2C, 0x0A, 0x0D].contains($0) }) else { return self }
         return "\"" + replacing("\"", with: "\"\"") + "\""

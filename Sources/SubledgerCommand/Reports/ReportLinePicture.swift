@@ -2,7 +2,7 @@ import Subledger
 
 /// Lines of one currency, or of none, over one axis.
 ///
-/// No line is told by its colour alone: each has dashes of its own, and a title at every point.
+/// No line depends on its colour alone: each has dashes of its own, and a title at every point.
 struct ReportLinePicture {
     let report: ReportDocument
     let chart: ReportChart
@@ -17,10 +17,10 @@ struct ReportLinePicture {
     private static let right = 20
     private static let dashes = ["", "7 4", "2 3", "10 3 2 3", "4 2", "1 4"]
 
-    /// Labels on the axis below that do not touch each other.
+    /// The most labels on the axis that do not touch each other.
     private static let labelsMax = 9
 
-    /// The figure: the picture, and what its lines are.
+    /// The figure: the picture, and the legend of its lines.
     var html: HTML {
         let (width, height) = (Self.left + Self.width + Self.right, Self.top + Self.height)
         let title = chart.column.title + (currency.map { ", \($0)" } ?? "")
@@ -96,7 +96,7 @@ struct ReportLinePicture {
         """
     }
 
-    // Only where nothing lies behind it.
+    // Only if there is a single line without gaps.
     private func area(_ line: ReportChart.Series, _ index: Int) -> HTML {
         guard series.count == 1, line.values.count > 1, !line.values.contains(nil) else {
             return ""
@@ -147,7 +147,7 @@ struct ReportLinePicture {
     }
 }
 
-/// Rows that run over nothing, each as a bar.
+/// Rows without an axis, each as a bar.
 struct ReportBarPicture {
     private let report: ReportDocument
     private let rows: ArraySlice<[String: ReportValue]>
@@ -157,14 +157,14 @@ struct ReportBarPicture {
     private static let width = 560
     private static let rowHeight = 24
 
-    /// Characters of a name that have room beside its bar.
+    /// The most characters of a name that fit next to its bar.
     private static let nameMax = 46
 
-    /// The first rows of a report.
+    /// The bars for the first rows of a report.
     init(_ report: ReportDocument, rowsMax: Int) {
         self.report = report
         rows = report.rows.prefix(rowsMax)
-        // Money of several currencies has no common scale; counts have.
+        // Money in several currencies has no common scale; counts have.
         let isMixed = Set(report.rows.map { report.currency(of: $0) }).count > 1
         let count = report.columns.first { $0.kind == .count }
         column = isMixed ? count ?? report.drawnColumn : report.drawnColumn

@@ -1,11 +1,11 @@
 import Events
 import Subledger
 
-/// A report as one HTML file without any reference to another: to read, to print, to file.
+/// A report as one self-contained HTML file: to read, to print, to file.
 struct ReportPage {
     private let report: ReportDocument
 
-    /// Rows of a report without an axis that are drawn.
+    /// The most rows that are drawn of a report without an axis.
     private static let barsMax = 30
 
     init(_ report: ReportDocument) {
@@ -65,7 +65,7 @@ struct ReportPage {
         return "<dl class=\"subject\">\(HTML.joined(items))</dl>"
     }
 
-    // Money of several currencies has no common scale.
+    // Money in several currencies has no common scale.
     private var pictures: [HTML] {
         guard let chart = ReportChart(report) else {
             return [ReportBarPicture(report, rowsMax: ReportPage.barsMax).html]

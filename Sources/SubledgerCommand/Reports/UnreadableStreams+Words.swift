@@ -2,10 +2,10 @@ import CommandSupport
 import Subledger
 
 extension UnreadableStreams {
-    /// Says on stderr how many there are, and which is the first.
+    /// Reports on stderr how many there are, and which is the first.
     func tell(_ command: String) { UnreadableStreams.tell(named, count, command) }
 
-    /// The same of a document that names them.
+    /// The same for a document that lists them.
     static func tell(_ named: [Named], _ count: Int, _ command: String) {
         guard let first = named.first, let position = first.positions.first else { return }
         let subscriptions = count == 1 ? "1 subscription" : "\(count) subscriptions"

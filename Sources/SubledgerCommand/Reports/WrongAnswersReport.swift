@@ -35,7 +35,7 @@ struct WrongAnswersReport: AsyncParsableCommand {
     @OptionGroup var database: DatabaseOptions
     @OptionGroup var output: OutputOptions
 
-    /// Most lines of one report: they are held in memory.
+    /// The most lines of one report, which are held in memory.
     static let limitMax = 10_000
 
     private static let causeWords = WrongAnswers.Cause.allCases.map(\.rawValue)
@@ -72,7 +72,7 @@ struct WrongAnswersReport: AsyncParsableCommand {
 }
 
 extension WrongAnswersDocument {
-    /// The answer for people.
+    /// The answer as text.
     fileprivate func printTables(_ countsNotAsked: Bool) {
         Terminal.print(
             "\(streamsWithAny) of \(streams) subscriptions had wrong answers at some time: denied "

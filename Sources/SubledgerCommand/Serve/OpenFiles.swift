@@ -3,13 +3,13 @@ import Foundation
 
 /// How many files and connections this process may have open.
 enum OpenFiles {
-    /// Those that are left to the database, the log and certificates.
+    /// The number reserved for the database, the log and certificates.
     private static let kept = 64
 
     /// Raises the limit as far as the system allows, because shells set it low.
     ///
-    /// - Parameter connections: Connections that are wanted.
-    /// - Returns: How many of them there is room for, at least 1.
+    /// - Parameter connections: The number of connections wanted.
+    /// - Returns: How many of them fit, at least 1.
     static func room(for connections: Int) -> Int {
         #if canImport(Glibc)
         let files = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)

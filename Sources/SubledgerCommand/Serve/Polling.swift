@@ -7,7 +7,7 @@ import ServiceLifecycle
 import Subledger
 import Synchronization
 
-/// Asks Apple while the service runs: first for what was missed while none ran, then round by round.
+/// Asks Apple while the service runs: first for what was missed before, then in rounds.
 struct Polling: Service {
     private let poller: Poller
     private let client: AppStoreServerClient
@@ -15,7 +15,7 @@ struct Polling: Service {
     private let routes: LedgerRoutes
     private let logger: Logger
 
-    /// Who asks.
+    /// The poller and its settings.
     struct Asking: Sendable {
         let poller: Poller
         let client: AppStoreServerClient
@@ -31,7 +31,7 @@ struct Polling: Service {
     struct Options: Sendable {
         /// Milliseconds from the end of a round to the next.
         var interval: Int64 = 900_000
-        /// Milliseconds after an answer before which nobody asks about the same again.
+        /// Milliseconds after an answer before any process asks about the same again.
         var pause: Int64 = 600_000
         /// Notifications that Apple signed within this time may arrive in any order, in
         /// milliseconds.
@@ -39,11 +39,11 @@ struct Polling: Service {
 
         /// How far a round looks ahead, in milliseconds.
         var within: Int64 = 86_400_000
-        /// Since when something may have been missed before the program started.
+        /// When something may first have been missed before the program started.
         var missedSince: [Events.Environment: Instant] = [:]
     }
 
-    /// What the client of a service may take: a stop is not to wait for a rate limit.
+    /// The limits of the client in a service: a stop must not wait for a rate limit.
     static var limits: ServerLimits {
         var limits = ServerLimits()
         limits.rateLimitSecondsMax = 5
@@ -85,7 +85,7 @@ struct Polling: Service {
         try await client.close()
     }
 
-    /// Counts a round, and writes its line.
+    /// Counts a round, and writes its log line.
     private func note(_ report: PollReport, _ reason: String) async {
         let wait = await client.secondsToWait()
         routes.count(AskedRound(report, reason: reason, secondsToWait: wait))
@@ -104,7 +104,7 @@ struct Polling: Service {
         )
     }
 
-    // A rate limit that ends sooner than the interval is no reason to wait for all of it.
+    // If a rate limit ends before the interval does, the next round starts then.
     private func pause(until retryAt: Instant?) async {
         let wait = retryAt.map { $0.milliseconds - Instant.systemClock().milliseconds }
         let milliseconds = min(options.interval, max(1000, wait ?? options.interval))
@@ -119,16 +119,15 @@ struct Polling: Service {
 }
 
 extension ServePlan {
-    /// The key with which Apple is asked; nil where it is not.
+    /// The key for asking Apple; nil if Apple is not asked.
     func credentials() throws -> ServerCredentials? {
         polling == nil ? nil : try apple.credentials(trust.bundleId)
     }
 
-    /// Who asks Apple; nil where it is not asked.
+    /// The poller for asking Apple; nil if Apple is not asked.
     ///
-    /// What was missed is looked up now, before the first new notification arrives: the span since
-    /// the newest notification in the ledger. A heartbeat would not tell what a restored backup
-    /// lacks.
+    /// What was missed is determined now, before the first new notification arrives: the span since
+    /// the newest one in the ledger. A heartbeat would not show what a restored backup lacks.
     func asking(
         _ ledger: Ledger,
         _ credentials: ServerCredentials?
@@ -153,7 +152,7 @@ extension ServePlan {
 }
 
 extension AskedRound {
-    /// What a report is for the metrics.
+    /// The counts of a report for the metrics.
     init(_ report: PollReport, reason: String, secondsToWait: Double) {
         self.init(reason: reason)
         requests = report.requests
@@ -192,7 +191,8 @@ extension CustomerRefresh.Outcome {
         if let retryAt = asked.retryAt {
             self = .rateLimited(retryAt: retryAt)
         } else if asked.answered > 0, let instant = report.answeredAt {
-            // Perhaps not of all: what Apple does not know it does not know the next time either.
+            // Perhaps not about all: what Apple does not know now, it will not know the next time
+            // either.
             self = .answered(appended: asked.appended, at: instant)
         } else if let failure = asked.failures.first {
             self = .failed(failure.message)

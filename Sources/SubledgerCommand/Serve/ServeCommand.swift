@@ -198,7 +198,7 @@ struct ServeCommand: AsyncParsableCommand {
         await ledger.close()
     }
 
-    // True where one was asked for.
+    // True if one was requested.
     private func printExample() throws -> Bool {
         if printAlerts {
             Terminal.put(AlertRules.yaml)

@@ -6,23 +6,23 @@ import Events
 import Logging
 import Subledger
 
-/// What `serve` does, by all its settings.
+/// The configuration of `serve`, from all its settings.
 struct ServePlan {
-    /// Where it listens.
+    /// The address and limits of the server.
     var server = LedgerServer.Options()
     /// Seconds that an append may take.
     let appendSeconds: Double
     /// The files of the certificate; nil for HTTP.
     let tlsFiles: (certificate: String, key: String)?
-    /// Who is trusted.
+    /// What is trusted.
     let trust: TrustOptions
-    /// For whom purchases of the sandbox count.
+    /// The customers for whom sandbox purchases count.
     let sandbox: SandboxPolicy
-    /// Who asks Apple, and where.
+    /// The credentials and hosts for asking Apple.
     let apple: AppleAccess
     /// When Apple is asked; nil for never.
     let polling: Polling.Options?
-    /// Where the database is.
+    /// The location of the database.
     let database: DatabaseOptions
     /// The settings in force.
     let settings: CommandSettings<ServeSetting>
@@ -34,7 +34,7 @@ struct ServePlan {
     /// - Parameters:
     ///   - command: The flags.
     ///   - environment: The variables of the process.
-    /// - Throws: `Failure` that names the setting that is wrong.
+    /// - Throws: `Failure` that names the wrong setting.
     init(_ command: ServeCommand, _ environment: [String: String]) async throws {
         var settings = try await CommandSettings<ServeSetting>(
             flags: command.flags,
@@ -162,7 +162,7 @@ struct ServePlan {
 }
 
 extension ServeCommand {
-    /// What was typed.
+    /// The flags that were typed.
     fileprivate var flags: [ServeSetting: ConfigContent] {
         var flags: [ServeSetting: ConfigContent] = [:]
         flags[.host] = host.map(ConfigContent.string)

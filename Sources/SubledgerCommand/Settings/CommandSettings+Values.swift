@@ -1,7 +1,7 @@
 import Configuration
 import Subledger
 
-/// Settings by what they are.
+/// Settings by type.
 extension CommandSettings {
     mutating func text(
         _ setting: Name,
@@ -20,7 +20,8 @@ extension CommandSettings {
     ) throws -> [String] {
         try value(setting, [.stringArray], expecting: "a list of " + expected, default: []) {
             content in
-            // A list that became empty must not mean the same as none: some then mean everybody.
+            // An empty list must not mean the same as no list, which for some settings allows
+            // everything.
             if case .stringArray(let texts) = content, !texts.isEmpty, texts.allSatisfy(isValid) {
                 texts
             } else {
@@ -44,7 +45,7 @@ extension CommandSettings {
         }
     }
 
-    /// Milliseconds of a duration such as 15m.
+    /// The milliseconds of a duration such as 15m.
     mutating func duration(_ setting: Name, default fallback: String) throws -> Int64 {
         let text = try value(
             setting,

@@ -12,7 +12,7 @@ protocol SettingName: RawRepresentable<String>, CaseIterable, Hashable, Sendable
 }
 
 extension SettingName {
-    /// What the names of environment variables start with.
+    /// The prefix of environment variables.
     static var variablePrefix: String { "SUBLEDGER_\(command.uppercased())_" }
 
     /// The words of its name: `logFormat` is `log`, `format`.
@@ -39,7 +39,7 @@ struct CommandSettings<Name: SettingName> {
         let name: (Name) -> String
     }
 
-    /// A setting that has a value, and where it is from.
+    /// A setting with a value, and its source.
     struct Effective {
         let setting: Name
         let value: String
@@ -49,7 +49,7 @@ struct CommandSettings<Name: SettingName> {
     /// The sources of settings.
     ///
     /// - Parameters:
-    ///   - flags: What was typed.
+    ///   - flags: The flags that were typed.
     ///   - environment: The variables of the process.
     ///   - file: The path of a JSON object; nil for none.
     /// - Throws: `Failure` for a file that cannot be read, and for settings that the command does
@@ -96,7 +96,7 @@ struct CommandSettings<Name: SettingName> {
         self.sources = sources
     }
 
-    // Only members that are known, so that a misspelt one is not left out unnoticed.
+    // Only known members are allowed, so a misspelt one is not silently ignored.
     private static func check(_ file: String) throws {
         guard let data = FileManager.default.contents(atPath: file) else {
             throw Failure(Exit.inputMissing, "the settings \(file) cannot be read")
@@ -132,13 +132,13 @@ extension CommandSettings {
     /// The value of a setting.
     ///
     /// - Parameters:
-    ///   - setting: Which.
-    ///   - types: The forms that it may have, the first one as a variable has it.
+    ///   - setting: The setting.
+    ///   - types: The types that it may have, first the one used for a variable.
     ///   - expected: What is expected, for the error.
-    ///   - fallback: The value where no source has one; nil for none.
-    ///   - convert: Reads it; nil for what is wrong.
+    ///   - fallback: The value if no source has one; nil for none.
+    ///   - convert: Converts it; returns nil for an invalid value.
     /// - Returns: The value.
-    /// - Throws: `Failure` that names the setting where it was found.
+    /// - Throws: `Failure` that names the setting and its source.
     mutating func value<Value>(
         _ setting: Name,
         _ types: [ConfigType],
@@ -180,7 +180,7 @@ extension CommandSettings {
                 }
                 return found.content
             } catch {
-                // It is there, in another form: perhaps in the next one.
+                // It is present with another type, perhaps the next one.
                 isThere = true
             }
         }
@@ -218,7 +218,7 @@ extension CommandSettings {
         }
     }
 
-    /// The settings in force, each with where it is from.
+    /// The settings in force, each with its source.
     var table: String {
         var table = TextTable(["setting", "value", "from"])
         for one in effective { table.add([one.setting.rawValue, one.value, one.origin]) }

@@ -3,17 +3,18 @@ import Foundation
 
 /// Reads a private key from a file; no message ever contains a part of it.
 enum PrivateKeyFile {
-    /// Largest file that is read: a key has some three hundred bytes.
+    /// The largest file that is read, in bytes: a key has about three hundred.
     private static let bytesMax = 64 << 10
 
-    /// The text of a file that nobody else may read.
+    /// The text of a file that no other user may read.
     static func text(_ path: String) throws -> String {
         let file = open(path, O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { throw unreadable(path, errno) }
         defer { close(file) }
         guard let status = FileStatus(of: file) else { throw unreadable(path, errno) }
         guard status.kind != .folder else { throw unreadable(path, EISDIR) }
-        // As libpq wants it: one's own file for nobody else, or root's for its group.
+        // The same rule as libpq's: an own file must not be accessible to others; one of root's may
+        // be readable by its group.
         let allowed: UInt32 = status.owner == 0 && geteuid() != 0 ? 0o640 : 0o600
         guard status.permissions & ~(allowed | 0o100) == 0 else {
             throw Failure(
@@ -39,7 +40,7 @@ enum PrivateKeyFile {
         return String(decoding: bytes[..<count], as: UTF8.self)
     }
 
-    /// The file cannot be read, for a reason of the system's.
+    /// The file cannot be read, with the system's reason.
     static func unreadable(_ path: String, _ number: Int32) -> Failure {
         Failure(
             Exit.inputMissing,

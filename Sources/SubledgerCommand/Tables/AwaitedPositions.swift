@@ -2,14 +2,14 @@ import ArgumentParser
 import EventLog
 import Subledger
 
-/// What `--wait-for` names: some events of the log, and nothing of the lanes that it leaves out.
+/// The positions that `--wait-for` names; lanes that it leaves out do not matter.
 struct AwaitedPositions {
     /// The offsets by lane.
     let vector: PositionVector
-    // Written without its lane, which only a ledger of one lane takes.
+    // Written without a lane, which only a ledger with one lane accepts.
     private let isBare: Bool
 
-    /// Reads an offset, or `lane:offset` pairs separated by commas; refuses all else.
+    /// Parses an offset, or `lane:offset` pairs separated by commas; throws for anything else.
     init(_ text: String) throws {
         guard case .offsets(let offsets)? = KnownAt(text) else {
             throw ValidationError(
@@ -22,7 +22,7 @@ struct AwaitedPositions {
         isBare = !text.contains(":")
     }
 
-    /// Refuses what this ledger does not have.
+    /// Throws for positions that do not exist in this ledger.
     func check(in log: EventLog) async throws {
         let lanes = log.identity.lanes
         guard !isBare || lanes == .one else {

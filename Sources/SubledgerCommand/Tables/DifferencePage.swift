@@ -4,7 +4,7 @@ import Projections
 import Projector
 import Subledger
 
-/// A difference as one HTML file without any reference to another: to read, to print, to file.
+/// A difference as one self-contained HTML file: to read, to print, to file.
 struct DifferencePage {
     private let report: DifferenceReport
 
@@ -147,7 +147,7 @@ struct DifferencePage {
         """
     }
 
-    // What is nothing is not coloured.
+    // Zero is not coloured.
     private func kind(_ amount: Int64, _ mark: String) -> String {
         amount == 0 ? "quiet" : mark + "-text"
     }
@@ -233,7 +233,7 @@ struct DifferencePage {
     }
 }
 
-/// One sample on the page: whose it is, the picture, the rows, and why each side says so.
+/// One sample on the page: its customer, the picture, the rows, and the reasons of each side.
 private struct SampleSection {
     let sample: ExplainedSample
     let tables: [ComparedTable]

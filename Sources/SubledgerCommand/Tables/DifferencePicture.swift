@@ -5,9 +5,9 @@ import Subledger
 /// One sample as a picture: the access of both sides over one axis, and below them what was gained
 /// and lost.
 ///
-/// Nothing is told by colour alone: what was lost is crossed out and has a minus, what was gained
-/// has a plus, grace is hatched, and every span has a title. An SVG without any reference but to
-/// the patterns of its page.
+/// Nothing depends on colour alone: lost access is crossed out and has a minus, gained access has a
+/// plus, grace is hatched, and every span has a title. An SVG that refers only to the patterns of
+/// its page.
 struct DifferencePicture {
     private let sample: ExplainedSample
     private let old: [AccessSpan]
@@ -24,7 +24,7 @@ struct DifferencePicture {
     private static let changeTop = 84
     private static let height = 112
 
-    /// The picture; nil where no table tells of access, or neither side has any.
+    /// The picture; nil if no table contains access, or neither side has any.
     init?(_ sample: ExplainedSample) {
         guard let old = sample.oldSpans, let new = sample.newSpans, !(old + new).isEmpty else {
             return nil
@@ -40,8 +40,8 @@ struct DifferencePicture {
         )
     }
 
-    // Of an endless access some time after the last change is enough: an arrow says that there is
-    // more.
+    // For an endless access, some time after the last change is enough: an arrow shows that it
+    // continues.
     private static func shown(_ spans: [AccessSpan], _ asked: Instant) -> [Range<Instant>] {
         let starts = spans.map(\.time.lowerBound) + [asked]
         let first = starts.min() ?? asked
@@ -54,7 +54,8 @@ struct DifferencePicture {
         }
     }
 
-    /// What is shown after the last start at least: two months hold a month and what follows it.
+    /// The least time shown after the last start: two months, enough for one month and what follows
+    /// it.
     private static let roomMilliseconds: Int64 = 62 * 86_400_000
 
     private var difference: AccessDifference { sample.difference.access }
@@ -74,7 +75,7 @@ struct DifferencePicture {
             """
     }
 
-    /// How many of the spans that differ are not in the picture, in words; nil where all are.
+    /// How many of the differing spans are not in the picture, as text; nil if all are.
     var outside: String? { difference.outside(axis.start..<axis.end) }
 
     private var description: String {
@@ -137,7 +138,7 @@ struct DifferencePicture {
             """
     }
 
-    // Over the marks, so that a grace that was lost is seen to be one.
+    // Drawn over the marks, so a lost grace is still recognisable as grace.
     private func hatches(_ spans: [AccessSpan], top: Int) -> [HTML] {
         spans.filter { $0.isGrace && isVisible($0) }.map {
             box(
@@ -181,7 +182,7 @@ struct DifferencePicture {
             difference.lost.map { (time: $0, sign: "−", kind: "lost") }
             + difference.gained.map { (time: $0, sign: "+", kind: "gained") }
         var pieces: [HTML] = []
-        // Labels that would stand upon each other are left out: the titles and the table have them.
+        // Overlapping labels are left out: the titles and the table contain them.
         var free = DifferencePicture.left
         for mark in marks.sorted(by: { $0.time.lowerBound < $1.time.lowerBound })
         where isVisible(mark.time) {
@@ -211,10 +212,10 @@ struct DifferencePicture {
         return pieces
     }
 
-    /// Between a line and a label beside it.
+    /// The space between a line and the label next to it.
     private static let labelGap = 4
 
-    /// Of a label's font, on the safe side.
+    /// An upper estimate for a label's font.
     private static let characterWidth = 8
 
     private func words(_ time: Range<Instant>) -> String {

@@ -3,7 +3,7 @@ import Events
 import Projections
 import Subledger
 
-/// A difference for people, at a terminal.
+/// A difference as text for a terminal.
 struct DifferenceText {
     private let report: DifferenceReport
     private let style: TimelinePicture.Style
@@ -59,7 +59,7 @@ struct DifferenceText {
         return lines
     }
 
-    // Production is told even where nothing of it differs.
+    // Production is shown even if nothing differs in it.
     private var shownEffects: [EnvironmentEffect] {
         [difference.production] + difference.effects.filter { $0.environment != .production }
     }
@@ -143,7 +143,7 @@ struct DifferenceText {
         return lines + because(sample)
     }
 
-    // JSON has no more rows of a subscription than were kept.
+    // JSON has only the rows of a subscription that were kept.
     private func left(_ sample: StreamDifference) -> [String] {
         let left = sample.rowsChanged - DifferenceText.changesMax
         guard left > 0 else { return [] }
@@ -153,7 +153,7 @@ struct DifferenceText {
         return ["  … \(left) more rows; --json has \(has)"]
     }
 
-    /// Most rows of a sample that are printed: a screen shows two samples at once.
+    /// The most rows of a sample that are printed: two samples then fit on a screen.
     static let changesMax = 8
 
     private func lines(_ change: StreamDifference.Change) -> [String] {

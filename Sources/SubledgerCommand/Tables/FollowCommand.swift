@@ -58,17 +58,17 @@ struct FollowCommand: AsyncParsableCommand {
     @OptionGroup var database: DatabaseOptions
     @OptionGroup var output: OutputOptions
 
-    /// Seconds from looking to looking: a step takes some milliseconds.
+    /// The polling interval, in seconds: a step takes some milliseconds.
     private static let pollIntervalDefault = 0.5
 
-    /// More often asks the server without a rest, less often is a job for cron.
+    /// A shorter interval would query the server without pause; a longer one is a job for cron.
     private static let pollIntervals = 0.05...3600
 
-    /// Shorter than a step may take, and two processes do the same work; longer than an hour, and
-    /// nobody takes over.
+    /// With a lease shorter than a step, two processes do the same work; with one longer than an
+    /// hour, no process takes over in time.
     private static let leases = 1.0...3600
 
-    /// Who waits longer than a day should rather ask again.
+    /// A caller that would wait longer than a day should ask again instead.
     private static let timeouts = 0.0...86_400
 
     func validate() throws {
@@ -127,8 +127,8 @@ struct FollowCommand: AsyncParsableCommand {
         let heads = try await log.heads().mapValues(\.offset)
         let done = try await projector.follow(options)
         progress.finish()
-        // Stopped in the middle of a look it has not counted the lanes that it did not come to, and
-        // never those tables that it does not follow.
+        // If it was stopped during a look, it has not counted the lanes that it did not reach; it
+        // never counts tables that it does not follow.
         var lag = done.lag
         if !progress.isThere || !done.notFollowed.isEmpty {
             lag = max(lag, try await FollowCommand.lag(projector, heads))
@@ -147,7 +147,7 @@ struct FollowCommand: AsyncParsableCommand {
         return done.refused > 0 || lag > 0 && once ? Exit.mismatch : .success
     }
 
-    // Events up to the heads that are not yet in every live table of a projection that there is.
+    // Events up to the heads that are missing from some live table of a known projection.
     private static func lag(_ projector: Projector, _ heads: [Int: Int64]) async throws -> Int64 {
         try await projector.tables().filter { $0.isKnown && $0.state == .live }.map { table in
             heads.reduce(0) { $0 + max(0, $1.value - (table.positions[$1.key] ?? 0)) }
@@ -228,7 +228,7 @@ struct FollowCommand: AsyncParsableCommand {
     private static let timeoutDefault = 30.0
 }
 
-/// Says on stderr how far following has come, and knows whether it ever came to the end.
+/// Reports on stderr how far following has come, and records whether it reached the end.
 private final class FollowProgress: Sendable {
     private let progress: SharedProgress
     private let hasArrived = Atomic<Bool>(false)
@@ -237,11 +237,11 @@ private final class FollowProgress: Sendable {
         progress = SharedProgress("follow", isQuiet: isQuiet)
     }
 
-    /// Whether the last whole look at the log left nothing to do.
+    /// Whether nothing was left to do after the last complete look at the log.
     var isThere: Bool { hasArrived.load(ordering: .relaxed) }
 
     func report(_ following: Projector.Following) {
-        // A look that a signal cut short has not seen every lane.
+        // A look that a signal interrupted has not seen every lane.
         hasArrived.store(following.lag == 0 && !Interrupt.isRequested, ordering: .relaxed)
         progress.report(Int(following.events), "event", note: ", lag \(following.lag)")
     }

@@ -2,7 +2,7 @@ import CommandSupport
 import Foundation
 import Subledger
 
-/// Reads a policy to be judged by; `-` is stdin.
+/// Reads a policy to be evaluated; `-` is stdin.
 enum PolicyFile {
     /// The policy in a file.
     static func read(_ path: String) throws -> PolicyDocument {
@@ -14,7 +14,7 @@ enum PolicyFile {
         }
     }
 
-    /// Why a policy was not taken, with the file it stands in.
+    /// Why a policy was not accepted, with its file.
     static func failure(_ error: PolicyError, _ path: String) -> Failure {
         Failure(
             Exit.badInput,
@@ -28,7 +28,7 @@ enum PolicyFile {
                 path == "-"
                 ? FileHandle.standardInput
                 : try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
-            // One byte more than is allowed tells that there is more.
+            // One byte more than is allowed shows whether there is more.
             return [UInt8](try handle.read(upToCount: PolicyDocument.byteCountMax + 1) ?? Data())
         } catch {
             throw Failure(

@@ -7,9 +7,9 @@ import Projections
 import Projector
 import Subledger
 
-// What a run says of tables that were compared or promoted.
+// Reports of a run about tables that were compared or promoted.
 extension RebuildRun {
-    /// The report of a comparison; writes its page where one was asked for.
+    /// The report of a comparison; writes its HTML page if requested.
     func report(_ comparison: Projector.Comparison) async throws -> DifferenceReport {
         let subject = try await ComparedBuilds(
             comparison,
@@ -32,7 +32,7 @@ extension RebuildRun {
         return report
     }
 
-    /// Prints a report, as JSON with what was promoted after it.
+    /// Prints a report; as JSON, together with what was promoted after it.
     func show(_ report: DifferenceReport, promotion: Projector.Promotion?) throws {
         guard work.output.json else {
             let text = DifferenceText(
@@ -47,7 +47,7 @@ extension RebuildRun {
         )
     }
 
-    /// Says on stderr what a comparison found beside the rows.
+    /// Reports on stderr what a comparison found apart from the rows.
     func printFindings(of comparison: Projector.Comparison) {
         for alteration in comparison.alterations {
             Terminal.write("\(work.name): \(alteration.message)")
@@ -82,7 +82,7 @@ extension RebuildRun {
         }
     }
 
-    /// Puts the tables that wait live, and prints that.
+    /// Promotes the tables that are ready, and prints the result.
     func promote(after compared: [Projector.Rebuilt] = []) async throws -> ExitCode {
         let promotion = try await projector.promote(chosen, options)
         progress.finish()
@@ -98,9 +98,9 @@ extension RebuildRun {
         return end(promotion.tables, reported: compared)
     }
 
-    /// The same, printed as one document with the report of what was promoted.
+    /// The same, printed as one document with the report of the comparison.
     ///
-    /// Where nothing could be promoted the report is printed all the same: it is true.
+    /// If nothing could be promoted, the report is still printed, because it is true.
     func promote(
         with report: DifferenceReport,
         after compared: [Projector.Rebuilt]

@@ -5,7 +5,7 @@ import Projections
 import Projector
 import Subledger
 
-/// One run of what was asked for, with all it needs.
+/// One run of the requested work, with everything it needs.
 struct RebuildRun {
     let work: TableWork
     let projector: Projector
@@ -61,7 +61,7 @@ struct RebuildRun {
         let halves = try await projector.tables().filter { $0.state == .filling }
         if let schema = work.schema {
             if let refusal = await refusal(ofDiscarding: schema) {
-                // What a rebuild that was killed has left there any rebuild drops at its beginning.
+                // Every rebuild begins by dropping what a killed rebuild left there.
                 let isGone = try await removed(among: halves).contains { $0.schema == schema }
                 guard refusal.code == .schemaTaken, isGone else { throw refusal }
             }
@@ -84,7 +84,7 @@ struct RebuildRun {
         }
     }
 
-    // Those of half filled tables whose schema is not there any more.
+    // The partly filled tables whose schema no longer exists.
     private func removed(among tables: [Projector.Table]) async throws -> [Projector.Table] {
         guard !tables.isEmpty else { return [] }
         let left = Set(try await projector.tables().map(\.schema))
@@ -102,12 +102,12 @@ struct RebuildRun {
         )
         progress.finish()
         let report = try await report(comparison)
-        // Both results are one document.
+        // With --json, the report and the promotion are printed as one document.
         let isPromoted = work.action == .diff(isPromoted: true)
         let isOneDocument = isPromoted && work.output.json
         if !isOneDocument { try show(report, promotion: nil) }
         printFindings(of: comparison)
-        // What is refused as it was is no difference.
+        // A refusal that is unchanged is not a difference.
         if work.action == .check { return comparison.isClean ? .success : Exit.mismatch }
         let unmatched = comparison.unmatched.map(\.name)
         let end = end(
@@ -127,7 +127,7 @@ struct RebuildRun {
         return work.action == .check || whatIf != nil ? .drop : .wait
     }
 
-    // Of tables of which as many refused subscriptions were told already nothing is told again.
+    // Tables whose number of refused subscriptions was already reported are not reported again.
     func end(
         _ rebuilt: [Projector.Rebuilt],
         reported: [Projector.Rebuilt] = []

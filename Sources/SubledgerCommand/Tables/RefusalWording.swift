@@ -3,13 +3,13 @@ import Projections
 import Projector
 import Subledger
 
-/// What a comparison says of refused subscriptions, for people.
+/// The report of a comparison about refused subscriptions, as text.
 enum RefusalWording {
-    /// Most refusals that are printed one by one: a screen; `--json` names
+    /// The most refusals that are printed individually: a screen; `--json` lists
     /// `RefusalDifference.changedMax`.
     private static let linesMax = 10
 
-    /// A sentence for each refusal that only one side has, and one for those that both have.
+    /// A sentence for each refusal on only one side, and one for those on both.
     static func lines(_ refusals: RefusalDifference, lanes: LaneCount) -> [String] {
         var lines = refusals.changed.prefix(linesMax).map { line($0, lanes) }
         if refusals.changedCount > linesMax {

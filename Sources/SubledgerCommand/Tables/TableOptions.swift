@@ -3,7 +3,7 @@ import CommandSupport
 import Foundation
 import Projections
 
-/// Which tables.
+/// The projections to work on.
 struct TableOptions: ParsableArguments {
     @Argument(help: "Names of projections. Default: all.")
     var projections: [String] = []
@@ -22,8 +22,8 @@ struct BuildOptions: ParsableArguments {
     )
     var jobs: Int?
 
-    /// Each has a connection and some megabytes, and keeps a processor busy here and another in the
-    /// server; the tables are written by one connection each all the same.
+    /// The most jobs: each has a connection and some megabytes, and uses a processor here and
+    /// another in the server; each table is still written by a single connection.
     private static let jobsMax = 16
 
     func validate() throws {
@@ -51,7 +51,7 @@ struct ComparisonOptions: ParsableArguments {
     )
     var html: String?
 
-    /// Whether nothing was asked for.
+    /// Whether no option was given.
     var isEmpty: Bool { samples == nil && html == nil }
 
     func validate() throws {
@@ -66,9 +66,9 @@ struct ComparisonOptions: ParsableArguments {
     }
 }
 
-/// The name of a schema that a person gives.
+/// The name of a schema given by the operator.
 enum SchemaName {
-    // PostgreSQL would take the others too, and nobody could see them in a list.
+    // PostgreSQL would accept such names too, but they would be invisible in a list.
     static func checked(_ name: String) throws -> String {
         guard !name.allSatisfy(\.isWhitespace),
             !name.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })

@@ -8,32 +8,32 @@ import Projections
 import Projector
 import Subledger
 
-/// A change or a comparison of projection tables, as a command asked for it.
+/// The change or comparison of projection tables that a command requested.
 struct TableWork {
     let action: Action
     let tables: TableOptions
-    /// The schema that is meant, in place of the live tables'.
+    /// The schema to work on, instead of the live tables'.
     var schema: String?
-    /// Up to where the log is folded.
+    /// The bound up to which the log is folded.
     var to: KnownAt?
-    /// How a difference is shown; nil where none is asked for.
+    /// How a difference is shown; nil if none is requested.
     var comparison: ComparisonOptions?
     /// Connections that read and fold.
     var connections = 1
 
-    /// One thing that can be done.
+    /// A kind of work.
     enum Action: Equatable {
-        /// Make them, and put them live.
+        /// Build them, and promote them.
         case rebuild
-        /// Compare the live ones with what this policy would make.
+        /// Compare the live ones with what this policy would give.
         case whatIf(policy: String)
-        /// Compare the live ones with new ones, which wait, or are put live at once.
+        /// Compare the live ones with new ones, which are kept ready, or promoted at once.
         case diff(isPromoted: Bool)
         /// Compare the live ones with a rebuild of them.
         case check
-        /// Put those that wait live.
+        /// Promote those that are ready.
         case promote
-        /// Drop those that wait, or are kept.
+        /// Drop those that are ready, or kept.
         case discard
     }
 
@@ -44,7 +44,7 @@ struct TableWork {
 
     var output: OutputOptions { tables.output }
 
-    /// How messages begin.
+    /// The prefix of messages.
     var name: String {
         switch action {
         case .rebuild, .whatIf: "rebuild"
@@ -66,7 +66,7 @@ struct TableWork {
         guard end == .success else { throw end }
     }
 
-    /// The same in a log that is open.
+    /// The same in an open log.
     func run(_ settings: ConnectionSettings, _ log: EventLog) async throws -> ExitCode {
         let projector = Projector(log: log, settings: settings) {
             FoldContext(catalogs: try await CatalogStore(log: log).history())
@@ -95,7 +95,7 @@ struct TableWork {
         }
     }
 
-    // What an older program has left can be dropped, and nothing else be done with it.
+    // Tables that an older program left can only be dropped.
     private func known(_ projector: Projector) -> [String] {
         guard action == .discard else { return tables.projections }
         let retired = projector.retired(among: tables.projections)

@@ -3,9 +3,9 @@ import EventLog
 import Events
 import Subledger
 
-/// Reads the times of a command line.
+/// Parses the times of a command line.
 enum Clock {
-    /// What `--known-at` means in every question.
+    /// The meaning of `--known-at` in every question.
     static let knownAtHelp = ArgumentHelp(
         "Use only what the log knew then: a position or a time.",
         discussion: """
@@ -16,12 +16,12 @@ enum Clock {
         valueName: "position-or-time"
     )
 
-    /// The help of an option that takes a time.
+    /// The help of an option with a time.
     static func help(_ abstract: String) -> ArgumentHelp {
         ArgumentHelp(abstract, discussion: "Accepts \(AskedTime.forms).", valueName: "time")
     }
 
-    /// Reads a time, which the question's clock and time zone make an instant.
+    /// Parses a time, which the question's clock and time zone resolve to an instant.
     static func time(_ text: String) throws -> AskedTime {
         guard let time = AskedTime(text) else {
             throw ValidationError("invalid time '\(text)'; expected \(AskedTime.forms)")
@@ -29,7 +29,7 @@ enum Clock {
         return time
     }
 
-    /// Reads a bound of knowledge.
+    /// Parses a bound of knowledge.
     static func knowledge(_ text: String) throws -> AskedKnowledge {
         guard let bound = AskedKnowledge(text) else {
             throw ValidationError(

@@ -3,7 +3,7 @@ func counted(_ count: some BinaryInteger, _ noun: String) -> String {
     "\(count) \(noun)" + (count == 1 ? "" : "s")
 }
 
-/// A number of bytes in the largest decimal unit of which there is one: `98 kB`.
+/// A number of bytes in the largest decimal unit that gives at least one: `98 kB`.
 func byteWords(_ count: Int64) -> String {
     let units: [(String, Int64)] = [("GB", 1_000_000_000), ("MB", 1_000_000), ("kB", 1_000)]
     guard let (unit, size) = units.first(where: { count >= $0.1 }) else {

@@ -1,16 +1,16 @@
-/// Text of a page, in which nothing that was put in can be taken for markup.
+/// Markup of a page, in which inserted text can never act as markup.
 struct HTML: ExpressibleByStringInterpolation {
     /// The markup.
     let text: String
 
-    /// Markup as it is written in a source file.
+    /// Markup from a literal in a source file.
     init(stringLiteral value: String) { text = value }
 
     init(stringInterpolation: Interpolation) { text = stringInterpolation.text }
 
     private init(markup: String) { text = markup }
 
-    /// Everything that is put into markup: texts are escaped, markup is not.
+    /// Everything that is inserted into markup: texts are escaped, markup is not.
     struct Interpolation: StringInterpolationProtocol {
         fileprivate var text = ""
 
@@ -31,12 +31,12 @@ struct HTML: ExpressibleByStringInterpolation {
         mutating func appendInterpolation(_ value: String) { text += HTML.escaped(value) }
     }
 
-    /// One piece after the other.
+    /// The pieces, one after the other.
     static func joined(_ pieces: [HTML]) -> HTML {
         HTML(markup: pieces.map(\.text).joined(separator: "\n"))
     }
 
-    // Control characters are no characters of HTML or XML; they show as what stands for them.
+    // Control characters are not allowed in HTML or XML; they are shown by their symbols.
     private static func escaped(_ value: String) -> String {
         var escaped = ""
         escaped.reserveCapacity(value.utf8.count)

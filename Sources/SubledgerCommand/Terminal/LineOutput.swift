@@ -1,37 +1,37 @@
 import CommandSupport
 import Foundation
 
-/// Whole lines to stdout, no faster than the reader takes them, for as long as there is one.
+/// Writes whole lines to stdout, no faster than the reader takes them, while there is a reader.
 ///
-/// Holds a few kilobytes: what `flush` cannot write yet is waited for, and a request to stop is
-/// heeded meanwhile.
+/// Buffers a few kilobytes: `flush` waits until they can be written, and responds to a request to
+/// stop in the meantime.
 struct LineOutput {
     /// Why nothing more can be written.
     enum End: Error {
-        /// The reader closed its end: `head` had enough.
+        /// The reader closed its end, such as `head` when it is done.
         case readerGone
-        /// Somebody asked to stop while the reader took nothing.
+        /// A stop was requested while the reader took nothing.
         case stopped
     }
 
     private var buffer: [UInt8] = []
 
-    /// Bytes after which lines are written: few calls a page, and little to hold.
+    /// Bytes at which lines are written: few calls for each page, and little to buffer.
     private static let flushBytes = 65_536
 
-    /// How long a reader that takes nothing is waited for before it is asked again whether to stop.
+    /// Milliseconds between checks for a request to stop, while the reader takes nothing.
     private static let waitMilliseconds: Int32 = 100
 
-    /// Adds a line, end included, and writes what is held once it is much.
+    /// Adds a line, with its newline, and writes the buffer once it is full.
     mutating func add(_ write: (inout [UInt8]) -> Void) throws {
         write(&buffer)
         if buffer.count >= LineOutput.flushBytes { try flush() }
     }
 
-    /// Writes what is held.
+    /// Writes the buffer.
     ///
-    /// Throws `End`, and a `Failure` where stdout cannot be written for another reason. After an
-    /// error the last line may be cut.
+    /// Throws `End`, or a `Failure` if stdout cannot be written for another reason. After an error
+    /// the last line may be incomplete.
     mutating func flush() throws {
         defer { buffer.removeAll(keepingCapacity: true) }
         try buffer.withUnsafeBytes { bytes in
@@ -46,14 +46,14 @@ struct LineOutput {
         }
     }
 
-    /// Whether the reader closed its end; false where stdout is no pipe.
+    /// Whether the reader closed its end; false if stdout is not a pipe.
     static var isReaderGone: Bool {
         var place = pollfd(fd: 1, events: 0, revents: 0)
         return poll(&place, 1, 0) == 1 && place.revents & Int16(POLLERR | POLLHUP) != 0
     }
 
-    // A pipe that is writable takes PIPE_BUF bytes without blocking, so that no write holds up a
-    // request to stop; a file is always writable.
+    // A writable pipe accepts PIPE_BUF bytes without blocking, so no write delays a request to
+    // stop; a file is always writable.
     private static func waitUntilWritable() throws(End) {
         var place = pollfd(fd: 1, events: Int16(POLLOUT), revents: 0)
         while poll(&place, 1, waitMilliseconds) <= 0 {

@@ -1,4 +1,4 @@
-/// A command whose answer may be longer than the terminal and is read at leisure.
+/// A command whose answer may be longer than the terminal, and should be read in a pager.
 protocol LongAnswer {}
 
 extension AccessCommand: LongAnswer {}

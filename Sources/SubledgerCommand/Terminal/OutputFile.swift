@@ -2,7 +2,7 @@ import ArgumentParser
 import CommandSupport
 import Foundation
 
-/// A file that a command writes beside its answer.
+/// A file that a command writes in addition to its answer.
 struct OutputFile {
     private let path: String
 
@@ -10,21 +10,22 @@ struct OutputFile {
         self.path = path
     }
 
-    /// Refuses a place that cannot be written, before anything long is begun.
+    /// Throws if the file cannot be written, before any long work begins.
     ///
     /// Throws a `Failure` with the system's reason.
     func check() throws {
         if let status = FileStatus(path) {
             guard status.kind != .folder else { throw failure(EISDIR) }
             guard access(path, W_OK) == 0 else { throw failure(errno) }
-            // A device is written as it is; a file is made anew beside, and put in its place.
+            // A device is written directly; a file is written under a temporary name and moved into
+            // place.
             guard status.kind == .file else { return }
         }
         let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
         guard access(folder, W_OK | X_OK) == 0 else { throw failure(errno) }
     }
 
-    /// Writes a text: whole, or the file is as it was.
+    /// Writes a text atomically: on failure, the file is unchanged.
     ///
     /// Throws a `Failure` with the system's reason.
     func write(_ text: String) throws {

@@ -1,4 +1,4 @@
-/// How pages look: light, dark and on paper.
+/// The appearance of pages: light, dark and on paper.
 enum PageStyle {
     /// The only style sheet of a page.
     static let css: HTML = """
@@ -99,7 +99,7 @@ enum PageStyle {
           * { print-color-adjust: exact; -webkit-print-color-adjust: exact; } }
         """
 
-    /// What the pictures refer to.
+    /// The patterns that the pictures refer to.
     static let patterns: HTML = """
         <svg class="patterns" aria-hidden="true"><defs>
         <pattern id="hatch" width="6" height="6" patternUnits="userSpaceOnUse" \

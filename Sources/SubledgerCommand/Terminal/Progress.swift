@@ -21,8 +21,8 @@ struct Progress {
         isTerminal = isatty(2) == 1 && ProcessInfo.processInfo.environment["CI"] == nil
     }
 
-    /// Says how far the work has come; `bytes` is how much of how much was read, where that is known,
-    /// and `note` what else is to be said.
+    /// Reports the progress of the work; `bytes` is the number read and the total, if known, and
+    /// `note` any additional text.
     mutating func report(
         _ count: Int,
         _ noun: String,
@@ -45,7 +45,7 @@ struct Progress {
         }
     }
 
-    /// How far, how fast, and how long it will take, after so many seconds.
+    /// The progress, the speed, and the remaining time, after this many seconds.
     static func words(
         _ count: Int,
         _ noun: String,
@@ -54,7 +54,8 @@ struct Progress {
     ) -> String {
         let rate = seconds > 0 ? Int(Double(count) / seconds) : 0
         let soFar = counted(count, noun)
-        // Less than was measured before, as of a file that grows, has no share.
+        // If the total is smaller than what was read, as for a growing file, there is no
+        // percentage.
         guard let (done, total) = bytes, done > 0, done <= total else {
             return "\(soFar), \(rate)/s"
         }
@@ -71,7 +72,7 @@ struct Progress {
     }
 }
 
-/// A progress that may be reported to from any thread.
+/// A progress that can be updated from any thread.
 final class SharedProgress: Sendable {
     private let progress: Mutex<Progress>
 

@@ -1,7 +1,7 @@
 import CommandSupport
 import Synchronization
 
-/// Prints answers one by one while they are found: a JSON array, or a line each for people.
+/// Prints answers one by one as they are found: a JSON array, or one line of text each.
 final class StreamedLines: Sendable {
     private let isJSON: Bool
     private let header: String?
@@ -32,6 +32,6 @@ final class StreamedLines: Sendable {
         Terminal.print(line)
     }
 
-    /// Ends the array, which has no line where nothing was found.
+    /// Ends the array, which is still empty if nothing was found.
     func finish() { if isJSON { Terminal.print(isEmpty ? "[]" : "]") } }
 }

@@ -3,8 +3,8 @@ import Foundation
 import Projections
 
 extension Terminal {
-    /// With which characters a picture is drawn: letters where asked for, where the locale is not
-    /// UTF-8, and where stdout is no terminal.
+    /// The characters for pictures: letters if requested, if the locale is not UTF-8, or if stdout
+    /// is not a terminal.
     static func pictureStyle(isASCII: Bool) -> TimelinePicture.Style {
         let environment = ProcessInfo.processInfo.environment
         let locale =
@@ -14,7 +14,7 @@ extension Terminal {
         return isASCII || !isUTF8 || isatty(1) != 1 ? .ascii : .unicode
     }
 
-    /// How many columns stdout has; the default of pictures where it is no terminal.
+    /// The number of columns of stdout; the default of pictures if it is not a terminal.
     static var width: Int {
         var size = winsize()
         guard ioctl(1, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else {

@@ -41,7 +41,7 @@ struct DemoCommand: AsyncParsableCommand {
 
     private static let databaseName = "subledger_demo"
 
-    /// The projection that is built with a mistake first.
+    /// The projection that is first built with a mistake.
     private static let mistakenName = "active_periods"
 
     /// Before the first purchase of any simulated life.
@@ -132,7 +132,7 @@ struct DemoCommand: AsyncParsableCommand {
         let denied = report.worst.flatMap { subscription in
             subscription.stretches.map { (subscription: subscription, stretch: $0) }
         }.filter { $0.stretch.kind == "wronglyDenied" && $0.stretch.seconds >= 3600 }
-        // Who was a customer before shows more than who was not known yet.
+        // A customer who was already known makes a better example than one who was not known yet.
         let known = denied.filter { $0.stretch.cause != "notYetKnown" }
         let shortest = (known.isEmpty ? denied : known)
             .min { $0.stretch.seconds < $1.stretch.seconds }
@@ -152,7 +152,7 @@ struct DemoCommand: AsyncParsableCommand {
         )
     }
 
-    /// The shortest life of each kind that shows something, and what the ledger makes of it.
+    /// The shortest life of each kind that shows something, and how the ledger interprets it.
     private func show(_ simulator: AppStoreSimulator, in ledger: Ledger) async throws {
         let wanted: [(kind: LifeKind, story: String)] = [
             (.upgraded, "an upgrade ended a period early"),
@@ -193,7 +193,7 @@ struct DemoCommand: AsyncParsableCommand {
         Terminal.print(ExplanationText(answer, style: style, width: Terminal.width).text)
     }
 
-    /// Compares the tables with those of the right fold, and puts these live.
+    /// Compares the tables with those of the correct fold, and promotes these.
     private func repair(_ ledger: Ledger, _ settings: ConnectionSettings) async throws {
         Terminal.print("")
         var work = TableWork(.diff(isPromoted: true), try TableOptions.parse(["--quiet"]))

@@ -6,13 +6,13 @@ import Foundation
 import Subledger
 import Synchronization
 
-/// What the synthetic App Store sends over the years, delivered as a real one delivers: most of it
-/// within seconds, some of it hours or days late, some twice.
+/// The payloads that the synthetic App Store sends over the years, delivered like those of the real
+/// one: most of them within seconds, some of them hours or days late, some twice.
 struct DemoDeliveries {
     private let arrivals: [DeliverySchedule.Arrival]
     private let clock: DemoClock
 
-    /// The deliveries of the first lives that are there by now.
+    /// The deliveries of the first lives that have arrived by now.
     init(of simulator: AppStoreSimulator, subscriptions: Int, clock: DemoClock) {
         let sent = Array(simulator.sampleHistory(count: subscriptions))
             .disordered(seed: simulator.seed)
@@ -25,12 +25,12 @@ struct DemoDeliveries {
     /// When the first one arrives.
     var start: Instant { arrivals.first?.arrivesAt ?? .systemClock() }
 
-    /// How many of them come that late.
+    /// How many of them have one of these delays.
     func count(of fates: Set<DeliverySchedule.Fate>) -> Int {
         arrivals.count { fates.contains($0.fate) }
     }
 
-    /// Takes each in at the time at which it arrives, one after the other, as a service does.
+    /// Ingests each at its time of arrival, one after the other, as a service does.
     func ingest(into ledger: Ledger, isQuiet: Bool) async throws -> DemoCounts {
         var counts = DemoCounts()
         var progress = Progress("ingest", isQuiet: isQuiet)
@@ -52,7 +52,7 @@ struct DemoDeliveries {
     }
 }
 
-/// What became of the deliveries.
+/// The counts of the deliveries.
 struct DemoCounts {
     var payloads = 0
     var appended = 0

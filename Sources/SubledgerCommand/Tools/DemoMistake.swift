@@ -1,7 +1,7 @@
 import Projections
 
-/// The fold of the access periods with a mistake, which the demo's ledger has live at first: it
-/// forgets that Apple's billing grace period is access.
+/// The fold of the access periods with a mistake, which is live in the demo's ledger at first: it
+/// does not count Apple's billing grace period as access.
 struct DemoMistake: Projection {
     private let right: any Projection
 

@@ -1,10 +1,10 @@
 import AppStoreSimulator
 import Foundation
 
-/// Writes payloads as a folder of logs holds them: small files in every form there is.
+/// Writes payloads as a folder of logs: small files in every supported format.
 ///
-/// A folder for each channel, and in it file after file, each in the next form, as if every day
-/// another program had written the log.
+/// A folder for each channel with one file after another, each in the next format, as if another
+/// program had written the log every day.
 struct LogFolderWriter {
     private let folder: String
     private var waiting: [Delivery.Channel: [LogPayload]] = [:]
@@ -14,10 +14,10 @@ struct LogFolderWriter {
     /// Payloads in one file.
     private static let filePayloads = 8
 
-    /// A writer to a folder that is there.
+    /// A writer to an existing folder.
     init(folder: String) { self.folder = folder }
 
-    /// Takes a payload.
+    /// Adds a payload.
     mutating func write(_ delivery: Delivery) throws {
         count += 1
         let payload = LogPayload(
@@ -31,7 +31,7 @@ struct LogFolderWriter {
         }
     }
 
-    /// Writes what is left.
+    /// Writes the remaining payloads.
     mutating func finish() throws {
         for channel in waiting.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
             try writeFile(channel)

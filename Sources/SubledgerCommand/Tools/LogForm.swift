@@ -3,12 +3,12 @@ import CommandSupport
 import Events
 import Subledger
 
-/// A way in which logs, tables and databases keep payloads.
+/// A format in which logs, tables and databases store payloads.
 enum LogForm: String, CaseIterable {
     case prefixed, syslog, records, gateway, table, dump, strings, printed, mongo, dynamo
     case firestore, rows
 
-    /// The end of the file's name; its content is recognised without it.
+    /// The suffix of the file's name; its content is recognised without it.
     var ending: String {
         switch self {
         case .prefixed: "log.gz"
@@ -55,7 +55,7 @@ enum LogForm: String, CaseIterable {
         }
     }
 
-    // A log that was rotated in the middle and joined again; with lines that hold no payload.
+    // A log that was rotated in the middle and joined again, with lines without a payload.
     private func packed(_ lines: [String]) -> [UInt8] {
         let start = ["2026-01-02T03:04:05.000Z INFO  [main] listening on {port: 8080}"]
         let half = lines.count / 2
@@ -155,12 +155,12 @@ enum LogForm: String, CaseIterable {
 struct LogPayload {
     /// The bytes: JSON, or a binary receipt.
     let bytes: [UInt8]
-    /// Counted over all of them.
+    /// Its number among all payloads.
     let number: Int
     /// When it was logged.
     let time: Instant
 
-    /// Whether it is JSON; else it is a receipt.
+    /// Whether it is JSON; otherwise it is a receipt.
     var isJSON: Bool { bytes.first == UInt8(ascii: "{") }
 
     /// Its text: itself, or the base64 of a receipt.
@@ -172,7 +172,7 @@ struct LogPayload {
         return text
     }
 
-    /// The base64 of a receipt in lines of 64 letters, as mail has it.
+    /// The base64 of a receipt in lines of 64 letters, as in mail.
     var brokenBase64: [UInt8] {
         let text = base64
         return stride(from: 0, to: text.count, by: 64).flatMap { start in

@@ -1,7 +1,7 @@
 import AppStore
 import Events
 
-/// JSON as other programs write it again: printed over many lines, or with a database's types.
+/// JSON as other programs reformat it: printed over many lines, or with a database's types.
 enum LogJSON {
     /// A database that writes types around values.
     enum Typing {

@@ -8,7 +8,7 @@ import HTTPService
 import Logging
 import SimulatedStoreService
 
-/// `simulate --serve`: what the store does, and what goes wrong in it.
+/// `simulate --serve`: the behaviour of the store, and its simulated failures.
 struct ServedStoreOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -120,10 +120,10 @@ struct ServedStoreOptions: ParsableArguments {
         }
     }
 
-    /// Most subscriptions of a store that is served: all lives are held in memory.
+    /// The most subscriptions of a store that is served, because all lives are held in memory.
     static let subscriptionsMax = 100_000
 
-    /// Writes what whoever asks the store has to know, and serves it until it is stopped.
+    /// Prints what a client of the store needs to know, and serves it until it is stopped.
     func run(
         port: Int,
         subscriptions: Int,

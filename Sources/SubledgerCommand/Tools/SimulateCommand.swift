@@ -81,11 +81,11 @@ struct SimulateCommand: AsyncParsableCommand {
     @OptionGroup(title: "A store over HTTP") var store: ServedStoreOptions
     @OptionGroup var output: OutputOptions
 
-    /// Most subscriptions of one simulation: what its ids can tell apart.
+    /// The most subscriptions of one simulation, which its ids can distinguish.
     static let subscriptionsMax = 1_000_000_000
 
     func validate() throws {
-        // A store may begin empty, for commands to fill.
+        // A store may begin empty, to be filled by commands.
         let least = store.serve == nil ? 1 : 0
         guard (least...SimulateCommand.subscriptionsMax).contains(subscriptions) else {
             throw ValidationError(
@@ -176,7 +176,7 @@ struct SimulateCommand: AsyncParsableCommand {
         let written: [SimulationWriter.Place]
     }
 
-    /// What really happened to one subscription, as `periods --json` must tell it.
+    /// What really happened to one subscription, which `periods --json` must match.
     private struct TruthLine: Encodable {
         let originalTransactionId: String
         let environment: String

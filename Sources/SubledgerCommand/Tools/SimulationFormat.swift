@@ -1,7 +1,7 @@
 import AppStoreSimulator
 import ArgumentParser
 
-/// A format that `simulate` writes the same lives in.
+/// A format in which `simulate` can write the same lives.
 enum SimulationFormat: String, CaseIterable {
     case v2
     case history
@@ -9,7 +9,7 @@ enum SimulationFormat: String, CaseIterable {
     case appReceipt = "app-receipt"
     case v1
 
-    /// All that Apple says about a life in this format, by its clock.
+    /// All of Apple's statements about a life in this format, by Apple's clock.
     func deliveries(of life: SubscriptionLife, sharedSecret: String) -> [Delivery] {
         switch self {
         case .v2: life.deliveries()
@@ -20,7 +20,7 @@ enum SimulationFormat: String, CaseIterable {
         }
     }
 
-    /// Those asked for, each once, in the order they are listed in; Apple's present one by default.
+    /// The requested formats without duplicates, in listing order; Apple's current one by default.
     static func chosen(_ lists: [SimulationFormats]) -> [SimulationFormat] {
         let asked = Set(lists.flatMap(\.formats))
         return asked.isEmpty ? [.v2] : allCases.filter { asked.contains($0) }

@@ -2,16 +2,16 @@ import AppStoreSimulator
 import CommandSupport
 import Foundation
 
-/// Writes payloads to a folder: one file of lines a channel, or a file each.
+/// Writes payloads to a folder: one file of lines for each channel, or one file for each payload.
 ///
-/// App receipts are binary and always a file each, in a folder of their own, named for the
-/// subscription whose purchases they show.
+/// App receipts are binary and always in separate files, in a folder of their own, named for the
+/// subscription whose purchases they contain.
 struct SimulationWriter {
     /// What was written to one place.
     struct Place: Encodable {
         /// The file or folder, within the output folder.
         let path: String
-        /// What it holds, in the words of the simulator's channels.
+        /// The content, in the words of the simulator's channels.
         let channel: String
         var payloads: Int
     }
@@ -30,7 +30,8 @@ struct SimulationWriter {
         logs = asLogs ? LogFolderWriter(folder: folder) : nil
     }
 
-    /// Where the payloads lie, in the order of the names; none with a file each but the receipts.
+    /// The places of the payloads, in the order of their names; with separate files, only that of
+    /// the receipts.
     var places: [Place] {
         counts.map { channel, count in
             Place(path: name(of: channel), channel: channel.rawValue, payloads: count)
@@ -41,7 +42,7 @@ struct SimulationWriter {
         try SimulationWriter.write(root, to: "\(folder)/root.der")
     }
 
-    /// The private key for tokens of a store that is served; nobody else may read it.
+    /// The private key for tokens of a store that is served; no other user may read it.
     func write(key pem: String) throws {
         let path = "\(folder)/AuthKey.p8"
         try SimulationWriter.write(Array(pem.utf8), to: path)
@@ -75,7 +76,7 @@ struct SimulationWriter {
         for handle in handles.values { try handle.close() }
     }
 
-    /// A new, empty file; what was there is gone.
+    /// A new, empty file; an existing one is replaced.
     static func create(_ path: String) throws -> FileHandle {
         let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o666)
         guard descriptor >= 0 else { throw cannotWrite(path, errno) }
@@ -90,7 +91,7 @@ struct SimulationWriter {
         try handle.close()
     }
 
-    // With the folders above it; one that is there has to be writable.
+    // With its parent folders; an existing one must be writable.
     private static func makeFolder(_ path: String) throws {
         if let status = FileStatus(path) {
             guard status.kind == .folder else { throw cannotWrite(path, ENOTDIR) }
