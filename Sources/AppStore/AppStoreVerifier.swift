@@ -53,7 +53,7 @@ public struct AppStoreVerifier: Sendable {
         source: String,
         arrival: Arrival = .live,
         receivedAt: Instant,
-        voucher: Voucher = .nobody,
+        voucher: Voucher = .unvouched,
         context: EvidenceContext? = nil
     ) throws(Rejection) -> VerifiedPayload {
         try verify(
@@ -78,7 +78,7 @@ public struct AppStoreVerifier: Sendable {
         source: String,
         arrival: Arrival = .live,
         receivedAt: Instant,
-        voucher: Voucher = .nobody,
+        voucher: Voucher = .unvouched,
         context: EvidenceContext? = nil,
         known: @escaping (Digest) -> Verification?
     ) throws(Rejection) -> VerifiedPayload {
@@ -147,7 +147,7 @@ extension AppStoreVerifier {
             return envelope.parts.map(\.digest).filter { digests.insert($0).inserted }
         case .receipt(let bytes): return [receiptDigest(bytes)].compactMap { $0 }
         case .unsigned(let body, let own):
-            let clean = SecretFreeBody.ofAccepted(own, secret: policy.sharedSecret)
+            let clean = SecretFreeBody.redactedAccepted(own, secret: policy.sharedSecret)
             return [body.latestReceipt.flatMap(receiptDigest), clean.map(Digest.of)]
                 .compactMap { $0 }
         case .link(_, let own): return [Digest.of(own)]

@@ -86,7 +86,7 @@ extension Voucher {
         switch self {
         case .client: .fetched
         case .operator: .vouched
-        case .nobody: .unproven
+        case .unvouched: .unproven
         }
     }
 }

@@ -1,7 +1,7 @@
 /// Who vouches for statements that are not signed (Concepts: trust).
 public enum Voucher: Sendable {
     /// No one: only what a signature or the shared secret proves is accepted.
-    case nobody
+    case unvouched
     /// The operator, by `ingest --vouch`.
     case `operator`
     /// Our own client, which fetched the payload from Apple over TLS.

@@ -35,15 +35,15 @@ package struct DatabaseOptions: ParsableArguments {
     /// reports on stderr that it is used.
     ///
     /// - Parameters:
-    ///   - makes: Whether a missing private server is created.
+    ///   - createIfAbsent: Whether a missing private server is created.
     ///   - isQuiet: Whether nothing is printed.
     /// - Returns: The settings.
     /// - Throws: `EmbeddedServerError`.
     package func settings(
-        makes: Bool = false,
+        createIfAbsent: Bool = false,
         isQuiet: Bool = false
     ) async throws -> ConnectionSettings {
-        var settings = try await location.settings(makes: makes)
+        var settings = try await location.settings(createIfAbsent: createIfAbsent)
         if databaseUrl != nil { settings.source = "--database-url" }
         if !isQuiet, let home = location.privateHome {
             Terminal.write("database: the private server in \(home)")

@@ -90,12 +90,13 @@ public actor EmbeddedServer {
     ///
     /// Several processes may call it at the same time.
     ///
-    /// - Parameter makes: Whether to create a server if there is none.
+    /// - Parameter createIfAbsent: Whether to create a server if there is none.
     /// - Returns: How to connect.
     /// - Throws: `notInstalled` with what to install; `absent` if there is no server and none may
     ///   be created, in which case nothing was changed.
-    public func start(makes: Bool = true) throws(EmbeddedServerError) -> ConnectionSettings {
-        if !makes, try existing() == nil {
+    public func start(createIfAbsent: Bool = true) throws(EmbeddedServerError) -> ConnectionSettings
+    {
+        if !createIfAbsent, try existing() == nil {
             throw EmbeddedServerError(
                 .absent,
                 "There is no ledger here: no private server was created in \(home). `subledger "
@@ -245,7 +246,7 @@ extension EmbeddedServer {
         _ user: ServerUser
     ) throws(EmbeddedServerError) -> Bool {
         let deadline = ContinuousClock.now + .seconds(Self.startTimeoutSeconds)
-        while !settings(folders, user).findReadyServer() {
+        while !settings(folders, user).isServerReady() {
             guard ContinuousClock.now < deadline else {
                 throw EmbeddedServerError(
                     .didNotStart,

@@ -56,7 +56,7 @@ public struct Salt: Hashable, Sendable {
 extension Digest {
     /// The placeholder for the digest of a payload that is not kept: sixteen zero bytes, with which
     /// no digest starts by chance, and sixteen random ones.
-    package init(notKept salt: Salt) {
+    package init(placeholder salt: Salt) {
         guard let digest = Digest(bytes: [UInt8](repeating: 0, count: 16) + salt.bytes) else {
             preconditionFailure("a digest has \(Digest.byteCount) bytes")
         }
@@ -64,7 +64,7 @@ extension Digest {
     }
 
     /// Whether it is the placeholder for a payload that is not kept.
-    package var isOfNotKept: Bool { bytes.prefix(16).allSatisfy { $0 == 0 } }
+    package var isPlaceholder: Bool { bytes.prefix(16).allSatisfy { $0 == 0 } }
 }
 
 /// The keys with which a row commits to its three parts: the salt of a part that is present, the

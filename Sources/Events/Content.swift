@@ -181,7 +181,7 @@ public struct Content: Hashable, Sendable {
     }
 
     /// Whether a field carries exactly this text; compares bytes without creating a `String`.
-    public func says(_ field: Field, _ text: String) -> Bool {
+    public func carries(_ field: Field, _ text: String) -> Bool {
         guard carried.contains(field), field.valueType == .text else { return false }
         return canonicalBytes.withUnsafeBufferPointer { bytes in
             guard let place = FieldPlace(of: field, in: bytes) else { return false }

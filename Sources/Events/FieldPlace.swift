@@ -92,7 +92,7 @@ extension Content {
     }
 
     /// Whether anything in it identifies a person.
-    public var hasPerson: Bool { !parts.person.isEmpty }
+    public var identifiesPerson: Bool { !parts.person.isEmpty }
 
     /// The canonical bytes without the fields for which a different value is not news.
     package var meaningfulBytes: [UInt8] {

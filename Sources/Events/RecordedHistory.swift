@@ -74,7 +74,7 @@ extension RecordedHistory {
 
     /// The history for a reader that could not use it before an instant: what was recorded earlier
     /// counts as recorded live at that instant.
-    public func unknown(before instant: Instant) -> RecordedHistory {
+    public func asFirstSeen(at instant: Instant) -> RecordedHistory {
         cut(
             events.map { event in
                 guard event.recordedAt < instant else { return event }

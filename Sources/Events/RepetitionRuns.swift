@@ -10,7 +10,7 @@ package struct RepetitionRuns {
     private struct Run {
         let offset: Int64
         let fields: FieldSet
-        let side: Bool
+        let isAfterSplit: Bool
         /// As-of of the repetition before the last; nil if the run has only one.
         var before: Instant?
         /// As-of of the last.
@@ -29,7 +29,7 @@ package struct RepetitionRuns {
 
     private var events: [Int64: Repeatable] = [:]
     // For each unit, the as-of and offset of its events, by as-of.
-    private var said: [[(asOf: Instant, offset: Int64)]] = []
+    private var statements: [[(asOf: Instant, offset: Int64)]] = []
     private var runs: [Int: Run] = [:]
 
     /// The runs of a subscription with these events.
@@ -51,13 +51,13 @@ package struct RepetitionRuns {
             for name in names { units[name] = unit }
             self.events[event.position.offset] = Repeatable(unit: unit, asOf: event.fact.asOf)
         }
-        said = Array(repeating: [], count: parents.count)
+        statements = Array(repeating: [], count: parents.count)
         for (offset, event) in self.events {
             let unit = root(event.unit)
             self.events[offset] = Repeatable(unit: unit, asOf: event.asOf)
-            said[unit].append((event.asOf, offset))
+            statements[unit].append((event.asOf, offset))
         }
-        for unit in said.indices { said[unit].sort { $0.asOf < $1.asOf } }
+        for unit in statements.indices { statements[unit].sort { $0.asOf < $1.asOf } }
     }
 
     /// Takes the next repetition and returns the place of an earlier one that is no longer needed.
@@ -66,27 +66,28 @@ package struct RepetitionRuns {
     ///   - next: The repetition.
     ///   - index: The place that it would be given.
     ///   - floor: No later repetition has an as-of before this instant.
-    ///   - side: Repetitions that differ in this never replace each other.
+    ///   - isAfterSplit: Whether it comes after the split of the scan; one on either side never
+    ///     replaces one on the other.
     /// - Returns: The place of the earlier one, which `next` may take; nil if it needs its own.
     package mutating func placeToReuse(
         for next: Confirmation,
         at index: Int,
         floor: Instant,
-        side: Bool = false
+        isAfterSplit: Bool = false
     ) -> Int? {
         guard let event = events[next.position.offset] else { return nil }
         var run = Run(
             offset: next.position.offset,
             fields: next.fields,
-            side: side,
+            isAfterSplit: isAfterSplit,
             before: nil,
             last: next.asOf,
             index: index
         )
         defer { runs[event.unit] = run }
         guard let known = runs[event.unit] else { return nil }
-        guard known.offset == run.offset, known.fields == run.fields, known.side == side,
-            next.transactionId.isEmpty, known.last < next.asOf
+        guard known.offset == run.offset, known.fields == run.fields,
+            known.isAfterSplit == isAfterSplit, next.transactionId.isEmpty, known.last < next.asOf
         else {
             run.isTied = known.last >= next.asOf
             run.last = max(known.last, run.last)
@@ -94,7 +95,7 @@ package struct RepetitionRuns {
         }
         run.before = known.isTied ? nil : known.last
         guard let before = known.before, known.last < floor,
-            isSaidOnly(by: run.offset, of: event.unit, from: before, to: next.asOf)
+            isStatedOnly(by: run.offset, of: event.unit, from: before, to: next.asOf)
         else { return nil }
         run.before = before
         run.index = known.index
@@ -102,13 +103,13 @@ package struct RepetitionRuns {
     }
 
     // Whether no other event says anything about a unit in that time.
-    private func isSaidOnly(
+    private func isStatedOnly(
         by offset: Int64,
         of unit: Int,
         from start: Instant,
         to end: Instant
     ) -> Bool {
-        let events = said[unit]
+        let events = statements[unit]
         var (low, high) = (0, events.count)
         while low < high {
             let middle = (low + high) / 2

@@ -10,8 +10,8 @@ extension Connection {
         var pairs = [("fallback_application_name", settings.applicationName)]
         // Placed before dbname, so the connection string overrides them; so do libpq's environment
         // and service file, for the options they set.
-        let named = namedByDefault()
-        for (keyword, value) in settings.defaults where !named.contains(keyword) {
+        let defaulted = defaultedOptions()
+        for (keyword, value) in settings.defaults where !defaulted.contains(keyword) {
             pairs.append((keyword, String(value)))
         }
         pairs.append(("dbname", settings.connectionString))
@@ -56,7 +56,7 @@ extension Connection {
     }
 
     /// The options that libpq's environment and service file set.
-    private static func namedByDefault() -> Set<String> {
+    private static func defaultedOptions() -> Set<String> {
         guard let defaults = PQconndefaults() else { return [] }
         defer { PQconninfoFree(defaults) }
         var named: Set<String> = []

@@ -17,7 +17,7 @@ extension Connection {
             isPooled = true
             guard try first.textIfPresent(1)?.isEmpty ?? true,
                 try ask(Self.readMark).textIfPresent(0) == mark,
-                Self.markSeenByAnother(settings) != mark
+                Self.markSeenBySecondConnection(settings) != mark
             else { throw Self.shared() }
         }
         if let role = settings.role { try become(role) }
@@ -74,7 +74,7 @@ extension Connection {
     }
 
     /// The mark as a second connection sees it; nil if it sees none or cannot be opened now.
-    private static func markSeenByAnother(_ settings: ConnectionSettings) -> String? {
+    private static func markSeenBySecondConnection(_ settings: ConnectionSettings) -> String? {
         do {
             let other = try Connection(connectingTo: settings)
             other.deadline = Deadline(after: probeTimeout)

@@ -62,7 +62,7 @@ final class Connection {
     func abandon() { isAbandoned = true }
 
     /// Checks, without waiting, whether the server has closed the connection.
-    func noticeHangUp() {
+    func detectServerClose() {
         while !isBroken {
             var descriptor = pollfd(fd: PQsocket(handle), events: Self.readable, revents: 0)
             guard poll(&descriptor, 1, 0) > 0 else { return }

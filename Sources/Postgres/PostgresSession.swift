@@ -33,7 +33,7 @@ public actor PostgresSession {
     ) async throws(PostgresError) -> PostgresSession {
         // An actor's initialiser runs on its caller's thread, which connecting would block.
         let session = PostgresSession()
-        try await FirstAnswer.of(by: deadline) { await session.opened(settings) }.get()
+        try await FirstOutcome.run(by: deadline) { await session.opened(settings) }.get()
         return session
     }
 
@@ -111,7 +111,7 @@ public actor PostgresSession {
     ///
     /// The check notices a server that closed the connection, and a transaction left open.
     public var isReusable: Bool {
-        connection?.noticeHangUp()
+        connection?.detectServerClose()
         return !isBroken && connection?.isIdle == true
     }
 

@@ -111,7 +111,7 @@ public struct Projector: Sendable {
 
 extension Projector {
     /// The notice that live tables use an older catalog than the newest; nil if all use the newest.
-    static func behind(_ versions: [Int], _ newest: FoldContext) -> String? {
+    static func staleCatalogNotice(_ versions: [Int], _ newest: FoldContext) -> String? {
         let imported = newest.catalogs.newestVersion
         guard let oldest = versions.min(), oldest < imported else { return nil }
         return "the live tables use the catalog up to version \(oldest), but version \(imported) "

@@ -59,7 +59,7 @@ extension Projector.Table.State {
 
     /// Deletes the records about tables in this state and the streams they refuse, within a
     /// transaction of the role that owns them; the tables themselves are left to `LeftOvers`.
-    func forget(
+    func unregister(
         _ names: [String],
         in session: isolated PostgresSession
     ) throws(PostgresError) {

@@ -32,15 +32,15 @@ struct LifeTruth: Encodable {
     init?(_ life: SubscriptionLife, asOf instant: Instant) {
         let pace = life.store.pace
         let rows = life.periods(asOf: instant)
-        guard let standing = life.standing(asOf: instant), !rows.isEmpty else { return nil }
+        guard let state = life.status(asOf: instant), !rows.isEmpty else { return nil }
         originalTransactionId = life.originalTransactionId
         environment = life.store.environment
         appTransactionId = life.identity.appTransactionId
-        appAccountToken = standing.appAccountToken
-        productId = standing.productId
-        status = standing.status.rawValue
-        autoRenew = standing.isAutoRenewOn
-        autoRenewProductId = standing.autoRenewProductId
+        appAccountToken = state.appAccountToken
+        productId = state.productId
+        status = state.status.rawValue
+        autoRenew = state.isAutoRenewOn
+        autoRenewProductId = state.autoRenewProductId
         periods = rows.map {
             Row(
                 productId: $0.productId,

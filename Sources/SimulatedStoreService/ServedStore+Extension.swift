@@ -45,7 +45,7 @@ extension ServedStore {
         do {
             _ = try direct(number, at: now) { life, instant throws(ScriptError) in
                 let at = try life.decide(.extend(days: days), at: instant) ?? instant
-                newEnd = life.life.standing(asOf: at).map {
+                newEnd = life.life.status(asOf: at).map {
                     (life.life.store.pace.date($0.expiresDate), $0.webOrderLineItemId)
                 }
             }

@@ -45,7 +45,7 @@ extension Ledger {
     /// - Throws: `EventLogError`; `EmbeddedServerError` if the private server cannot be started.
     public static func migrate(_ database: Database, lanes: LaneCount? = nil) async throws {
         _ = try await Migrator.migrate(
-            try await database.settings(makes: true),
+            try await database.settings(createIfAbsent: true),
             Migrator.Layout(lanes: lanes)
         )
     }
@@ -83,13 +83,13 @@ extension Ledger.Database {
 
     /// How to connect; starts the private server if it is meant and not running.
     ///
-    /// - Parameter makes: Whether a missing private server is created: only for commands that
-    ///   create a ledger, never for a question.
+    /// - Parameter createIfAbsent: Whether a missing private server is created: only for
+    ///   commands that create a ledger, never for a question.
     /// - Returns: The settings.
     /// - Throws: `EmbeddedServerError`.
-    package func settings(makes: Bool = false) async throws -> ConnectionSettings {
+    package func settings(createIfAbsent: Bool = false) async throws -> ConnectionSettings {
         if let privateHome {
-            return try await EmbeddedServer(home: privateHome).start(makes: makes)
+            return try await EmbeddedServer(home: privateHome).start(createIfAbsent: createIfAbsent)
         }
         return configuredSettings ?? ConnectionSettings("", applicationName: Self.applicationName)
     }

@@ -57,7 +57,7 @@ public struct Ledger: Sendable {
         arrival: Arrival = .live,
         location: String = "",
         receivedAt: Instant = .systemClock(),
-        voucher: Voucher = .nobody
+        voucher: Voucher = .unvouched
     ) async throws -> Ingestion {
         let start = ContinuousClock.now
         let verified: VerifiedPayload
@@ -70,7 +70,7 @@ public struct Ledger: Sendable {
                 voucher: voucher
             )
         } catch {
-            try await log.keep([
+            try await log.record([
                 rejected(
                     payload,
                     error,
@@ -109,7 +109,7 @@ public struct Ledger: Sendable {
     ) -> RejectedPayload {
         RejectedPayload(
             original ?? RejectedPayload.Original(payload),
-            body: SecretFreeBody.of(payload, secret: verifier.policy.sharedSecret),
+            body: SecretFreeBody.redacted(payload, secret: verifier.policy.sharedSecret),
             reason: rejection.code.rawValue,
             message: rejection.message,
             source: source,

@@ -47,7 +47,7 @@ extension BenchCommand {
         }
 
         private func measured() async throws -> RebuildBenchResults {
-            let server = try await database.settings(makes: true)
+            let server = try await database.settings(createIfAbsent: true)
             let scratch = ScratchDatabase(server: server, name: "subledger_bench")
             let bench = RebuildBench(settings: scratch.settings)
             let existing = keep ? await bench.existingEvents() : 0

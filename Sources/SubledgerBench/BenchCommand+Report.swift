@@ -37,7 +37,7 @@ extension BenchCommand {
         }
 
         func run() async throws {
-            let server = try await database.settings(makes: true)
+            let server = try await database.settings(createIfAbsent: true)
             let scratch = ScratchDatabase(server: server, name: "subledger_bench")
             let bench = ReportBench(settings: scratch.settings)
             let isThere = keep ? await bench.isThere() : false

@@ -52,7 +52,7 @@ package struct BenchCommand: AsyncParsableCommand {
         }
 
         func run() async throws {
-            let server = try await database.settings(makes: true)
+            let server = try await database.settings(createIfAbsent: true)
             let scratch = ScratchDatabase(server: server, name: "subledger_bench")
             if !output.quiet { Terminal.write("making and verifying payloads") }
             let material = try BenchMaterial(appends: appends, batches: batches)

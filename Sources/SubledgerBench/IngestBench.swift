@@ -49,7 +49,7 @@ extension BenchCommand {
         }
 
         func run() async throws {
-            let server = try await database.settings(makes: true)
+            let server = try await database.settings(createIfAbsent: true)
             let folder = FileManager.default.temporaryDirectory
                 .appendingPathComponent("subledger-bench-\(UUID().uuidString)")
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

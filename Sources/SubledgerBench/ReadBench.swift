@@ -38,7 +38,7 @@ extension BenchCommand {
         }
 
         func run() async throws {
-            let server = try await database.settings(makes: true)
+            let server = try await database.settings(createIfAbsent: true)
             let scratch = ScratchDatabase(server: server, name: "subledger_bench")
             try await scratch.make()
             if !output.quiet { Terminal.write("filling a ledger of \(streams) subscriptions") }

@@ -47,7 +47,7 @@ extension BenchCommand {
 
         func run() async throws {
             let scratch = ScratchDatabase(
-                server: try await database.settings(makes: true),
+                server: try await database.settings(createIfAbsent: true),
                 name: "subledger_bench"
             )
             try await scratch.make()

@@ -163,7 +163,7 @@ import Testing
                 isComplete: false
             )
             #expect(running.since == early && !running.isResumed)
-            try await log.keep(replaced, reached: Instant(milliseconds: 9000), in: .production)
+            try await log.record(replaced, reached: Instant(milliseconds: 9000), in: .production)
             try await log.finish(replaced, in: .production)
             #expect(try await log.reached(by: running, in: .production) == early)
             let next = try await log.beginBackfill(

@@ -59,8 +59,8 @@ import Testing
         )
         var failed = try Self.life()
         try failed.decide(.failBilling(graceDays: nil), at: Self.day(5))
-        #expect(failed.life.standing(asOf: Self.day(60))?.status == .billingRetry)
-        #expect(failed.life.standing(asOf: Self.day(95))?.status == .expired)
+        #expect(failed.life.status(asOf: Self.day(60))?.status == .billingRetry)
+        #expect(failed.life.status(asOf: Self.day(95))?.status == .expired)
     }
 
     @Test func `refunds, changes and the end of automatic renewal take effect when they must`()
@@ -71,7 +71,7 @@ import Testing
         #expect(Self.periods(life, on: 10).first == "0–10 paid upgraded")
         try life.decide(.change(to: try Self.product("basic.monthly")), at: Self.day(12))
         #expect(
-            life.life.standing(asOf: Self.day(13))?.autoRenewProductId
+            life.life.status(asOf: Self.day(13))?.autoRenewProductId
                 == "example.subledger.lumen.basic.monthly"
         )
         try life.decide(.refund(percentage: nil), at: Self.day(20))

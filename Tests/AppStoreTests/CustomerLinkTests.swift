@@ -79,7 +79,7 @@ import Testing
 
     @Test func `only the operator can make it count`() {
         let payload = String(decoding: link.payload, as: UTF8.self)
-        for voucher in [Voucher.nobody, .client] {
+        for voucher in [Voucher.unvouched, .client] {
             let rejection = refusal(payload, voucher: voucher)
             #expect(rejection?.code == .unproven)
             #expect(rejection?.message.contains("vouch") == true)

@@ -12,7 +12,7 @@ struct LogFormTests {
         _ file: String,
         _ expected: [String],
         column: String? = nil,
-        passedOver: Int = 0,
+        skippedCount: Int = 0,
         location: SourceLocation = #_sourceLocation
     ) {
         let bytes = Array(file.utf8)
@@ -24,7 +24,7 @@ struct LogFormTests {
                 sourceLocation: location
             )
             #expect(split.pieces == expected, "bytes changed", sourceLocation: location)
-            #expect(split.passedOver == passedOver, "passed over", sourceLocation: location)
+            #expect(split.skippedCount == skippedCount, "passed over", sourceLocation: location)
         }
     }
 
@@ -37,7 +37,7 @@ struct LogFormTests {
             ]
             for prefix in prefixes {
                 let line = prefix + payload + " status=200 12ms"
-                expect("\(prefix)starts\n\(line)\n\nat a.b(C:3)\n", [payload], passedOver: 2)
+                expect("\(prefix)starts\n\(line)\n\nat a.b(C:3)\n", [payload], skippedCount: 2)
             }
         }
     }
@@ -57,7 +57,7 @@ struct LogFormTests {
 
             """
         let printed = "{\n  \"signedPayload\" : \"\(LogSamples.jws)\"\n}"
-        expect(file, [printed, LogSamples.notification], passedOver: 1)
+        expect(file, [printed, LogSamples.notification], skippedCount: 1)
     }
 
     @Test func `a payload inside of a record is found at any of its places`() {
@@ -122,8 +122,8 @@ struct LogFormTests {
                     + row.joined(separator: delimiter) + "\r\n"
                     + ["8", "", "x"].joined(separator: delimiter) + "\r\n"
                     + row.joined(separator: delimiter)
-                expect(file, [printed, printed], passedOver: 1)
-                expect(file, [printed, printed], column: "payload", passedOver: 1)
+                expect(file, [printed, printed], skippedCount: 1)
+                expect(file, [printed, printed], column: "payload", skippedCount: 1)
             }
         }
         let hex = "id,raw\n1,\\x\(LogSamples.hex(LogSamples.notification.utf8))\n"
@@ -139,7 +139,7 @@ struct LogFormTests {
         expect(file, [LogSamples.notification, other])
         expect(file, [other], column: "b")
         expect(file + "2,x,broken\n", [other, "broken"], column: "B")
-        expect("id,a\n1,x\n", ["! unsupported-format"], column: "b", passedOver: 2)
+        expect("id,a\n1,x\n", ["! unsupported-format"], column: "b", skippedCount: 2)
         expect(file, ["! unsupported-format"], column: "c")
         let refused = PayloadSplitter.split(Array(file.utf8), column: "c").first
         guard case .failure(let reason)? = refused else {
@@ -160,7 +160,7 @@ struct LogFormTests {
             3\t\\N\t\\N
 
             """
-        expect(rows, [escaped, LogSamples.notification], passedOver: 1)
+        expect(rows, [escaped, LogSamples.notification], skippedCount: 1)
         let dump = """
             -- PostgreSQL database dump
             SET client_encoding = 'UTF8';
@@ -175,8 +175,8 @@ struct LogFormTests {
             -- PostgreSQL database dump complete
 
             """
-        expect(dump, [escaped, LogSamples.notification, LogSamples.jws], passedOver: 4)
-        expect(dump, [LogSamples.notification], column: "raw", passedOver: 6)
+        expect(dump, [escaped, LogSamples.notification, LogSamples.jws], skippedCount: 4)
+        expect(dump, [LogSamples.notification], column: "raw", skippedCount: 6)
     }
 
     @Test func `a request for verifyReceipt gives its receipt and never its password`() {

@@ -59,7 +59,7 @@ struct LogPromiseTests {
         let log = "10:00:00 INFO start\n10:00:01 INFO stop {now}\n"
         let split = LogSamples.split(Array(log.utf8))
         #expect(split.pieces == ["! unsupported-format"])
-        #expect(split.passedOver == 2)
+        #expect(split.skippedCount == 2)
         guard case .failure(let rejection) = PayloadSplitter.split(Array(log.utf8)).first else {
             Issue.record("it is not refused")
             return

@@ -81,7 +81,7 @@ enum LogSamples {
         _ bytes: [UInt8],
         column: String? = nil,
         chunk: Int? = nil
-    ) -> (pieces: [String], passedOver: Int) {
+    ) -> (pieces: [String], skippedCount: Int) {
         var splitter = PayloadSplitter(column: column)
         var pieces: [PayloadSplitter.Piece] = []
         for start in stride(from: 0, to: bytes.count, by: chunk ?? max(1, bytes.count)) {
@@ -96,6 +96,6 @@ enum LogSamples {
             case .failure(let rejection): "! \(rejection.code.rawValue)"
             }
         }
-        return (texts, splitter.passedOver)
+        return (texts, splitter.skippedCount)
     }
 }

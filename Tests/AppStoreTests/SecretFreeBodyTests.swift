@@ -6,7 +6,7 @@ import Testing
     private static let secret = "0123456789abcdef0123456789abcdef"
 
     private func kept(_ text: String, secret: String? = nil) -> String? {
-        SecretFreeBody.of(Array(text.utf8), secret: secret).map {
+        SecretFreeBody.redacted(Array(text.utf8), secret: secret).map {
             String(decoding: $0, as: UTF8.self)
         }
     }
@@ -64,8 +64,8 @@ import Testing
 
     @Test func `a password between zero bytes is seen`() {
         for text in ["{\"password\":\"x\"}", "{\"p\\u0061ssword\":\"x\"}"] {
-            #expect(SecretFreeBody.of(text.utf8.flatMap { [$0, 0] }, secret: nil) == nil)
-            #expect(SecretFreeBody.of(text.utf8.flatMap { [0, $0] }, secret: nil) == nil)
+            #expect(SecretFreeBody.redacted(text.utf8.flatMap { [$0, 0] }, secret: nil) == nil)
+            #expect(SecretFreeBody.redacted(text.utf8.flatMap { [0, $0] }, secret: nil) == nil)
         }
     }
 
@@ -77,7 +77,10 @@ import Testing
                 for _ in 0..<3 {
                     text = Array(base64(text, isURL: isURL).utf8)
                     let whole = Array(prefix.utf8) + text
-                    #expect(SecretFreeBody.of(whole, secret: nil) == nil, "\(prefix) \(isURL)")
+                    #expect(
+                        SecretFreeBody.redacted(whole, secret: nil) == nil,
+                        "\(prefix) \(isURL)"
+                    )
                 }
             }
         }

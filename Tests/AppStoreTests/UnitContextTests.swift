@@ -40,7 +40,7 @@ struct UnitContextTests {
 
     @Test(
         arguments: [
-            (Voucher.nobody, EvidenceContext.Trust.unproven), (.client, .fetched),
+            (Voucher.unvouched, EvidenceContext.Trust.unproven), (.client, .fetched),
             (.operator, .vouched),
         ]
     )

@@ -118,7 +118,7 @@ extension AppStoreVerifier {
     /// The groups of a payload that a test gives as text.
     func groups(
         _ payload: String,
-        voucher: Voucher = .nobody,
+        voucher: Voucher = .unvouched,
         context: EvidenceContext? = nil
     ) throws -> [Verified<[Fact]>] {
         try verify(
@@ -131,7 +131,7 @@ extension AppStoreVerifier {
     }
 
     /// Expects that each unit gives its facts again, from its own bytes and its context alone.
-    func expectProven(_ groups: [Verified<[Fact]>], voucher: Voucher = .nobody) throws {
+    func expectProven(_ groups: [Verified<[Fact]>], voucher: Voucher = .unvouched) throws {
         var policy = policy
         policy.assumedEnvironment = nil
         let later = AppStoreVerifier(policy: policy)

@@ -84,7 +84,7 @@ struct WallBodyTests {
         for body in bodies {
             let proven = try verifier.facts(try receipt(in: body))
             #expect(!proven.isEmpty)
-            #expect(try verified(body, .nobody).facts == proven)
+            #expect(try verified(body, .unvouched).facts == proven)
             let vouched = try verified(body, .operator)
             #expect(signed(vouched) == proven)
             #expect(vouched.notices.isEmpty, "\(vouched.notices)")
@@ -112,7 +112,7 @@ struct WallBodyTests {
             let proven = try verifier.facts(try receipt(in: body))
             let altered = body.replacing(pattern, with: forged)
             #expect(altered != body)
-            #expect(try verified(altered, .nobody).facts == proven, "\(forged)")
+            #expect(try verified(altered, .unvouched).facts == proven, "\(forged)")
             let vouched = try verified(altered, .operator)
             #expect(vouched.facts == proven, "\(forged)")
             #expect(vouched.notices.map(\.code) == [.receiptContradicted])
@@ -143,7 +143,7 @@ struct WallBodyTests {
                 with: "\"latest_receipt_info\":[\(row),"
             )
             #expect(added != body)
-            let strict = try verified(added, .nobody)
+            let strict = try verified(added, .unvouched)
             #expect(strict.facts == proven)
             #expect(strict.notices.map(\.code) == [.unprovenLeftOut])
             let vouched = try verified(added, .operator)
@@ -162,7 +162,7 @@ struct WallBodyTests {
             for (other, code) in foreign {
                 let text = String(decoding: other.appReceiptBase64(asOf: instant), as: UTF8.self)
                 let swapped = body.replacing(own, with: text)
-                #expect(refusal(swapped, .nobody) == code)
+                #expect(refusal(swapped, .unvouched) == code)
                 #expect(refusal(swapped, .operator) == code)
                 #expect(verifier.refusal(text) == code, "the receipt alone")
             }
@@ -183,7 +183,7 @@ struct WallBodyTests {
                 String(own.reversed()),
             ] {
                 let swapped = body.replacing(own, with: forged)
-                #expect(refusal(swapped, .nobody) == .unproven, "\(forged.prefix(20))")
+                #expect(refusal(swapped, .unvouched) == .unproven, "\(forged.prefix(20))")
                 let vouched = try verified(swapped, .operator)
                 #expect(signed(vouched).isEmpty)
                 #expect(vouched.notices.first?.code == .receiptUnverified)
@@ -199,7 +199,7 @@ struct WallBodyTests {
         let proven = try verifier.facts(text)
         for body in bodies {
             let swapped = body.replacing(try receipt(in: body), with: text)
-            #expect(try verified(swapped, .nobody).facts == proven)
+            #expect(try verified(swapped, .unvouched).facts == proven)
             #expect(try signed(verified(swapped, .operator)) == proven)
         }
     }
@@ -210,9 +210,9 @@ struct WallBodyTests {
         let body = try #require(bodies.last)
         let forged = body.replacing("\"pass\":\"\"", with: "\"password\":\"guess\"")
         #expect(forged != body)
-        #expect(refusal(forged, .nobody) == .sharedSecretMismatch)
+        #expect(refusal(forged, .unvouched) == .sharedSecretMismatch)
         let twice = body.dropLast() + ",\"password\":\"a\",\"password\":\"b\"}"
-        #expect(refusal(String(twice), .nobody) == .jsonDuplicateName)
+        #expect(refusal(String(twice), .unvouched) == .jsonDuplicateName)
     }
 
     @Test func `an empty secret proves nothing`() throws {

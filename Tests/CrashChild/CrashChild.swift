@@ -74,7 +74,7 @@ struct CrashChild {
 
     private static func keepCheckpoint(of log: EventLog) async throws {
         try await untilAvailable {
-            try await log.keep(SignedCheckpoint(try await log.checkpoint(), signedBy: nil))
+            try await log.record(SignedCheckpoint(try await log.checkpoint(), signedBy: nil))
         }
     }
 

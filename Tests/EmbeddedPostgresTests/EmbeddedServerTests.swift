@@ -89,7 +89,7 @@ struct EmbeddedServerTests {
     @Test func `a start that makes nothing leaves no folder`() async throws {
         let home = TestServer.temporaryHome()
         let error = await #expect(throws: EmbeddedServerError.self) {
-            try await Self.server(home).start(makes: false)
+            try await Self.server(home).start(createIfAbsent: false)
         }
         #expect(error?.code == .absent)
         #expect(!FileManager.default.fileExists(atPath: home))

@@ -64,8 +64,8 @@ struct CheckpointTests {
         try await tampered.withCopy { settings in
             let log = try await EventLog.open(settings, .test())
             let signed = SignedCheckpoint(try await log.checkpoint(), signedBy: nil)
-            try await log.keep(signed)
-            try await log.keep(signed)
+            try await log.record(signed)
+            try await log.record(signed)
             #expect(try await Inspector.count("checkpoint", settings) == 1)
             try await Inspector.inspect(settings) { inspector in
                 // A checkpoint that is being kept, by someone who does not go on.

@@ -12,8 +12,10 @@ struct RejectionTests {
         variant: Variant
     ) async throws {
         try await variant.withLog { log, settings in
-            try await log.keep([refused("a", "unproven", day: 1), refused("b", "unproven", day: 2)])
-            try await log.keep([
+            try await log.record([
+                refused("a", "unproven", day: 1), refused("b", "unproven", day: 2),
+            ])
+            try await log.record([
                 refused("a", "unproven", day: 3, source: "again"),
                 refused("a", "json-malformed", day: 3), refused("c", "unproven", day: 4),
                 refused("c", "unproven", day: 5),
@@ -55,7 +57,7 @@ struct RejectionTests {
                 UInt8(truncatingIfNeeded: $0)
             }
             let long = String(repeating: "é\u{0}\u{1B}[2J", count: 10_000)
-            try await log.keep([
+            try await log.record([
                 RejectedPayload(
                     RejectedPayload.Original(payload),
                     body: payload,
@@ -88,7 +90,7 @@ struct RejectionTests {
             var options = EventLog.Options.test()
             options.rejectedBytesMax = 10
             let log = try await EventLog.open(settings, options)
-            let dropped = try await log.keep(
+            let dropped = try await log.record(
                 ["aaaa", "bbbb", "cccc"].map { refused($0, "unproven") }
             )
             #expect(dropped == 1)
@@ -99,14 +101,14 @@ struct RejectionTests {
             #expect(bare.message.contains("limit of 10 bytes. Ingest the original again."))
             // Another process counts what is there.
             let other = try await EventLog.open(settings, options)
-            #expect(try await other.keep([refused("dddd", "unproven")]) == 1)
-            #expect(try await other.keep([refused("e", "unproven", body: nil)]) == 0)
+            #expect(try await other.record([refused("dddd", "unproven")]) == 1)
+            #expect(try await other.record([refused("e", "unproven", body: nil)]) == 0)
             #expect(try await other.rejections(limit: 10).count == 5)
             try await Inspector.inspect(settings) { inspector in
                 try await inspector.session.execute("DELETE FROM ledger.rejection")
             }
             let later = try await EventLog.open(settings, options)
-            #expect(try await later.keep([refused("ffff", "unproven")]) == 0)
+            #expect(try await later.record([refused("ffff", "unproven")]) == 0)
             for log in [log, other, later] { await log.close() }
         }
     }
@@ -117,7 +119,7 @@ struct RejectionTests {
     ) async throws {
         try await variant.withLog { log, settings in
             #expect(try await !log.hasRejections())
-            try await log.keep([
+            try await log.record([
                 refused("a", "unproven"), refused("a", "json-malformed"), refused("b", "unproven"),
             ])
             #expect(try await log.hasRejections())
@@ -142,8 +144,8 @@ struct RejectionTests {
         async throws
     {
         try await Variant.all[0].withLog { log, _ in
-            try await log.keep((0..<5).map { refused("\($0)", "unproven", day: 1) })
-            try await log.keep([refused("3", "json-malformed", day: 2)])
+            try await log.record((0..<5).map { refused("\($0)", "unproven", day: 1) })
+            try await log.record([refused("3", "json-malformed", day: 2)])
             var pages: [[String]] = []
             var last: OpenRejection?
             while true {
@@ -165,7 +167,7 @@ struct RejectionTests {
 
     @Test func `a refusal without kept bytes differs from no refusal`() async throws {
         try await Variant.all[3].withLog { log, _ in
-            try await log.keep([refused("a", "unproven", body: nil)])
+            try await log.record([refused("a", "unproven", body: nil)])
             let kept = try await log.rejectedBody(Digest.of(Array("a".utf8)))
             #expect(kept == .some(nil))
             let never = try await log.rejectedBody(Digest.of(Array("b".utf8)))
@@ -178,7 +180,7 @@ struct RejectionTests {
         variant: Variant
     ) async throws {
         try await variant.withLog { log, settings in
-            try await log.keep((0..<9).map { refused("\($0)", "unproven") })
+            try await log.record((0..<9).map { refused("\($0)", "unproven") })
             try await Inspector.inspect(settings) { inspector in
                 for (role, statement, state) in [
                     ("ledger_writer", "DELETE FROM", "42501"),
@@ -220,7 +222,7 @@ struct RejectionTests {
                     for (seed, writer) in zip(UInt64(0)..., [log, other]) {
                         group.addTask {
                             var random = TestSupport.SeededGenerator(seed: round * 2 + seed)
-                            try await writer.keep(all.shuffled(using: &random))
+                            try await writer.record(all.shuffled(using: &random))
                         }
                     }
                     try await group.waitForAll()

@@ -39,7 +39,7 @@ struct StandbyTests {
         options.kept = [KeptHeads(checkpoint, source: "kept")]
         #expect(try await log.verify(options).isRewriteExcluded)
         await expect(.databaseUnavailable) {
-            try await log.keep(SignedCheckpoint(checkpoint, signedBy: nil))
+            try await log.record(SignedCheckpoint(checkpoint, signedBy: nil))
         }
         #expect(try await Migrator.status(settings).allSatisfy(\.isApplied))
         let session = try await PostgresSession.connect(settings)
@@ -105,7 +105,7 @@ struct StandbyTests {
         )
         #expect(try await log.verify().isOK)
         async let outcomes = log.append(verified(TestFacts.transaction(price: 7, asOf: 2)))
-        async let keeping = log.keep([Self.rejection])
+        async let keeping = log.record([Self.rejection])
         let old = try await PostgresSession.connect(settings)
         let before = try await Self.sessions(old)
         // Both writers have met the standby, and come back to it.

@@ -145,7 +145,7 @@ extension AppStoreVerifier {
     /// What a payload comes to, arrived at the corpus's instant.
     func fuzzed(
         _ payload: [UInt8],
-        voucher: Voucher = .nobody,
+        voucher: Voucher = .unvouched,
         context: EvidenceContext? = nil
     ) throws(Rejection) -> VerifiedPayload {
         try verify(

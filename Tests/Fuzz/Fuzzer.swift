@@ -68,7 +68,7 @@ package struct Fuzzer: Sendable {
     func outcome(
         of payload: [UInt8],
         by verifier: AppStoreVerifier,
-        voucher: Voucher = .nobody,
+        voucher: Voucher = .unvouched,
         _ mutator: inout Mutator
     ) throws(Finding) -> VerifiedPayload? {
         let first = Fuzzer.outcome(of: payload, by: verifier, voucher)
@@ -98,7 +98,7 @@ package struct Fuzzer: Sendable {
             let again = Fuzzer.outcome(
                 of: evidence.payload,
                 by: verifier,
-                evidence.verification.trust == .signed ? .nobody : .operator,
+                evidence.verification.trust == .signed ? .unvouched : .operator,
                 evidence.context
             )
             guard case .success(let stored) = again,
@@ -183,7 +183,7 @@ extension Fuzzer {
 
     private func runVouched(_ mutator: inout Mutator) throws(Finding) {
         let payload = mutator.mutated(mutator.element(of: corpus.unsigned))
-        let voucher: Voucher = mutator.number(3) == 0 ? .nobody : .operator
+        let voucher: Voucher = mutator.number(3) == 0 ? .unvouched : .operator
         let verified = try outcome(of: payload, by: corpus.verifier, voucher: voucher, &mutator)
         try expectSound(verified, payload)
         if let verified { try expectEvident(verified, corpus.verifier, payload) }

@@ -124,7 +124,7 @@ import Testing
                 let purchases = timeline.purchases.count + timeline.oneTimePurchases.count
                 var broken: [String] = []
                 if transactions.count != purchases { broken.append("transactions") }
-                let acquired = Movements(timeline, .lawful).rows.count(where: \.word.isAcquisition)
+                let acquired = Movements(timeline, .lawful).rows.count(where: \.kind.isAcquisition)
                 if acquired != purchases { broken.append("movements") }
                 let changes = PlanChanges(timeline, .lawful).rows.count { $0.effective != nil }
                 if changes > max(0, timeline.purchases.count - 1) { broken.append("plan_changes") }
@@ -218,7 +218,7 @@ extension ActivePeriod {
     }
 }
 
-extension Movement.Word {
+extension Movement.Kind {
     fileprivate var isAcquisition: Bool {
         switch self {
         case .offerStart, .paidStart, .offerRenewal, .conversion, .renewal, .oneTimePurchase: true

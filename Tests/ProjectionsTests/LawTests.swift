@@ -112,7 +112,7 @@ import Testing
             #expect(rows.isEmpty || !timeline.purchases.isEmpty, "seed \(seed)")
             for (row, next) in zip(rows, rows.dropFirst()) {
                 #expect(row.validTo.map { $0 <= next.validFrom } ?? false, "seed \(seed)")
-                let isLonger = row.validTo == next.validFrom && row.says(theSameAs: next)
+                let isLonger = row.validTo == next.validFrom && row.agrees(with: next)
                 #expect(!isLonger, "seed \(seed)")
             }
             for row in rows {
@@ -134,7 +134,7 @@ import Testing
 
 extension RenewalState {
     // By bytes, as a table holds it.
-    fileprivate func says(theSameAs other: RenewalState) -> Bool {
+    fileprivate func agrees(with other: RenewalState) -> Bool {
         status == other.status && charge == other.charge && isAutoRenewOn == other.isAutoRenewOn
             && priceConsent == other.priceConsent
             && Array((autoRenewProductId ?? "").utf8)

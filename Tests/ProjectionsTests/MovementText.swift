@@ -5,7 +5,7 @@ import Projections
 /// [again] [family] [because=REASON] ["APPLE EVENT"]`; what is unknown is left out.
 func describe(_ movements: Movements) -> [String] {
     movements.rows.map { row in
-        var words = [TimelineText.text(row.occurred), row.word.rawValue, row.productId]
+        var words = [TimelineText.text(row.occurred), row.kind.rawValue, row.productId]
         if let previous = row.previousProductId { words.append("was=\(previous)") }
         if let amount = row.amountMilliunits { words.append("\(amount)") }
         if row.isResubscribe { words.append("again") }

@@ -126,7 +126,7 @@ extension RandomFacts {
                 bundleId: made.bundleId,
                 kind: .transaction,
                 purchaseDate: start,
-                expiresDate: content.says(.productId, "n") ? nil : end,
+                expiresDate: content.carries(.productId, "n") ? nil : end,
                 asOf: made.asOf,
                 content: content
             )

@@ -71,10 +71,10 @@ struct AnalyticsTruthTests {
                 """
             ).single().text(0)
             let movements = Analytics.lives.flatMap {
-                $0.tables(by: .unasked).movements
+                $0.tables(from: .unasked).movements
             }
-            func count(_ words: SimulatedMovement.Word...) -> Int {
-                movements.count { words.contains($0.word) }
+            func count(_ kinds: SimulatedMovement.Kind...) -> Int {
+                movements.count { kinds.contains($0.kind) }
             }
             let expected = [
                 count(.churnVoluntary, .churnPriceIncrease, .churnProductUnavailable),
@@ -108,14 +108,14 @@ struct AnalyticsTruthTests {
             var (byPurchase, byRefund) = ([String: Int64](), [String: Int64]())
             for life in Analytics.lives {
                 let currency = life.identity.storefront.currency
-                let tables = life.tables(by: .unasked)
+                let tables = life.tables(from: .unasked)
                 for purchase in tables.transactions {
                     let month = "\("\(purchase.startTime)".prefix(7)) \(currency)"
                     byPurchase[month, default: 0] +=
                         (purchase.purchasePriceMilliunits ?? 0) - (purchase.priceMilliunits ?? 0)
                 }
                 for movement in tables.movements
-                where movement.word == .exitRefund || movement.word == .refundReversed {
+                where movement.kind == .exitRefund || movement.kind == .refundReversed {
                     let month = "\("\(movement.occurred)".prefix(7)) \(currency)"
                     byRefund[month, default: 0] -= movement.amountMilliunits ?? 0
                 }
@@ -201,7 +201,7 @@ enum Analytics {
 extension SubscriptionLife {
     /// The newest purchase that was paid for and runs just before an instant.
     fileprivate func payment(before end: Instant) -> SimulatedTransaction? {
-        let running = tables(by: .unasked).transactions.last {
+        let running = tables(from: .unasked).transactions.last {
             $0.startTime < end && $0.effectiveEndTime >= end && $0.startTime < $0.effectiveEndTime
         }
         return running.flatMap { ($0.purchasePriceMilliunits ?? 0) > 0 ? $0 : nil }

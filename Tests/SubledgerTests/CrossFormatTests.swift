@@ -22,7 +22,7 @@ import Testing
         let verifier = try simulator.verifier()
         let differences = try await Histories.each(0..<Self.lives) { index in
             let life = simulator.life(index)
-            let told = try Told(life.deliveries() + life.polls(), verifier)
+            let delivered = try DeliveredFacts(life.deliveries() + life.polls(), verifier)
             var generator = TestSupport.SeededGenerator(seed: UInt64(index) ^ Self.seed)
             // A grace that the customer ends is over when Apple says so, and V1 and text dates
             // put that moment a little earlier.
@@ -31,9 +31,9 @@ import Testing
                 guard !isTimed || format != .statusUpdate else { return nil }
                 let styles = format.style(of: Int.random(in: 0..<(1 << 13), using: &generator))
                     .subtracting(isTimed ? .textDatesOnly : [])
-                let old = try Told(format.deliveries(of: life, style: styles), verifier)
+                let old = try DeliveredFacts(format.deliveries(of: life, style: styles), verifier)
                 let some = old.sample(using: &generator)
-                return (told + some).difference(
+                return (delivered + some).difference(
                     life,
                     by: "V2, polls and \(format) in style \(styles.rawValue)",
                     seed: UInt64(index)
@@ -50,8 +50,8 @@ import Testing
             let life = simulator.life(index)
             // No old format tells a win-back offer, which is younger than all of them.
             guard !life.kinds.contains(.winBackOffer) else { return [] }
-            let told = try Told(life.verifyReceiptPolls(), verifier)
-            return [told.difference(life, by: "verifyReceipt", seed: 7)].compactMap { $0 }
+            let delivered = try DeliveredFacts(life.verifyReceiptPolls(), verifier)
+            return [delivered.difference(life, by: "verifyReceipt", seed: 7)].compactMap { $0 }
         }
         #expect(differences.isEmpty, "seed \(Self.seed &+ 1): \(Histories.summary(differences))")
     }
@@ -65,8 +65,8 @@ import Testing
             guard life.kinds.isDisjoint(with: Self.unknownToVersion1), !life.identity.isFamilyShared
             else { return [] }
             count.add(1, ordering: .relaxed)
-            let told = try Told(life.statusUpdateNotifications(), verifier)
-            let found = told.ledger(of: life, seed: 9).periods(of: life.stream).rows
+            let delivered = try DeliveredFacts(life.statusUpdateNotifications(), verifier)
+            let found = delivered.ledger(of: life, seed: 9).periods(of: life.stream).rows
                 .map { SimulatedPeriod($0) }
             // What ended in silence: such a body says nothing of the time after it.
             let isSame =
@@ -96,7 +96,7 @@ import Testing
             let end = try #require(life.deliveries().map(\.signedAt).max())
             let later = Instant(milliseconds: end.milliseconds + 60_000)
             var ledger = MemoryLedger()
-            let known = try Told(life.deliveries() + life.history(asOf: later), verifier)
+            let known = try DeliveredFacts(life.deliveries() + life.history(asOf: later), verifier)
             known.append(to: &ledger)
             let receipt = Delivery(
                 channel: .appReceipt,
@@ -105,7 +105,7 @@ import Testing
                 ),
                 signedAt: later
             )
-            let news = try Told([receipt], verifier).append(to: &ledger)
+            let news = try DeliveredFacts([receipt], verifier).append(to: &ledger)
             #expect(news.isEmpty, "life \(index) of seed \(Self.seed &+ 2): \(news)")
         }
     }

@@ -76,7 +76,9 @@ struct ErasureTests {
             let after = try await ledger.log.history(of: stream)
             #expect(after.events.count == before.events.count + 1)
             #expect(
-                after.events.allSatisfy { $0.fact.kind == .erasure || !$0.fact.content.hasPerson }
+                after.events.allSatisfy {
+                    $0.fact.kind == .erasure || !$0.fact.content.identifiesPerson
+                }
             )
             #expect(try await ledger.periods(of: stream).rows == periods)
             #expect(try await Self.traces(of: before, settings).isEmpty)

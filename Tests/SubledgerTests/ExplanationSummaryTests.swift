@@ -10,7 +10,7 @@ import Testing
 @Suite(.enabled { await TestServer.isAvailable })
 struct ExplanationSummaryTests {
     /// One event, with when it was recorded.
-    private struct Told {
+    private struct RecordedFact {
         let recorded: String
         let fact: Fact
     }
@@ -19,7 +19,7 @@ struct ExplanationSummaryTests {
         let sentence =
             "No access on 3 March 2025: renewal was turned off on 11 December 2024 and the period "
             + "of monthly ended on 1 March 2025."
-        let purchase = Told(recorded: "2024-12-01", fact: try Self.purchase("2024-12-01"))
+        let purchase = RecordedFact(recorded: "2024-12-01", fact: try Self.purchase("2024-12-01"))
         let known = try [purchase] + Self.turnedOff("2024-12-11", recorded: "2024-12-11")
         try await expect(known, "2025-03-03", sentence + " The ledger knew this at the time.")
         let late = try [purchase] + Self.turnedOff("2024-12-11", recorded: "2025-03-10")
@@ -41,22 +41,22 @@ struct ExplanationSummaryTests {
     }
 
     @Test func `a refund that was learnt late says what was answered then`() async throws {
-        let told = [
-            Told(recorded: "2024-12-01", fact: try Self.purchase("2024-12-01")),
-            Told(
+        let facts = [
+            RecordedFact(recorded: "2024-12-01", fact: try Self.purchase("2024-12-01")),
+            RecordedFact(
                 recorded: "2025-02-20",
                 fact: try Self.purchase("2025-02-20", revoked: "2025-02-01")
             ),
         ]
         try await expect(
-            told,
+            facts,
             "2025-02-10",
             "No access on 10 February 2025: Apple refunded monthly, bought on 1 December 2024, on "
                 + "1 February 2025. The ledger learnt of it only on 20 February 2025; at the time it "
                 + "answered \"access\" (monthly was paid for from 1 December 2024 to 1 March 2025)."
         )
         try await expect(
-            told,
+            facts,
             "2025-02-10",
             knownAt: .time(try #require(Instant("2025-02-12"))),
             "Access on 10 February 2025: monthly was paid for from 1 December 2024 to 1 March 2025. "
@@ -64,7 +64,7 @@ struct ExplanationSummaryTests {
                 + "12 February 2025."
         )
         try await expect(
-            told,
+            facts,
             "2024-11-01",
             "No access on 1 November 2024: the first purchase began only on 1 December 2024. The "
                 + "ledger learnt of it only on 1 December 2024; it was not asked at the time: its "
@@ -74,7 +74,7 @@ struct ExplanationSummaryTests {
 
     @Test func `where nothing was known the sentence claims nothing else`() async throws {
         try await expect(
-            [Told(recorded: "2024-12-01", fact: try Self.purchase("2024-12-01"))],
+            [RecordedFact(recorded: "2024-12-01", fact: try Self.purchase("2024-12-01"))],
             "2025-02-10",
             knownAt: .time(try #require(Instant("2024-01-01"))),
             "No access is known on 10 February 2025: nothing was known of 1000. This uses only what "
@@ -113,7 +113,7 @@ struct ExplanationSummaryTests {
     }
 
     private func expect(
-        _ told: [Told],
+        _ facts: [RecordedFact],
         _ at: String,
         knownAt: KnownAt = .latest,
         _ summary: String,
@@ -128,7 +128,7 @@ struct ExplanationSummaryTests {
                 log: try await EventLog.open(settings, options),
                 verifier: try FilledLedger.simulator.verifier()
             )
-            for line in told {
+            for line in facts {
                 let instant = try #require(Instant(line.recorded))
                 clock.now = instant
                 _ = try await ledger.log.append(Self.verified(line.fact))
@@ -152,7 +152,7 @@ struct ExplanationSummaryTests {
     }
 
     /// Renewal info that says off, and the notification that says since when.
-    private static func turnedOff(_ signed: String, recorded: String) throws -> [Told] {
+    private static func turnedOff(_ signed: String, recorded: String) throws -> [RecordedFact] {
         var renewal = Content(format: .signedRenewalInfo)
         renewal[.autoRenewStatus] = .integer(0)
         renewal[.productId] = .text("monthly")
@@ -162,8 +162,8 @@ struct ExplanationSummaryTests {
         notification[.subtype] = .text("AUTO_RENEW_DISABLED")
         notification[.notificationUUID] = .text("1")
         return [
-            Told(recorded: recorded, fact: try fact(.renewal, signed, renewal)),
-            Told(recorded: recorded, fact: try fact(.notification, signed, notification)),
+            RecordedFact(recorded: recorded, fact: try fact(.renewal, signed, renewal)),
+            RecordedFact(recorded: recorded, fact: try fact(.notification, signed, notification)),
         ]
     }
 

@@ -37,8 +37,8 @@ struct FailoverTests {
             let report = try await ledger.log.verify()
             #expect(report.isOK, "\(String(describing: report.firstMismatch))")
             for life in [first, other] {
-                let told = try await ledger.periods(of: life.stream)
-                let difference = life.difference(told, by: "what was sent again")
+                let found = try await ledger.periods(of: life.stream)
+                let difference = life.difference(found, by: "what was sent again")
                 #expect(difference == nil, "\(difference ?? "")")
             }
             await ledger.log.close()

@@ -15,12 +15,14 @@ import Testing
         for index in 0..<300 {
             let life = simulator.life(index)
             kinds.formUnion(life.kinds)
-            let told = try Told(unverified: life.deliveries()) + Told(unverified: life.polls())
+            let delivered =
+                try DeliveredFacts(unverified: life.deliveries())
+                + DeliveredFacts(unverified: life.polls())
             var ledger = MemoryLedger()
-            for fact in told.facts { ledger.append(fact) }
-            let streams = Set(told.facts.map(\.stream)).sorted()
+            for fact in delivered.facts { ledger.append(fact) }
+            let streams = Set(delivered.facts.map(\.stream)).sorted()
             Self.kept.check(
-                told.facts,
+                delivered.facts,
                 named: "life-\(index)",
                 streams.map(ledger.timeline),
                 context

@@ -35,11 +35,11 @@ import Testing
 
     // Heard unasked, by polling and by both.
     private static func differences(_ life: SubscriptionLife, seed: Int) throws -> [String] {
-        let unasked = try Told(unverified: life.deliveries())
-        let polls = try Told(unverified: life.polls())
-        return unasked.differences(life, by: .unasked, seed: UInt64(seed))
-            + polls.differences(life, by: .polls, seed: UInt64(seed))
-            + (unasked + polls).differences(life, by: .everything, seed: UInt64(seed))
+        let unasked = try DeliveredFacts(unverified: life.deliveries())
+        let polls = try DeliveredFacts(unverified: life.polls())
+        return unasked.differences(life, from: .unasked, seed: UInt64(seed))
+            + polls.differences(life, from: .polls, seed: UInt64(seed))
+            + (unasked + polls).differences(life, from: .everything, seed: UInt64(seed))
     }
 
     private static let onceWrong = [
@@ -56,7 +56,7 @@ import Testing
         let differences = try await Histories.each(0..<1000) { index in
             let life = simulator.life(index)
             guard !life.hasGrace else { return [] }
-            let polls = try Told(unverified: life.polls()).only(.history)
+            let polls = try DeliveredFacts(unverified: life.polls()).only(.history)
             let ledger = polls.ledger(of: life, seed: UInt64(index))
             return [
                 life.difference(ledger.periods(of: life.stream), by: "history, order \(index)"),

@@ -188,7 +188,7 @@ struct ReportTests {
     {
         try await Analytics.withLedger { session, ledger in
             let rows = try await ReportTests.rows("renewals", of: ledger)
-            let paid = Analytics.lives.flatMap { $0.tables(by: .unasked).transactions }
+            let paid = Analytics.lives.flatMap { $0.tables(from: .unasked).transactions }
                 .filter { ($0.purchasePriceMilliunits ?? 0) > 0 }
             let last = try await ReportTests.lastDay(of: "renewals", ledger)
             let count = paid.count { $0.startTime < last }

@@ -18,7 +18,7 @@ import Testing
             let customer = simulator.customer(number)
             guard customer.lives.count > 1 else { return [] }
             let receipts = customer.appReceipts()
-            let joint = try Told(receipts, verifier)
+            let joint = try DeliveredFacts(receipts, verifier)
             let alone = try customer.lives.map { life in
                 let own = receipts.map {
                     Delivery(
@@ -27,7 +27,7 @@ import Testing
                         signedAt: $0.signedAt
                     )
                 }
-                return (life, try Told(own, verifier).ledger(seed: 1))
+                return (life, try DeliveredFacts(own, verifier).ledger(seed: 1))
             }
             return (0..<2).flatMap { order -> [String] in
                 let ledger = joint.ledger(seed: UInt64(number * 2 + order))

@@ -14,11 +14,11 @@ import Testing
         let simulator = AppStoreSimulator(seed: Self.seed, flaws: .unsigned)
         let differences = try await Histories.each(0..<600) { index in
             let life = simulator.life(index)
-            let unasked = try Told(unverified: life.deliveries())
-            let polls = try Told(unverified: life.polls())
+            let unasked = try DeliveredFacts(unverified: life.deliveries())
+            let polls = try DeliveredFacts(unverified: life.polls())
             return [("unasked", unasked), ("polls", polls), ("everything", unasked + polls)]
-                .compactMap { channel, told in
-                    let ledger = told.ledger(of: life, seed: UInt64(index))
+                .compactMap { channel, delivered in
+                    let ledger = delivered.ledger(of: life, seed: UInt64(index))
                     let found = life.oneTimePurchases.flatMap { purchase in
                         OneTimePurchase.all(of: ledger.timeline(of: life.stream(of: purchase)))
                     }.map(SimulatedOneTimePurchase.init)
@@ -33,7 +33,7 @@ import Testing
         let simulator = AppStoreSimulator(seed: Self.seed &+ 1, flaws: .unsigned)
         let differences = try await Histories.each(0..<300) { index in
             let life = simulator.life(index)
-            let ledger = try Told(unverified: life.deliveries()).ledger(of: life, seed: 1)
+            let ledger = try DeliveredFacts(unverified: life.deliveries()).ledger(of: life, seed: 1)
             return life.oneTimePurchases.compactMap { purchase in
                 let timeline = ledger.timeline(of: life.stream(of: purchase))
                 let owned = OneTimePurchase.all(of: timeline).flatMap(\.owned)
@@ -55,7 +55,7 @@ import Testing
         let differences = try await Histories.each(0..<600) { index in
             let life = simulator.life(index)
             guard let group = life.group, let horizon = life.horizon else { return [] }
-            let ledger = try Told(unverified: life.deliveries() + life.polls())
+            let ledger = try DeliveredFacts(unverified: life.deliveries() + life.polls())
                 .ledger(of: life, seed: UInt64(index))
             let standing = OfferEligibility([ledger.timeline(of: life.stream)]).eligibility(
                 in: .identified(group),

@@ -13,9 +13,11 @@ import Testing
         let simulator = AppStoreSimulator(seed: Self.seed, flaws: .unsigned)
         let differences = try await Histories.each(0..<1000) { index in
             let life = simulator.life(index)
-            let told = try Told(unverified: life.deliveries())
+            let delivered = try DeliveredFacts(unverified: life.deliveries())
             // Each life in an order of its own.
-            return life.drift(told.ledger(of: life, seed: UInt64(index)).history(of: life.stream))
+            return life.drift(
+                delivered.ledger(of: life, seed: UInt64(index)).history(of: life.stream)
+            )
         }
         #expect(differences.isEmpty, "\(Histories.summary(differences))")
     }
@@ -24,8 +26,8 @@ import Testing
         let simulator = AppStoreSimulator(seed: Self.seed &+ 1, flaws: .unsigned)
         let differences = try await Histories.each(0..<100) { index in
             let life = simulator.life(index)
-            let told = try Told(unverified: life.polls() + life.deliveries())
-            return life.drift(told.ledger(of: life, seed: 3).history(of: life.stream))
+            let delivered = try DeliveredFacts(unverified: life.polls() + life.deliveries())
+            return life.drift(delivered.ledger(of: life, seed: 3).history(of: life.stream))
         }
         #expect(differences.isEmpty, "\(Histories.summary(differences))")
     }

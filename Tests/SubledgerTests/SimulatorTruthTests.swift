@@ -24,10 +24,11 @@ import Testing
         let verifier = try simulator.verifier()
         let differences = try await Histories.each(0..<Self.livesByNotification) { index in
             let life = simulator.life(index)
-            let told = try Told(life.deliveries(), verifier)
-            var differences = told.differences(life, by: .unasked, seed: 1)
+            let delivered = try DeliveredFacts(life.deliveries(), verifier)
+            var differences = delivered.differences(life, from: .unasked, seed: 1)
             // What Apple announces to nobody has to be asked for.
-            let notified = told.only(.notification) + (try Told(life.silentPolls(), verifier))
+            let notified =
+                delivered.only(.notification) + (try DeliveredFacts(life.silentPolls(), verifier))
             differences += [notified.difference(life, by: "notifications", seed: 3)]
                 .compactMap { $0 }
             #expect(life.active == AccessInterval.covered(by: life.periods))
@@ -43,10 +44,10 @@ import Testing
         let verifier = try simulator.verifier()
         let differences = try await Histories.each(0..<Self.livesByPolling) { index in
             let life = simulator.life(index)
-            let polls = try Told(life.polls(), verifier)
-            let all = polls + (try Told(life.deliveries(), verifier))
-            return polls.differences(life, by: .polls, seed: 4)
-                + all.differences(life, by: .everything, seed: 5)
+            let polls = try DeliveredFacts(life.polls(), verifier)
+            let all = polls + (try DeliveredFacts(life.deliveries(), verifier))
+            return polls.differences(life, from: .polls, seed: 4)
+                + all.differences(life, from: .everything, seed: 5)
         }
         #expect(differences.isEmpty, "\(Histories.summary(differences))")
     }
@@ -58,12 +59,12 @@ import Testing
         let differences = try await Histories.each(0..<30) { index in
             let life = simulator.life(index)
             let instant = try #require(life.horizon)
-            let verified = try Told(
+            let verified = try DeliveredFacts(
                 life.deliveries() + life.history(asOf: instant) + [life.statuses(asOf: instant)],
                 verifier
             )
             let bare = unsigned.life(index)
-            let read = try Told(
+            let read = try DeliveredFacts(
                 unverified: bare.deliveries() + bare.history(asOf: instant)
                     + [bare.statuses(asOf: instant)]
             )
@@ -74,7 +75,7 @@ import Testing
 }
 
 /// Payloads with their facts: each signature is checked once, whatever the number of orders.
-struct Told {
+struct DeliveredFacts {
     private let parts: [(delivery: Delivery, facts: [Fact])]
 
     private init(_ parts: [(Delivery, [Fact])]) {
@@ -109,15 +110,17 @@ struct Told {
     /// All facts, in the order of the deliveries.
     var facts: [Fact] { parts.flatMap(\.facts) }
 
-    static func + (left: Told, right: Told) -> Told { Told(left.parts + right.parts) }
+    static func + (left: DeliveredFacts, right: DeliveredFacts) -> DeliveredFacts {
+        DeliveredFacts(left.parts + right.parts)
+    }
 
-    func only(_ channel: Delivery.Channel) -> Told {
-        Told(parts.filter { $0.delivery.channel == channel })
+    func only(_ channel: Delivery.Channel) -> DeliveredFacts {
+        DeliveredFacts(parts.filter { $0.delivery.channel == channel })
     }
 
     /// A third of them, drawn.
-    func sample(using generator: inout TestSupport.SeededGenerator) -> Told {
-        Told(parts.filter { _ in Int.random(in: 0..<3, using: &generator) == 0 })
+    func sample(using generator: inout TestSupport.SeededGenerator) -> DeliveredFacts {
+        DeliveredFacts(parts.filter { _ in Int.random(in: 0..<3, using: &generator) == 0 })
     }
 
     /// Appends all in their order; gives the facts that were news.
@@ -152,14 +155,18 @@ struct Told {
     }
 
     /// Appends all as `ledger(of:seed:)` does, and compares every table.
-    func differences(_ life: SubscriptionLife, by hearing: Hearing, seed: UInt64) -> [String] {
+    func differences(
+        _ life: SubscriptionLife,
+        from source: DeliverySource,
+        seed: UInt64
+    ) -> [String] {
         let ledger = ledger(of: life, seed: seed)
         return [
             life.difference(
                 ledger.periods(of: life.stream),
-                by: "\(hearing), order \(seed)"
+                by: "\(source), order \(seed)"
             )
         ].compactMap { $0 }
-            + TableTruth.differences(life, by: hearing, ledger.timeline(of: life.stream))
+            + TableTruth.differences(life, from: source, ledger.timeline(of: life.stream))
     }
 }

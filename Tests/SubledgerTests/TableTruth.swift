@@ -14,10 +14,10 @@ struct TableTruth {
     /// All tables that the simulator knows the truth of, but `active_periods`.
     static func all(
         _ life: SubscriptionLife,
-        by hearing: Hearing,
+        from source: DeliverySource,
         _ timeline: Timeline
     ) -> [TableTruth] {
-        let truth = life.tables(by: hearing)
+        let truth = life.tables(from: source)
         return [
             TableTruth(
                 table: "renewal_states",
@@ -50,14 +50,14 @@ struct TableTruth {
     /// What differs in the tables of a life, one text a table, which begins with its name.
     static func differences(
         _ life: SubscriptionLife,
-        by hearing: Hearing,
+        from source: DeliverySource,
         _ timeline: Timeline
     ) -> [String] {
-        all(life, by: hearing, timeline).filter { $0.expected != $0.found }.map { truth in
+        all(life, from: source, timeline).filter { $0.expected != $0.found }.map { truth in
             let missing = truth.expected.filter { !truth.found.contains($0) }
             let surplus = truth.found.filter { !truth.expected.contains($0) }
             return """
-                \(truth.table) by \(hearing): \(truth.expected.count) expected, \(truth.found.count) found
+                \(truth.table) by \(source): \(truth.expected.count) expected, \(truth.found.count) found
                 life \(life.identity.index) of seed \(life.identity.seed): \
                 \(life.kinds.map(\.rawValue).sorted().joined(separator: ", "))
                 \(life.events.map { "    \($0.signedAt) \($0.step)" }.joined(separator: "\n"))
@@ -72,7 +72,7 @@ struct TableTruth {
         ofTransactionsAlone life: SubscriptionLife,
         _ timeline: Timeline
     ) -> String? {
-        let truth = life.tables(by: .polls)
+        let truth = life.tables(from: .polls)
         let expected =
             truth.refundCases.map(\.description)
             + truth.planChanges.compactMap { change in
@@ -199,7 +199,7 @@ extension TransactionRow {
 
 extension Movement {
     fileprivate var truthLine: String {
-        "\(occurred) \(word.rawValue) \(productId) \(previousProductId ?? "-")"
+        "\(occurred) \(kind.rawValue) \(productId) \(previousProductId ?? "-")"
             + " \(purchaseDate) \(amountMilliunits.map { String($0) } ?? "-")"
             + (isResubscribe ? " again" : "")
     }

@@ -15,8 +15,8 @@ struct TruthInDatabaseTests {
         try await TestServer.shared.withDatabase(from: template) { settings in
             let ledger = try await FilledLedger.open(settings)
             for life in FilledLedger.simulator.lives(FilledLedger.lives) {
-                let told = try await ledger.periods(of: life.stream)
-                let difference = life.difference(told, by: "PostgreSQL")
+                let found = try await ledger.periods(of: life.stream)
+                let difference = life.difference(found, by: "PostgreSQL")
                 #expect(difference == nil, "\(difference ?? "")")
             }
             #expect(try await ledger.log.verify().isOK)
@@ -39,8 +39,8 @@ struct TruthInDatabaseTests {
                 // renewal snapshot in it is news, but none is a notification either.
                 let instant = try #require(life.horizon)
                 try await ledger.ingest([life.statuses(asOf: instant)])
-                let told = try await ledger.periods(of: life.stream)
-                let difference = life.difference(told, by: "PostgreSQL and a poll")
+                let found = try await ledger.periods(of: life.stream)
+                let difference = life.difference(found, by: "PostgreSQL and a poll")
                 #expect(difference == nil, "\(difference ?? "")")
             }
             #expect(try await ledger.log.heads().mapValues(\.offset) == heads.mapValues(\.offset))
@@ -58,21 +58,21 @@ struct TruthInDatabaseTests {
             )
             for life in simulator.lives(12) {
                 var known: [(Instant, Int64)] = []
-                let told = (life.notifications() + life.silentPolls()).sorted {
+                let sent = (life.notifications() + life.silentPolls()).sorted {
                     $0.signedAt < $1.signedAt
                 }
-                for delivery in told {
+                for delivery in sent {
                     try await ledger.ingest([delivery])
                     guard delivery.channel == .notification else { continue }
                     known.append((delivery.signedAt, try await ledger.log.heads()[0]?.offset ?? 0))
                 }
                 for (instant, offset) in known {
-                    let told = try await ledger.periods(
+                    let found = try await ledger.periods(
                         of: life.stream,
                         knownAt: .offsets([0: offset])
                     )
                     let difference = life.difference(
-                        told,
+                        found,
                         from: life.periods(asOf: instant),
                         by: "notifications up to \(instant)"
                     )

@@ -166,7 +166,10 @@ struct WaitingTablesTests {
             )
             await session.close()
             let again = try await projector.compare(then: .drop, catalog: .ofLive)
-            #expect(again.difference.isEqual && again.miscited == ["movements"] && !again.isClean)
+            #expect(
+                again.difference.isEqual && again.citationMismatches == ["movements"]
+                    && !again.isClean
+            )
             let difference = try await projector.compare(then: .drop).difference
             #expect(!difference.isEqual)
             await ledger.log.close()

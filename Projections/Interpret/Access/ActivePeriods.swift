@@ -86,7 +86,7 @@ extension Timeline {
             let next = later.first { $0.validTo > row.validTo }
             if let next, next.validFrom <= row.validTo { return row }
             row.expirationReason =
-                expirations.saying(
+                expirations.statedReason(
                     endingAccessOf: rows[index].purchase,
                     at: row.validTo,
                     before: next?.validFrom

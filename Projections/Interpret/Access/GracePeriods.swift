@@ -24,7 +24,7 @@ struct GracePeriods {
 
     /// Nil if no snapshot states a grace period: the common case, at no cost.
     init?(_ timeline: Timeline) {
-        guard timeline.tellsOfGrace else { return nil }
+        guard timeline.statesGrace else { return nil }
         purchases = timeline.purchases
         statuses = SignedStatuses(timeline)
         let expiries = purchases.map(\.expiresDate).sorted()
@@ -46,7 +46,7 @@ struct GracePeriods {
         citing citations: inout Citations
     ) -> PeriodEnd? {
         let expiresDate = purchases[index].expiresDate
-        guard var end = told(of: expiresDate, citing: &citations) else { return nil }
+        guard var end = statedEnd(of: expiresDate, citing: &citations) else { return nil }
         if let next = next(after: index), next.purchaseDate < end {
             end = next.purchaseDate
             citations.cite(next.firstOffset)
@@ -70,7 +70,7 @@ struct GracePeriods {
 
     /// The end of the grace after an expiry as snapshots state it, limited to those before an
     /// instant if one is given; nil if they state none, or if nothing of it is left.
-    func told(
+    func statedEnd(
         of expiresDate: Instant,
         before instant: Instant? = nil,
         citing citations: inout Citations
@@ -116,7 +116,7 @@ struct GracePeriods {
 
 extension Timeline {
     /// Whether Apple ever stated a billing grace period.
-    var tellsOfGrace: Bool {
+    var statesGrace: Bool {
         renewals.sorted.contains { assertion in
             assertion.fields.contains(.gracePeriodExpiresDate)
                 && assertion.content.carried.contains(.gracePeriodExpiresDate)

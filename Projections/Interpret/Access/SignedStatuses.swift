@@ -8,10 +8,10 @@ struct SignedStatuses {
     private static let signingSpread: Int64 = 1000
 
     // By as-of.
-    private let told: [(asOf: Instant, status: SubscriptionStatus)]
+    private let statements: [(asOf: Instant, status: SubscriptionStatus)]
 
     init(_ timeline: Timeline) {
-        told = timeline.announcements.compactMap { keyed in
+        statements = timeline.announcements.compactMap { keyed in
             guard keyed.assertion.fields.contains(.status),
                 let raw = keyed.assertion.content.integer(.status),
                 let status = SubscriptionStatus(rawValue: raw)
@@ -25,7 +25,7 @@ struct SignedStatuses {
     /// If several were signed at once, the lowest counts, so the order of arrival has no effect.
     func status(at instant: Instant) -> SubscriptionStatus? {
         let earliest = Instant(milliseconds: instant.milliseconds - SignedStatuses.signingSpread)
-        let later = told.drop { $0.asOf < earliest }
+        let later = statements.drop { $0.asOf < earliest }
         return later.prefix { $0.asOf == later.first?.asOf }.map(\.status)
             .min { $0.rawValue < $1.rawValue }
     }

@@ -34,7 +34,7 @@ extension Purchase {
     /// none.
     var suspensions: [Suspension] {
         guard wasEverRevoked else { return [] }
-        let told = RefundMachine(revocationEvents).drafts.compactMap { draft -> Suspension? in
+        let stated = RefundMachine(revocationEvents).drafts.compactMap { draft -> Suspension? in
             guard let date = draft.revocation.date, let reversed = draft.reversed,
                 date < reversed, purchaseDate < reversed
             else { return nil }
@@ -51,7 +51,7 @@ extension Purchase {
             )
         }
         // A refund may be dated within an earlier suspension.
-        return told.sorted { ($0.from, $0.to) < ($1.from, $1.to) }.reduce(into: []) {
+        return stated.sorted { ($0.from, $0.to) < ($1.from, $1.to) }.reduce(into: []) {
             merged,
             next in
             guard let last = merged.last, next.from <= last.to else {

@@ -26,16 +26,16 @@ public struct PlanChanges: Sendable {
     ) -> [PlanChange] {
         guard timeline.namesTwoProducts || timeline.hasTwoBillingPlans else { return [] }
         let course = PlanCourse(timeline.asAppleDid)
-        let wishes = PlanWishes(course).wishes
+        let requests = PlanRequests(course).requests
         var rows: [PlanChange] = []
         for step in course.steps.indices.dropFirst() {
             let (old, new) = (course.steps[step - 1], course.steps[step])
             guard course.isChange(from: old, to: new) else { continue }
-            let wish = wishes.first { $0.fulfilment == step }
-            rows.append(course.change(from: old, to: new, wish, catalogs))
+            let request = requests.first { $0.fulfilment == step }
+            rows.append(course.change(from: old, to: new, request, catalogs))
         }
-        for wish in wishes where wish.fulfilment == nil {
-            rows.append(course.change(wish, catalogs))
+        for request in requests where request.fulfilment == nil {
+            rows.append(course.change(request, catalogs))
         }
         rows.sort(by: PlanChange.areInOrder)
         return rows
@@ -78,14 +78,14 @@ struct PlanCourse {
     ///
     /// What the customer buys in grace or billing retry begins at once; a recovered renewal fulfils
     /// an earlier request (Apple's data: trap 23, report events).
-    func timing(from old: Int, to new: Int, isWished: Bool) -> PlanChange.Timing {
+    func timing(from old: Int, to new: Int, isRequested: Bool) -> PlanChange.Timing {
         let (previous, next) = (timeline.purchases[old], timeline.purchases[new])
         if next.purchaseDate < previous.expiresDate, !previous.wasTakenBack(before: next) {
             return .now
         }
         guard continuity.isContinuing[new] else { return .resubscribe }
         let delay = next.purchaseDate.milliseconds - previous.expiresDate.milliseconds
-        let isBought = !isWished && !next.isRenewal && delay > Continuity.renewalDelayMax
+        let isBought = !isRequested && !next.isRenewal && delay > Continuity.renewalDelayMax
         return isBought ? .now : .nextRenewal
     }
 
@@ -104,15 +104,15 @@ struct PlanCourse {
     fileprivate func change(
         from old: Int,
         to new: Int,
-        _ wish: PlanWish?,
+        _ request: PlanRequest?,
         _ catalogs: CatalogHistory
     ) -> PlanChange {
         let (previous, next) = (timeline.purchases[old], timeline.purchases[new])
-        var citations = wish?.citations ?? Citations()
+        var citations = request?.citations ?? Citations()
         citations.cite(previous.datesOffset)
         citations.cite(next.datesOffset)
         let offerType = next.integer(.offerType, citing: &citations)
-        let timing = timing(from: old, to: new, isWished: wish != nil)
+        let timing = timing(from: old, to: new, isRequested: request != nil)
         let refundsPrevious = timing == .now && givesBack(previous, to: next)
         let estimate =
             refundsPrevious
@@ -129,7 +129,7 @@ struct PlanCourse {
             toProductId: next.productId,
             fromBillingPlanType: previous.billingPlanType,
             toBillingPlanType: next.billingPlanType,
-            requested: wish?.requested,
+            requested: request?.requested,
             effective: next.purchaseDate,
             withdrawn: nil,
             state: .effective,
@@ -139,7 +139,7 @@ struct PlanCourse {
             catalogVersion: judged.version,
             offerType: offerType,
             refundsPrevious: refundsPrevious,
-            isUndated: wish?.isUndated ?? false,
+            isUndated: request?.isUndated ?? false,
             estimatedRefundMilliunits: estimate?.milliunits,
             estimatedRefundCurrency: estimate?.currency,
             positions: citations.positions(lane: timeline.lane)
@@ -147,33 +147,33 @@ struct PlanCourse {
     }
 
     /// The row of a request that has not been fulfilled.
-    fileprivate func change(_ wish: PlanWish, _ catalogs: CatalogHistory) -> PlanChange {
+    fileprivate func change(_ request: PlanRequest, _ catalogs: CatalogHistory) -> PlanChange {
         let judged = CatalogVerdict(
-            from: wish.fromProductId,
-            to: wish.toProductId,
-            at: wish.requested,
+            from: request.fromProductId,
+            to: request.toProductId,
+            at: request.requested,
             catalogs
         )
         return PlanChange(
             stream: timeline.stream,
-            fromProductId: wish.fromProductId,
-            toProductId: wish.toProductId,
-            fromBillingPlanType: wish.billingPlans?.from,
-            toBillingPlanType: wish.billingPlans?.to,
-            requested: wish.requested,
+            fromProductId: request.fromProductId,
+            toProductId: request.toProductId,
+            fromBillingPlanType: request.billingPlans?.from,
+            toBillingPlanType: request.billingPlans?.to,
+            requested: request.requested,
             effective: nil,
-            withdrawn: wish.withdrawn,
-            state: wish.withdrawn != nil ? .withdrawn : wish.hasLapsed ? .lapsed : .requested,
+            withdrawn: request.withdrawn,
+            state: request.withdrawn != nil ? .withdrawn : request.hasLapsed ? .lapsed : .requested,
             timing: .nextRenewal,
             changeClass: judged.changeClass,
             hasSameDuration: judged.hasSameDuration,
             catalogVersion: judged.version,
-            offerType: wish.offerType,
+            offerType: request.offerType,
             refundsPrevious: false,
-            isUndated: wish.isUndated,
+            isUndated: request.isUndated,
             estimatedRefundMilliunits: nil,
             estimatedRefundCurrency: nil,
-            positions: wish.citations.positions(lane: timeline.lane)
+            positions: request.citations.positions(lane: timeline.lane)
         )
     }
 }
@@ -203,8 +203,8 @@ extension Timeline {
         guard let first = plans.first else { return false }
         return plans.contains { byBytes($0, first) != nil }
             || renewals.sorted.contains { assertion in
-                let wished = assertion.content.text(.renewalBillingPlanType)
-                return wished.map { byBytes($0, first) != nil } ?? false
+                let requested = assertion.content.text(.renewalBillingPlanType)
+                return requested.map { byBytes($0, first) != nil } ?? false
             }
     }
 
@@ -226,7 +226,7 @@ extension Timeline {
 extension Content {
     // Whether a field names another product than the one known so far, if any is.
     fileprivate func names(_ field: Field, otherThan product: inout String) -> Bool {
-        guard carried.contains(field), !says(field, product), !says(field, "") else {
+        guard carried.contains(field), !carries(field, product), !carries(field, "") else {
             return false
         }
         guard product.isEmpty else { return true }

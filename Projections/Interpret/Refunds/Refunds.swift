@@ -50,18 +50,18 @@ extension Refunds {
 
 /// The announcements that are about refunds, by purchase.
 private struct RefundNotices {
-    private var told: [(index: Int, isOneTime: Bool, event: RefundMachine.Event)] = []
+    private var announced: [(index: Int, isOneTime: Bool, event: RefundMachine.Event)] = []
     /// Announcements whose purchase is not known.
     private(set) var unplaced: [(offset: Int64, isRefund: Bool)] = []
 
     init(_ timeline: Timeline) {
         // The common case, at the cost of one look at each announcement.
         let announcements = timeline.announcements
-        let isTold = announcements.indices.contains { index in
+        let isAnnounced = announcements.indices.contains { index in
             let content = announcements[index].assertion.content
-            return RefundNotices.types.contains { content.says(.notificationType, $0) }
+            return RefundNotices.types.contains { content.carries(.notificationType, $0) }
         }
-        guard isTold else { return }
+        guard isAnnounced else { return }
         let isRevoked = (timeline.purchases + timeline.oneTimePurchases).contains(
             where: \.wasEverRevoked
         )
@@ -75,11 +75,11 @@ private struct RefundNotices {
                     || purchase.restoreDates.contains { $0 == notice.purchaseDate }
             }
             if notice.expiresDate == nil, let oneTime {
-                told.append((oneTime, true, event))
+                announced.append((oneTime, true, event))
             } else if let index = timeline.purchase(of: notice) {
                 let isOfRefunded = notice.isRefund || notice.isReversal
                 let refunded = isOfRefunded ? timeline.refundedTwin(of: index, notice) : nil
-                told.append((refunded ?? index, false, event))
+                announced.append((refunded ?? index, false, event))
             } else {
                 unplaced.append((notice.offset, notice.isRefund))
             }
@@ -87,11 +87,11 @@ private struct RefundNotices {
     }
 
     func isAbout(_ index: Int, isOneTime: Bool) -> Bool {
-        told.contains { $0.index == index && $0.isOneTime == isOneTime }
+        announced.contains { $0.index == index && $0.isOneTime == isOneTime }
     }
 
     func events(about index: Int, isOneTime: Bool) -> [RefundMachine.Event] {
-        told.filter { $0.index == index && $0.isOneTime == isOneTime }.map(\.event)
+        announced.filter { $0.index == index && $0.isOneTime == isOneTime }.map(\.event)
     }
 
     private static let words: KeyValuePairs<String, RefundMachine.Word> = [

@@ -8,7 +8,7 @@ internal import Events
 /// 18), which a statement from long after them does not extend.
 struct BillingRetries {
     // By as-of; at the same as-of, those with retry first.
-    private let sayings: [Saying]
+    private let signals: [Signal]
     // The starts of purchases that were charged in a retry, with the events that state it.
     private let recoveries: [Instant: Int64]
 
@@ -21,7 +21,7 @@ struct BillingRetries {
     /// A later statement arrived late and no longer means retry (Apple's data: trap 18).
     private static let giveUpDelayMax: Int64 = 86_400_000
 
-    private struct Saying {
+    private struct Signal {
         let asOf: Instant
         let renewalDate: Instant?
         let isInRetry: Bool
@@ -42,19 +42,19 @@ struct BillingRetries {
 
     /// Nil if no statement mentions a retry: the common case, at no cost.
     init?(_ timeline: Timeline, _ statements: [RenewalStatement]) {
-        let isTold =
+        let isMentioned =
             statements.contains { $0.isInBillingRetry == true || $0.isBillingError }
             || timeline.announcements.indices.contains {
                 BillingRetries.isInRetry(timeline.announcements[$0].assertion) == true
             }
         recoveries = BillingRetries.recoveries(timeline)
-        guard isTold || !recoveries.isEmpty else { return nil }
-        var sayings: [Saying] = []
+        guard isMentioned || !recoveries.isEmpty else { return nil }
+        var signals: [Signal] = []
         for statement in statements {
             guard let isInRetry = statement.isInBillingRetry, let offset = statement.retryOffset
             else { continue }
-            sayings.append(
-                Saying(
+            signals.append(
+                Signal(
                     asOf: statement.asOf,
                     renewalDate: statement.renewalDate,
                     isInRetry: isInRetry,
@@ -68,8 +68,8 @@ struct BillingRetries {
         }
         for keyed in timeline.announcements {
             guard let isInRetry = BillingRetries.isInRetry(keyed.assertion) else { continue }
-            sayings.append(
-                Saying(
+            signals.append(
+                Signal(
                     asOf: keyed.assertion.asOf,
                     renewalDate: nil,
                     isInRetry: isInRetry,
@@ -80,7 +80,7 @@ struct BillingRetries {
                 )
             )
         }
-        self.sayings = sayings.sorted(by: BillingRetries.areInOrder)
+        self.signals = signals.sorted(by: BillingRetries.areInOrder)
     }
 
     /// The end of the retry in a gap that begins with one, citing the events that state it.
@@ -92,7 +92,7 @@ struct BillingRetries {
         citing citations: inout Citations
     ) -> (end: Instant?, isRetry: Bool) {
         let limit = Instant(milliseconds: gap.expiresDate.milliseconds + BillingRetries.retryMax)
-        let about = sayings.filter { isAbout(gap, $0) }.drop(while: \.isUndecided)
+        let about = signals.filter { isAbout(gap, $0) }.drop(while: \.isUndecided)
         guard let first = about.first else { return recovered(gap, limit, citing: &citations) }
         if !first.isInRetry {
             // The two halves of one notification may be signed some milliseconds apart.
@@ -102,8 +102,8 @@ struct BillingRetries {
             return (bounded(min(first.asOf, limit), gap), true)
         }
         citations.cite(first.offset)
-        let ending = about.first { saying in
-            saying.isAutoRenewOff || (!saying.isInRetry && saying.asOf > first.asOf)
+        let ending = about.first { signal in
+            signal.isAutoRenewOff || (!signal.isInRetry && signal.asOf > first.asOf)
         }
         if let ending { citations.cite(ending.offset) }
         if let ending,
@@ -134,9 +134,9 @@ struct BillingRetries {
         for keyed in timeline.announcements {
             let content = keyed.assertion.content
             guard
-                content.says(.notificationType, "DID_RECOVER")
-                    || content.says(.notificationType, "DID_RENEW")
-                        && content.says(.subtype, "BILLING_RECOVERY")
+                content.carries(.notificationType, "DID_RECOVER")
+                    || content.carries(.notificationType, "DID_RENEW")
+                        && content.carries(.subtype, "BILLING_RECOVERY")
             else { continue }
             let offset = keyed.assertion.offset
             recoveries[keyed.purchaseDate] = min(recoveries[keyed.purchaseDate] ?? offset, offset)
@@ -150,12 +150,12 @@ struct BillingRetries {
 
     // Before the expiry only a statement of a retry counts: its absence is normal while the
     // subscription runs.
-    private func isAbout(_ gap: Gap, _ saying: Saying) -> Bool {
-        if let renewalDate = saying.renewalDate {
+    private func isAbout(_ gap: Gap, _ signal: Signal) -> Bool {
+        if let renewalDate = signal.renewalDate {
             return renewalDate == gap.expiresDate
-                && (saying.isInRetry || saying.asOf >= gap.expiresDate)
+                && (signal.isInRetry || signal.asOf >= gap.expiresDate)
         }
-        return saying.asOf >= gap.expiresDate && gap.to.map { saying.asOf < $0 } ?? true
+        return signal.asOf >= gap.expiresDate && gap.to.map { signal.asOf < $0 } ?? true
     }
 
     private static func isInRetry(_ assertion: Assertion) -> Bool? {
@@ -168,7 +168,7 @@ struct BillingRetries {
         }
     }
 
-    private static func areInOrder(_ left: Saying, _ right: Saying) -> Bool {
+    private static func areInOrder(_ left: Signal, _ right: Signal) -> Bool {
         if left.asOf != right.asOf { return left.asOf < right.asOf }
         if left.isInRetry != right.isInRetry { return left.isInRetry }
         return left.offset < right.offset

@@ -4,15 +4,15 @@ extension Expirations {
     /// Why the purchase that was the newest before a span without access was not renewed.
     ///
     /// If it expired out of a retry without a stated intent, the reason is that billing failed.
-    func saying(of span: StatusSpan) -> Saying? {
-        guard !sayings.isEmpty, span.status == .expired || span.status == .billingRetry else {
+    func statedReason(of span: StatusSpan) -> StatedReason? {
+        guard !statements.isEmpty, span.status == .expired || span.status == .billingRetry else {
             return nil
         }
         let earlier = Instant(milliseconds: span.from.milliseconds - 1)
         let begun = timeline.purchases.count(begunBy: earlier)
         guard !timeline.purchases.isEmpty else { return nil }
         let index = max(0, begun - 1)
-        if let said = saying(ending: index, from: span.from, to: span.to) { return said }
+        if let stated = statedReason(ending: index, from: span.from, to: span.to) { return stated }
         guard span.status == .expired else { return nil }
         let expiresDate = timeline.purchases[index].expiresDate
         let last = timeline.renewalStatements.last {
@@ -21,6 +21,6 @@ extension Expirations {
         guard let last, last.isInBillingRetry == true, last.isAutoRenewOn != false else {
             return nil
         }
-        return Saying(billingBy: last)
+        return StatedReason(billingBy: last)
     }
 }

@@ -9,7 +9,7 @@ struct RenewalSetting {
     var isAutoRenewBought = false
     /// When Apple last stated the setting; nil if it did not since a purchase turned it on, or if
     /// it omitted the setting from a list that has it.
-    var autoRenewSaid: Instant?
+    var autoRenewStated: Instant?
     var autoRenewProductId: String?
     var priceConsent: PriceConsent?
     /// Apple's statement about the next charge, if nothing since has superseded it.
@@ -22,9 +22,9 @@ struct RenewalSetting {
     /// The setting if it is stated and not only inferred from a purchase; nil if never stated.
     ///
     /// That it was on before the subscription expired does not apply to the time after.
-    func saidAutoRenewOn(after expiry: Instant?) -> Bool? {
-        guard let said = autoRenewSaid else { return nil }
-        if isAutoRenewOn == true, let expiry, said < expiry { return nil }
+    func statedAutoRenewOn(after expiry: Instant?) -> Bool? {
+        guard let stated = autoRenewStated else { return nil }
+        if isAutoRenewOn == true, let expiry, stated < expiry { return nil }
         return isAutoRenewOn
     }
 
@@ -58,15 +58,15 @@ extension Timeline {
         var settings: [RenewalSetting] = []
         settings.reserveCapacity(bought.count + statements.count)
         var current = RenewalSetting(from: Instant(milliseconds: 0))
-        var (buying, saying) = (bought.startIndex, statements.startIndex)
-        while buying < bought.endIndex || saying < statements.endIndex {
-            if saying == statements.endIndex
-                || buying < bought.endIndex && bought[buying].at <= statements[saying].asOf
+        var (buying, next) = (bought.startIndex, statements.startIndex)
+        while buying < bought.endIndex || next < statements.endIndex {
+            if next == statements.endIndex
+                || buying < bought.endIndex && bought[buying].at <= statements[next].asOf
             {
                 if current.isAutoRenewOn != true {
                     current.isAutoRenewOn = true
                     current.isAutoRenewBought = true
-                    current.autoRenewSaid = nil
+                    current.autoRenewStated = nil
                     current.autoRenewOffset = bought[buying].offset
                 }
                 current.from = bought[buying].at
@@ -74,8 +74,8 @@ extension Timeline {
                 if current.terms?.offer != nil { current.terms = nil }
                 buying += 1
             } else {
-                current.take(statements[saying])
-                saying += 1
+                current.take(statements[next])
+                next += 1
             }
             if settings.last?.from == current.from { settings.removeLast() }
             settings.append(current)
@@ -87,14 +87,14 @@ extension Timeline {
 extension RenewalSetting {
     fileprivate mutating func take(_ statement: RenewalStatement) {
         from = statement.asOf
-        if statement.leavesAutoRenewOut { autoRenewSaid = nil }
-        if statement.isAutoRenewSaid {
-            autoRenewSaid = statement.asOf
+        if statement.leavesAutoRenewOut { autoRenewStated = nil }
+        if statement.statesAutoRenew {
+            autoRenewStated = statement.asOf
             if isAutoRenewOn != statement.isAutoRenewOn { isAutoRenewBought = false }
             isAutoRenewOn = statement.isAutoRenewOn
             autoRenewOffset = statement.autoRenewOffset
         }
-        if statement.areTermsSaid {
+        if statement.statesTerms {
             (terms, termsOffset) = (statement.terms, statement.termsOffset)
         } else if statement.isAutoRenewOn == false || !isNext(statement.autoRenewProductId) {
             terms = nil

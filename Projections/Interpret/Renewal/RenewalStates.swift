@@ -57,7 +57,7 @@ private struct StateDraft {
         )
     }
 
-    func says(theSameAs other: StateDraft) -> Bool {
+    func agrees(with other: StateDraft) -> Bool {
         status == other.status && charge == other.charge
             && isAutoRenewOn == other.isAutoRenewOn
             && setting.priceConsent == other.setting.priceConsent
@@ -69,7 +69,7 @@ private struct StateDraft {
         guard let terms, let others = other.terms else {
             return terms == nil && other.terms == nil
         }
-        return terms.says(theSameAs: others)
+        return terms.agrees(with: others)
     }
 
     // By bytes, unlike Swift's own comparison of texts.
@@ -89,13 +89,13 @@ private struct EarlyCharge {
 
     /// Ascending, without overlaps.
     static func all(of purchases: [Purchase]) -> [EarlyCharge] {
-        let told: [EarlyCharge] = purchases.flatMap { purchase -> [EarlyCharge] in
-            guard let said = purchase.assertions.sorted.first, said.asOf < purchase.purchaseDate
+        let early: [EarlyCharge] = purchases.flatMap { purchase -> [EarlyCharge] in
+            guard let first = purchase.assertions.sorted.first, first.asOf < purchase.purchaseDate
             else { return [] }
             let whole = EarlyCharge(
-                from: said.asOf,
+                from: first.asOf,
                 to: purchase.purchaseDate,
-                offset: said.offset
+                offset: first.offset
             )
             guard let refunded = purchase.assertions.decision(on: .revocationDate),
                 case .value(.instant(let date)) = refunded.state, date < whole.to
@@ -110,8 +110,8 @@ private struct EarlyCharge {
             )
             return [charged, givenBack].filter { $0.from < $0.to }
         }
-        guard told.count > 1 else { return told }
-        let ordered = told.sorted { left, right in
+        guard early.count > 1 else { return early }
+        let ordered = early.sorted { left, right in
             if (left.from, left.to) != (right.from, right.to) {
                 return (left.from, left.to) < (right.from, right.to)
             }
@@ -151,7 +151,7 @@ private struct StateDrafts {
     mutating func take(_ span: StatusSpan) {
         var from = span.from
         if span.status == .expired { expired = from }
-        let expiration = expirations.saying(of: span)
+        let expiration = expirations.statedReason(of: span)
         while span.to.map({ from < $0 }) ?? true {
             while setting + 1 < settings.count, settings[setting + 1].from <= from { setting += 1 }
             while charge < early.count, early[charge].to <= from { charge += 1 }
@@ -174,7 +174,7 @@ private struct StateDrafts {
         _ from: Instant,
         _ to: Instant?,
         _ charged: EarlyCharge?,
-        _ expiration: Expirations.Saying?
+        _ expiration: Expirations.StatedReason?
     ) {
         let setting =
             setting >= 0 ? settings[setting] : RenewalSetting(from: Instant(milliseconds: 0))
@@ -191,12 +191,12 @@ private struct StateDrafts {
             status: span.status,
             charge: charge,
             setting: setting,
-            isAutoRenewOn: setting.saidAutoRenewOn(after: expired),
+            isAutoRenewOn: setting.statedAutoRenewOn(after: expired),
             expirationReason: expiration?.reason,
             terms: terms,
             citations: citations
         )
-        if let last = drafts.last, last.to == from, last.says(theSameAs: draft) {
+        if let last = drafts.last, last.to == from, last.agrees(with: draft) {
             drafts[drafts.count - 1].to = to
             if let terms, let known = last.terms {
                 drafts[drafts.count - 1].terms = known.filled(from: terms)

@@ -27,7 +27,7 @@ struct StatusSpans {
             let (start, end) = (rows[row].validFrom, rows[row].validTo)
             if let last {
                 if last.end < start { appendGap(after: rows[last.row], last.end, to: rows[row]) }
-            } else if let charged = firstSaid(ofRenewalAt: start) {
+            } else if let charged = firstStatement(ofRenewalAt: start) {
                 append(charged.asOf, start, .active, charged.offset)
             }
             append(rows[row], from: max(start, last?.end ?? start))
@@ -75,13 +75,17 @@ struct StatusSpans {
     // The end of the grace in which the renewal with that start was charged; nil if it was not.
     private func recovery(at start: Instant) -> (end: Instant, citations: Citations)? {
         guard let graces = timeline.graces else { return nil }
-        let said = timeline.purchases[startingAt: start].compactMap { $0.assertions.sorted.first }
-        guard let first = said.map(\.asOf).min(), first > start else { return nil }
+        let statements = timeline.purchases[startingAt: start].compactMap {
+            $0.assertions.sorted.first
+        }
+        guard let first = statements.map(\.asOf).min(), first > start else { return nil }
         var citations = Citations()
-        guard let grace = graces.told(of: start, before: first, citing: &citations) else {
+        guard let grace = graces.statedEnd(of: start, before: first, citing: &citations) else {
             return nil
         }
-        for assertion in said where assertion.asOf == first { citations.cite(assertion.offset) }
+        for assertion in statements where assertion.asOf == first {
+            citations.cite(assertion.offset)
+        }
         return (min(grace, first), citations)
     }
 
@@ -122,7 +126,7 @@ struct StatusSpans {
             return
         }
         // A renewal charged before it starts followed a purchase that never reached us.
-        let charged = next.flatMap { firstSaid(ofRenewalAt: $0.validFrom) }
+        let charged = next.flatMap { firstStatement(ofRenewalAt: $0.validFrom) }
         let to = charged.map { max($0.asOf, from) } ?? next?.validFrom
         let gap = BillingRetries.Gap(from: from, to: to, expiresDate: last.expiresDate)
         appendUnpaid(gap, citations)
@@ -166,13 +170,15 @@ struct StatusSpans {
     }
 
     // When a renewal was first stated, if before its start; nil if there is none at that instant.
-    private func firstSaid(ofRenewalAt start: Instant) -> (asOf: Instant, offset: Int64)? {
+    private func firstStatement(ofRenewalAt start: Instant) -> (asOf: Instant, offset: Int64)? {
         var first: (asOf: Instant, offset: Int64)?
         for purchase in timeline.purchases[startingAt: start] {
-            guard purchase.isRenewal, let said = purchase.assertions.sorted.first,
-                said.asOf < start
+            guard purchase.isRenewal, let statement = purchase.assertions.sorted.first,
+                statement.asOf < start
             else { continue }
-            if first.map({ said.asOf < $0.asOf }) ?? true { first = (said.asOf, said.offset) }
+            if first.map({ statement.asOf < $0.asOf }) ?? true {
+                first = (statement.asOf, statement.offset)
+            }
         }
         return first
     }

@@ -5,10 +5,10 @@ struct Expirations {
     /// The timeline with the purchases.
     let timeline: Timeline
     /// Statements with a reason, or with a retry; nearly always few or none.
-    let sayings: [RenewalStatement]
+    let statements: [RenewalStatement]
 
     /// A statement of Apple's, and its event.
-    struct Saying {
+    struct StatedReason {
         let reason: ExpirationReason
         let offset: Int64?
 
@@ -21,28 +21,28 @@ struct Expirations {
 
     init(_ timeline: Timeline) {
         self.timeline = timeline
-        sayings = timeline.renewalStatements.filter {
-            $0.isExpirationIntentSaid || $0.isInBillingRetry == true
+        statements = timeline.renewalStatements.filter {
+            $0.statesExpirationIntent || $0.isInBillingRetry == true
         }
     }
 
     /// Whether Apple stated nothing about any end.
-    var isEmpty: Bool { sayings.isEmpty }
+    var isEmpty: Bool { statements.isEmpty }
 
     /// Why the purchase with that index ended, for an interval without access: the last intent
     /// stated by its start, otherwise the first one after it; never one about another expiry.
     ///
     /// `end` is the end of that interval, nil until further notice.
-    func saying(ending index: Int, from start: Instant, to end: Instant?) -> Saying? {
+    func statedReason(ending index: Int, from start: Instant, to end: Instant?) -> StatedReason? {
         let expiresDate = timeline.purchases[index].expiresDate
         var last: RenewalStatement?
-        for statement in sayings where statement.isExpirationIntentSaid {
+        for statement in statements where statement.statesExpirationIntent {
             if let end, statement.asOf >= end { break }
             guard statement.isAbout(expiresDate) else { continue }
-            if statement.asOf > start { return Saying(last ?? statement) }
+            if statement.asOf > start { return StatedReason(last ?? statement) }
             last = statement
         }
-        return Saying(last)
+        return StatedReason(last)
     }
 
     /// Why the access of a purchase ended at an instant after which nothing continued it: the last
@@ -50,22 +50,26 @@ struct Expirations {
     /// retry had lost the access before.
     ///
     /// `next` is the start of the next access, nil if there was none.
-    func saying(endingAccessOf index: Int, at end: Instant, before next: Instant?) -> Saying? {
+    func statedReason(
+        endingAccessOf index: Int,
+        at end: Instant,
+        before next: Instant?
+    ) -> StatedReason? {
         let expiresDate = timeline.purchases[index].expiresDate
-        var last: Saying?
-        for statement in sayings where statement.isAbout(expiresDate) {
+        var last: StatedReason?
+        for statement in statements where statement.isAbout(expiresDate) {
             if let next, statement.asOf >= next { break }
             // A retry without a stated intent follows a failed charge.
-            let own = statement.isExpirationIntentSaid ? Saying(statement) : nil
-            let saying = own ?? Saying(billingBy: statement)
-            if statement.asOf > end { return last ?? saying }
-            last = saying
+            let own = statement.statesExpirationIntent ? StatedReason(statement) : nil
+            let stated = own ?? StatedReason(billingBy: statement)
+            if statement.asOf > end { return last ?? stated }
+            last = stated
         }
         return last
     }
 }
 
-extension Expirations.Saying {
+extension Expirations.StatedReason {
     /// The reason that billing failed, from a statement with no further detail.
     init(billingBy statement: RenewalStatement) {
         reason = .billing

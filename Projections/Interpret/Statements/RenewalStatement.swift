@@ -12,11 +12,11 @@ struct RenewalStatement {
     /// stated.
     let expirationIntent: Int64?
     /// Whether it is stated at this as-of, and not only carried over.
-    let isExpirationIntentSaid: Bool
+    let statesExpirationIntent: Bool
     /// The setting, as known at this as-of; nil if it was never stated.
     let isAutoRenewOn: Bool?
     /// Whether it is stated at this as-of, and not only carried over.
-    let isAutoRenewSaid: Bool
+    let statesAutoRenew: Bool
     /// Whether a list of an account's renewals at this as-of omits this one.
     let leavesAutoRenewOut: Bool
     /// The next product, as known at this as-of; nil if it was never stated.
@@ -24,7 +24,7 @@ struct RenewalStatement {
     /// The answer to a price increase, as known at this as-of.
     let priceConsent: PriceConsent?
     /// Whether the price or the offer of the next charge is stated at this as-of.
-    let areTermsSaid: Bool
+    let statesTerms: Bool
     /// The stated terms; nil if there are none, or if they are not stated.
     let terms: RenewalTerms?
     /// The offset of the event that states them.
@@ -57,11 +57,11 @@ struct RenewalStatement {
         } else {
             expirationIntent = nil
         }
-        isExpirationIntentSaid =
+        statesExpirationIntent =
             expirationIntent != nil && sweep.fresh(.expirationIntent) != .unknown
         intentOffset = sweep.decider(of: .expirationIntent)
         isAutoRenewOn = RenewalStatement.flag(sweep.state(of: .autoRenewStatus))
-        isAutoRenewSaid = RenewalStatement.flag(sweep.fresh(.autoRenewStatus)) != nil
+        statesAutoRenew = RenewalStatement.flag(sweep.fresh(.autoRenewStatus)) != nil
         let listed: [Field] = [.autoRenewStatus, .autoRenewProductId, .productId, .renewalDate]
         leavesAutoRenewOut =
             sweep.fresh(.isInBillingRetryPeriod) == .none
@@ -76,9 +76,9 @@ struct RenewalStatement {
         case .value(.integer(1)): priceConsent = .accepted
         default: priceConsent = nil
         }
-        let said = RenewalTerms.said(by: sweep)
-        areTermsSaid = said != nil
-        (terms, termsOffset) = said ?? (nil, nil)
+        let stated = RenewalTerms.stated(by: sweep)
+        statesTerms = stated != nil
+        (terms, termsOffset) = stated ?? (nil, nil)
         retryOffset = sweep.decider(of: .isInBillingRetryPeriod)
         autoRenewOffset = sweep.decider(of: .autoRenewStatus)
         productOffset = sweep.decider(of: .autoRenewProductId)

@@ -52,11 +52,11 @@ extension RenewalTerms {
     ///
     /// Each statement of a price or an offer replaces the earlier one: signed renewal info without
     /// an offer means that none applies, and without a price that none is known.
-    static func said(by sweep: Sweep) -> (terms: RenewalTerms?, offset: Int64?)? {
+    static func stated(by sweep: Sweep) -> (terms: RenewalTerms?, offset: Int64?)? {
         let fields: [Field] = [
             .renewalPrice, .offerType, .offerIdentifier, .renewalBillingPlanType, .commitmentInfo,
         ]
-        guard let said = fields.first(where: { sweep.fresh($0) != .unknown }) else { return nil }
+        guard let field = fields.first(where: { sweep.fresh($0) != .unknown }) else { return nil }
         func integer(_ field: Field) -> Int64? {
             if case .value(.integer(let number)) = sweep.fresh(field) { number } else { nil }
         }
@@ -87,7 +87,7 @@ extension RenewalTerms {
                 billingPlanType: plan,
                 commitment: commitment
             ),
-            sweep.decider(of: said)
+            sweep.decider(of: field)
         )
     }
 
@@ -95,7 +95,7 @@ extension RenewalTerms {
     ///
     /// If only one of them has the discount and the period of an offer, which Apple began to sign
     /// later, the offer is still the same.
-    func says(theSameAs other: RenewalTerms) -> Bool {
+    func agrees(with other: RenewalTerms) -> Bool {
         func isSame(_ one: String?, _ other: String?) -> Bool {
             guard let one, let other else { return one == nil && other == nil }
             return byBytes(one, other) == nil

@@ -25,7 +25,7 @@ struct KeyedAssertion {
     init(_ assertion: consuming Assertion, _ key: Key, after productBefore: String?) {
         purchaseDate = key.purchaseDate
         expiresDate = key.expiresDate
-        if let productBefore, assertion.content.says(.productId, productBefore) {
+        if let productBefore, assertion.content.carries(.productId, productBefore) {
             productId = productBefore
         } else {
             productId = assertion.content.text(.productId) ?? ""
@@ -203,18 +203,18 @@ struct PurchaseGrouping {
             let asOf = ordered[group[start].index].assertion.asOf
             let end = group[start...].firstIndex { ordered[$0.index].assertion.asOf != asOf }
             let tied = group[start..<(end ?? group.endIndex)].map { ordered[$0.index] }
-            let said = tied.reduce(tied[0]) { outranksByExpiry($1, $0) ? $1 : $0 }
-            if let from = expiresDate, from != said.expiresDate {
+            let decisive = tied.reduce(tied[0]) { outranksByExpiry($1, $0) ? $1 : $0 }
+            if let from = expiresDate, from != decisive.expiresDate {
                 extensions.append(
                     Purchase.Extension(
                         asOf: asOf,
                         from: from,
-                        to: said.expiresDate,
-                        offset: said.assertion.offset
+                        to: decisive.expiresDate,
+                        offset: decisive.assertion.offset
                     )
                 )
             }
-            expiresDate = said.expiresDate
+            expiresDate = decisive.expiresDate
             start = end ?? group.endIndex
         }
         return extensions

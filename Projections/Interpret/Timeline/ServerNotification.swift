@@ -66,16 +66,16 @@ extension Assertion {
 
 extension ServerNotification {
     // All assertions of one announcement, in order.
-    fileprivate init(_ told: [KeyedAssertion]) {
-        let known = Assertions(inOrder: told.map(\.assertion)[...])
+    fileprivate init(_ assertions: [KeyedAssertion]) {
+        let known = Assertions(inOrder: assertions.map(\.assertion)[...])
         notificationUUID = known.text(.notificationUUID)
         asOf = known.sorted.last?.asOf ?? Instant(milliseconds: 0)
         notificationType = known.text(.notificationType)
         subtype = known.text(.subtype)
         let epoch = Instant(milliseconds: 0)
         // Retries repeat the same bytes; should two differ, the later dates count in any order.
-        purchaseDate = told.map(\.purchaseDate).max().flatMap { $0 == epoch ? nil : $0 }
-        expiresDate = told.map(\.expiresDate).max().flatMap { $0 == epoch ? nil : $0 }
+        purchaseDate = assertions.map(\.purchaseDate).max().flatMap { $0 == epoch ? nil : $0 }
+        expiresDate = assertions.map(\.expiresDate).max().flatMap { $0 == epoch ? nil : $0 }
         if case .value(.integer(let raw)) = known.state(of: .status) {
             status = SubscriptionStatus(rawValue: raw)
         } else {

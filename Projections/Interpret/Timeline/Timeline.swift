@@ -7,7 +7,7 @@ public import Events
 /// offsets it cites depend on the order of arrival.
 public struct Timeline: Sendable {
     // Held once, however many views copy the timeline.
-    private let told: ToldHistory
+    private let interpretation: Interpretation
     /// What its views count as access; see `under`.
     public internal(set) var policy = AccessPolicy.current
     /// Intermediate results that views share, under that policy.
@@ -18,46 +18,46 @@ public struct Timeline: Sendable {
     /// Linear in the number of events, except for sorting. Confirmations of events that are missing
     /// from the history are skipped.
     public init(_ history: StreamHistory) {
-        told = ToldHistory(history)
+        interpretation = Interpretation(history)
     }
 
     /// The fold of everything known about a subscription, for projections that also read when it
     /// became known.
     public init(_ recorded: RecordedHistory) {
-        told = ToldHistory(recorded.latest, recorded)
+        interpretation = Interpretation(recorded.latest, recorded)
     }
 
     /// The subscription.
-    public var stream: StreamID { told.stream }
+    public var stream: StreamID { interpretation.stream }
     /// The lane of the log with its events; 0 if there are none.
-    public var lane: Int { told.lane }
+    public var lane: Int { interpretation.lane }
     /// Its paid periods, each once however often and in whatever format Apple stated them, by
     /// start; those of the same second in the order in which they replace each other (Apple's data:
     /// trap 40).
-    public var purchases: [Purchase] { told.purchases }
+    public var purchases: [Purchase] { interpretation.purchases }
     /// Its purchases that never expire (consumables and the like), by date: in no period (Apple's
     /// data: trap 35).
     ///
     /// A restore is not a separate purchase, whatever its date.
-    public var oneTimePurchases: [Purchase] { told.oneTimePurchases }
+    public var oneTimePurchases: [Purchase] { interpretation.oneTimePurchases }
     /// Apple's statements about the next renewal, by as-of.
-    public var renewals: Assertions { told.renewals }
+    public var renewals: Assertions { interpretation.renewals }
     /// Apple's announcements, including repeated deliveries; see `notifications`.
-    var announcements: [KeyedAssertion] { told.announcements }
+    var announcements: [KeyedAssertion] { interpretation.announcements }
     /// The owners as stated by the operator, by the instant that each statement names; see
     /// `StreamClaims`.
-    public var links: Assertions { told.links }
+    public var links: Assertions { interpretation.links }
     /// The greatest as-of of anything Apple asserted, repetitions included; nil if nothing was.
     ///
     /// Nothing is known about the time after it. Links do not count: they use the operator's clock,
     /// and contain nothing about the subscription.
-    public var horizon: Instant? { told.horizon }
+    public var horizon: Instant? { interpretation.horizon }
     /// When each part of it became known; nil if it was folded without that.
-    public var recorded: RecordedHistory? { told.recorded }
+    public var recorded: RecordedHistory? { interpretation.recorded }
 }
 
 /// The combined content of a timeline's events: the same under every policy.
-private final class ToldHistory: Sendable {
+private final class Interpretation: Sendable {
     let stream: StreamID
     let lane: Int
     let purchases: [Purchase]

@@ -82,7 +82,8 @@ public struct StreamAnomalies: Sendable {
         refunds.filter(\.isNet).compactMap { net in
             let cases = refunds.filter { $0.subject == net.subject && $0.kind != nil }
             guard cases.count >= limits.refundsOfPurchaseMin,
-                let first = cases.first.flatMap(\.told), let last = cases.last.flatMap(\.told)
+                let first = cases.first.flatMap(\.statedAt),
+                let last = cases.last.flatMap(\.statedAt)
             else { return nil }
             return StreamAnomaly(
                 timeline,
@@ -188,7 +189,7 @@ extension PlanChange {
 }
 
 extension RefundCase {
-    fileprivate var told: Instant? { announced ?? reversed }
+    fileprivate var statedAt: Instant? { announced ?? reversed }
 
     fileprivate var isWhole: Bool {
         switch kind {

@@ -71,7 +71,7 @@ public struct CustomerStream: Sendable {
         isConsumable = history.events.contains {
             $0.fact.content.text(.type).map { byBytes($0, "Consumable") == nil } ?? false
         }
-        isCustomerErased = history.events.contains(where: \.tellsOfErasedCustomer)
+        isCustomerErased = history.events.contains(where: \.erasesCustomer)
     }
 }
 
@@ -101,7 +101,7 @@ extension Event {
     /// shows.
     ///
     /// For a link, only what it stated is gone: the subscription may belong to another customer.
-    fileprivate var tellsOfErasedCustomer: Bool {
+    fileprivate var erasesCustomer: Bool {
         switch fact.kind {
         case .link: false
         case .erasure: Erasure(fact.content)?.scope.isLasting ?? false

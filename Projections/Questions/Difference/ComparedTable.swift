@@ -90,10 +90,10 @@ public struct ComparedTable: Sendable {
     public var hasSameColumns: Bool { columnsAdded.isEmpty && columnsRemoved.isEmpty }
 
     /// Whether it contains amounts of money.
-    public var tellsMoney: Bool { money != nil }
+    public var hasMoney: Bool { money != nil }
 
     /// Whether it contains times with access.
-    public var tellsAccess: Bool { access != nil }
+    public var hasAccess: Bool { access != nil }
 
     /// The time with access in a row; nil if there is none.
     public func accessSpan(of row: ProjectionRow) -> AccessSpan? {
@@ -148,8 +148,8 @@ extension [ComparedTable] {
     /// The tables with money, a journal before others: of those whose money differs, the first one
     /// counts.
     var moneyTables: [Int] {
-        let telling = indices.filter { self[$0].money != nil }
-        return telling.filter { self[$0].money?.isJournal == true }
-            + telling.filter { self[$0].money?.isJournal == false }
+        let withMoney = indices.filter { self[$0].money != nil }
+        return withMoney.filter { self[$0].money?.isJournal == true }
+            + withMoney.filter { self[$0].money?.isJournal == false }
     }
 }

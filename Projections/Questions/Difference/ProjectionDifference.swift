@@ -56,7 +56,7 @@ public struct ProjectionDifference: Sendable {
     }
 
     /// Whether any table contains access.
-    public var comparesAccess: Bool { tables.contains(where: \.tellsAccess) }
+    public var comparesAccess: Bool { tables.contains(where: \.hasAccess) }
 
     /// Adds the rows of one subscription, which was not added before.
     public mutating func add(_ rows: StreamRows) {

@@ -100,17 +100,17 @@ struct RowKey {
     init?(_ projected: ProjectionRow, row: Int, _ parts: [Part]) {
         let values = projected.values
         var writer = RowWriter()
-        var tellsSomething = false
+        var hasValue = false
         for part in parts {
             switch part {
             case .column(let index):
-                if values[index] != .null { tellsSomething = true }
+                if values[index] != .null { hasValue = true }
                 writer.value(values[index])
             case .holds:
                 writer.boolean(part.isTrue(of: projected))
             }
         }
-        guard tellsSomething else { return nil }
+        guard hasValue else { return nil }
         self.init(bytes: writer.row(citing: []).canonicalBytes, row: row)
     }
 

@@ -16,10 +16,10 @@ struct StreamComparison {
         self.tables = rows.tables.sorted { $0.table < $1.table }
             .map { ChangedRows($0, in: tables[$0.table]) }
             .filter { !$0.isEmpty }
-        let telling = rows.tables.first { tables[$0.table].access != nil }
-        if let telling, let columns = tables[telling.table].access {
-            let old = telling.old.compactMap { AccessSpan($0, columns) }
-            let new = telling.new.compactMap { AccessSpan($0, columns) }
+        let withAccess = rows.tables.first { tables[$0.table].access != nil }
+        if let withAccess, let columns = tables[withAccess.table].access {
+            let old = withAccess.old.compactMap { AccessSpan($0, columns) }
+            let new = withAccess.new.compactMap { AccessSpan($0, columns) }
             access = AccessDifference(from: old.map(\.time), to: new.map(\.time))
             (oldSpans, newSpans) = (old, new)
         } else {

@@ -131,8 +131,8 @@ extension KnownRenewal {
     /// The offset of the event that states that the renewal after this purchase is retried.
     fileprivate func billingRetry(after purchase: Purchase) -> Int64? {
         let earliest = purchase.expiresDate.milliseconds - GroupStanding.renewalAttemptsMax
-        let told = assertions.sorted.drop { $0.asOf.milliseconds < earliest }
-        guard let decision = Assertions(inOrder: told).decision(on: .isInBillingRetryPeriod),
+        let later = assertions.sorted.drop { $0.asOf.milliseconds < earliest }
+        guard let decision = Assertions(inOrder: later).decision(on: .isInBillingRetryPeriod),
             decision.state == .value(.boolean(true))
         else { return nil }
         return decision.offset

@@ -56,16 +56,18 @@ struct DecisiveChain {
 
     private mutating func take(_ turn: Turn) {
         let all = accesses.entries(of: turn.row.stream).filter { $0.asOf <= turn.stated }
-        let told = all.filter { $0.asOf == turn.stated }
+        let entries = all.filter { $0.asOf == turn.stated }
         let role = role(of: turn)
         // The deciding event may have been stated before it affected the answer.
         let chosen =
-            told.first { $0.does(role, to: turn.row) } ?? all.last { $0.does(role, to: turn.row) }
-            ?? told.first { turn.row.positions.contains($0.event.position) } ?? told.first
+            entries.first { $0.does(role, to: turn.row) } ?? all.last {
+                $0.does(role, to: turn.row)
+            }
+            ?? entries.first { turn.row.positions.contains($0.event.position) } ?? entries.first
         guard let chosen else { return }
         // A purchase that became known only with its end was opened by an event of its own.
         if role == .ended, turn.before.period.map({ !$0.isOfSamePurchase(as: turn.row) }) ?? true,
-            let opening = told.first(where: { $0.isAbout(turn.row) }),
+            let opening = entries.first(where: { $0.isAbout(turn.row) }),
             opening.event.position != chosen.event.position
         {
             let row = opened(turn.row, stated: turn.stated)
@@ -115,8 +117,8 @@ struct DecisiveChain {
             $0.period?.isOfSamePurchase(as: row) == true
                 && ($0.role == .opened || $0.role == .renewed)
         }
-        let told = accesses.entries(of: row.stream)
-        guard !isThere, let first = told.first(where: { $0.isAbout(row) }), !has(first) else {
+        let entries = accesses.entries(of: row.stream)
+        guard !isThere, let first = entries.first(where: { $0.isAbout(row) }), !has(first) else {
             return
         }
         let period = opened(row, stated: first.asOf)
@@ -131,7 +133,9 @@ struct DecisiveChain {
         let timeline = Timeline(history.latest)
         let next = timeline.purchases.first { $0.purchaseDate > row.purchaseDate }?.purchaseDate
         let renewals = Assertions(
-            inOrder: timeline.renewals.sorted.prefix { told in next.map { told.asOf < $0 } ?? true }
+            inOrder: timeline.renewals.sorted.prefix { renewal in
+                next.map { renewal.asOf < $0 } ?? true
+            }
         )
         let deciders = [Field.expirationIntent, .autoRenewStatus].compactMap { field -> Int64? in
             guard let decision = renewals.decision(on: field),
@@ -140,9 +144,9 @@ struct DecisiveChain {
             else { return nil }
             return decision.offset
         }
-        let told = accesses.entries(of: row.stream)
+        let entries = accesses.entries(of: row.stream)
         guard let offset = deciders.first,
-            let entry = told.first(where: { $0.event.position.offset == offset }),
+            let entry = entries.first(where: { $0.event.position.offset == offset }),
             entry.asOf >= row.purchaseDate, !has(entry)
         else { return }
         append(entry, .notRenewed, row)

@@ -14,13 +14,13 @@ extension RecordedHistory {
     /// Which of two payloads with the same content is the event, and which its repetition, depends
     /// on the order of delivery: an event that Apple stated first in a repetition counts from then.
     func stated(by instant: Instant) -> StreamHistory {
-        let said = repetitions.map(\.confirmation).filter { $0.asOf <= instant }
-        let byPosition = Dictionary(grouping: said, by: \.position)
+        let repeated = repetitions.map(\.confirmation).filter { $0.asOf <= instant }
+        let byPosition = Dictionary(grouping: repeated, by: \.position)
         let known = events.compactMap { event -> Event? in
             if event.fact.asOf <= instant { return event }
-            return byPosition[event.position].flatMap(event.asSaid)
+            return byPosition[event.position].flatMap(event.asStated)
         }
-        var history = StreamHistory(stream: stream, events: known, confirmations: said)
+        var history = StreamHistory(stream: stream, events: known, confirmations: repeated)
         history.unreadable = unreadable
         return history
     }
@@ -28,7 +28,7 @@ extension RecordedHistory {
 
 extension Event {
     /// The event as far as its repetitions stated the same, at the first of their instants.
-    fileprivate func asSaid(in repetitions: [Confirmation]) -> Event? {
+    fileprivate func asStated(in repetitions: [Confirmation]) -> Event? {
         guard let first = repetitions.map(\.asOf).min() else { return nil }
         let fields = repetitions.reduce(into: FieldSet()) { $0.formUnion($1.fields) }
         return limited(to: fields, asOf: first)

@@ -1,4 +1,4 @@
-extension Movement.Word {
+extension Movement.Kind {
     /// Apple's grouping in the App Store Subscription Event report of App Analytics; nil if Apple
     /// has none, or did not state why a subscription ended.
     var appleGrouping: String? {
@@ -45,7 +45,7 @@ extension Movement {
     ///
     /// A recovery has none of its own, because its renewal is a separate movement.
     var rcEvent: String? {
-        switch word {
+        switch kind {
         case .offerStart, .paidStart: isInitial ? "INITIAL_PURCHASE" : "RENEWAL"
         case .offerRenewal, .conversion, .renewal: "RENEWAL"
         case .oneTimePurchase: "NON_RENEWING_PURCHASE"

@@ -5,7 +5,7 @@ public struct Movement: Hashable, Sendable {
     /// The subscription, or the one-time purchase.
     public let stream: StreamID
     /// The kind of movement.
-    public let word: Word
+    public let kind: Kind
     /// Apple's name for it in Sales and Trends (Apple's data: report events); nil if Apple has
     /// none.
     public let appleEvent: String?
@@ -41,7 +41,7 @@ public struct Movement: Hashable, Sendable {
     public let positions: [Position]
 
     /// The kind of movement; at the same instant in this order.
-    public enum Word: String, CaseIterable, Sendable {
+    public enum Kind: String, CaseIterable, Sendable {
         /// A purchase with an offer that the previous one did not have.
         case offerStart = "offer_start"
         /// A purchase without an offer that does not continue the subscription.
@@ -91,10 +91,10 @@ public struct Movement: Hashable, Sendable {
         /// That request was withdrawn.
         case planChangeCancelled = "plan_change_cancelled"
 
-        var rank: Int { Word.ranks[self, default: 0] }
+        var rank: Int { Kind.ranks[self, default: 0] }
 
         private static let ranks = Dictionary(
-            uniqueKeysWithValues: Word.allCases.enumerated().map { ($1, $0) }
+            uniqueKeysWithValues: Kind.allCases.enumerated().map { ($1, $0) }
         )
     }
 }
@@ -108,9 +108,9 @@ extension Movement {
 
     /// Writes the values of the row, to which more may be added.
     func write(_ writer: inout RowWriter) {
-        writer.text(word.rawValue)
+        writer.text(kind.rawValue)
         writer.text(appleEvent)
-        writer.text(word.appleGrouping)
+        writer.text(kind.appleGrouping)
         writer.text(appleSubType)
         writer.text(rcEvent)
         writeSubject(&writer, amountMilliunits)
@@ -140,7 +140,7 @@ extension Movement {
 
     func isBefore(_ other: Movement) -> Bool {
         if occurred != other.occurred { return occurred < other.occurred }
-        if word != other.word { return word.rank < other.word.rank }
+        if kind != other.kind { return kind.rank < other.kind.rank }
         return purchaseDate < other.purchaseDate
     }
 }

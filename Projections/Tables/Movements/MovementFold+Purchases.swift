@@ -11,14 +11,14 @@ extension MovementFold {
                 let product = timeline.purchases[previous].productId
                 return byBytes(product, purchase.productId) == nil ? nil : product
             }
-            let word = acquisition(index, isContinuing: isContinuing, isChange: replaced != nil)
+            let kind = acquisition(index, isContinuing: isContinuing, isChange: replaced != nil)
             append(
-                word,
+                kind,
                 at: purchase.purchaseDate,
                 about: purchase,
                 terms[index],
                 appleEvent: appleEvent(ofPurchase: index, replacing: replaced),
-                appleSubType: word.appleSubType(terms[index], after: previous.map { terms[$0] }),
+                appleSubType: kind.appleSubType(terms[index], after: previous.map { terms[$0] }),
                 previousProduct: replaced,
                 amount: terms[index].price,
                 isInitial: index == 0 && !isContinuing,
@@ -55,7 +55,7 @@ extension MovementFold {
         _ index: Int,
         isContinuing: Bool,
         isChange: Bool
-    ) -> Movement.Word {
+    ) -> Movement.Kind {
         let own = terms[index]
         guard isContinuing else { return own.hasOffer ? .offerStart : .paidStart }
         let previous = index > 0 ? terms[index - 1] : nil

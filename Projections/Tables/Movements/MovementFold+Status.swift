@@ -76,19 +76,19 @@ extension MovementFold {
         about index: Int
     ) {
         var citations = after.citations
-        let told = expirations.saying(ending: index, from: after.from, to: after.to)
-        citations.cite(told?.offset)
-        let word = churn(from: before, to: after, told?.reason, citing: &citations)
+        let stated = expirations.statedReason(ending: index, from: after.from, to: after.to)
+        citations.cite(stated?.offset)
+        let kind = churn(from: before, to: after, stated?.reason, citing: &citations)
         append(
-            word,
+            kind,
             at: after.from,
             about: index,
             appleEvent: AppleEvent.churn(
                 from: before.status,
-                isAfterExtension: word == .churnVoluntary
+                isAfterExtension: kind == .churnVoluntary
                     && timeline.purchases[index].extensions.contains { $0.from < $0.to }
             ),
-            expirationReason: told?.reason,
+            expirationReason: stated?.reason,
             citing: citations
         )
     }
@@ -102,7 +102,7 @@ extension MovementFold {
         to after: StatusSpan,
         _ reason: ExpirationReason?,
         citing citations: inout Citations
-    ) -> Movement.Word {
+    ) -> Movement.Kind {
         let setting = setting(before: after.from)
         let wasOff = setting?.isAutoRenewOn == false
         switch reason {
@@ -151,17 +151,17 @@ extension MovementFold {
     }
 
     /// Requests for another product, and their withdrawal.
-    mutating func takeWishes() {
+    mutating func takePlanRequests() {
         for change in PlanChanges(timeline, catalogs).rows {
             var citations = Citations()
             citations.cite(change.positions)
-            for (word, occurred) in [
-                (Movement.Word.planChangeScheduled, change.requested),
+            for (kind, occurred) in [
+                (Movement.Kind.planChangeScheduled, change.requested),
                 (.planChangeCancelled, change.withdrawn),
             ] {
                 guard let occurred, let index = newestPurchase(begunBy: occurred) else { continue }
                 append(
-                    word,
+                    kind,
                     at: occurred,
                     about: index,
                     product: change.toProductId,
@@ -199,7 +199,7 @@ extension MovementFold {
             let isFamily = row.kind == .familyRevoke
             let amount = isFamily ? 0 : row.givenMilliunits
             let isMoney = row.kind != .replaced
-            let steps: [(Movement.Word, Instant?, Int64?)] = [
+            let steps: [(Movement.Kind, Instant?, Int64?)] = [
                 (
                     isFamily ? .familyRevoke : .exitRefund, isMoney ? row.refunded : nil,
                     // The least integer has no negation.
@@ -209,14 +209,14 @@ extension MovementFold {
                 (.refundRequested, row.requested, nil),
                 (.refundDeclined, row.declined, nil),
             ]
-            for (word, occurred, amount) in steps {
+            for (kind, occurred, amount) in steps {
                 guard let occurred else { continue }
                 append(
-                    word,
+                    kind,
                     at: occurred,
                     about: about,
                     terms,
-                    appleEvent: word == .exitRefund ? AppleEvent.refund : nil,
+                    appleEvent: kind == .exitRefund ? AppleEvent.refund : nil,
                     amount: amount,
                     citing: citations
                 )

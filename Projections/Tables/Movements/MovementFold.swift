@@ -24,7 +24,7 @@ struct MovementFold {
 
     /// Adds a movement about a purchase with those terms.
     mutating func append(
-        _ word: Movement.Word,
+        _ kind: Movement.Kind,
         at occurred: Instant,
         about purchase: Purchase,
         _ terms: PurchaseTerms,
@@ -41,9 +41,9 @@ struct MovementFold {
         rows.append(
             Movement(
                 stream: timeline.stream,
-                word: word,
+                kind: kind,
                 appleEvent: appleEvent,
-                appleSubType: appleSubType ?? word.appleSubType(terms, after: nil),
+                appleSubType: appleSubType ?? kind.appleSubType(terms, after: nil),
                 isInitial: isInitial,
                 occurred: occurred,
                 productId: product ?? purchase.productId,
@@ -62,7 +62,7 @@ struct MovementFold {
 
     /// Adds a movement about a purchase of the subscription, by its index.
     mutating func append(
-        _ word: Movement.Word,
+        _ kind: Movement.Kind,
         at occurred: Instant,
         about index: Int,
         appleEvent: String? = nil,
@@ -73,7 +73,7 @@ struct MovementFold {
         citing citations: Citations
     ) {
         append(
-            word,
+            kind,
             at: occurred,
             about: timeline.purchases[index],
             terms[index],

@@ -3,7 +3,7 @@ internal import Events
 /// The journal of a subscription for the accounts of a business: what began, continued, was paid,
 /// refunded, and ended, each once at its time.
 public struct Movements: Sendable {
-    /// The movements, by instant, then in the order of `Movement.Word`, then by purchase.
+    /// The movements, by instant, then in the order of `Movement.Kind`, then by purchase.
     public let rows: [Movement]
 
     /// The movements of a timeline; changes of plan are classified by these catalogs.
@@ -17,7 +17,7 @@ public struct Movements: Sendable {
         fold.takeRefunds()
         fold.takeExtensions()
         fold.takeSwitches()
-        fold.takeWishes()
+        fold.takePlanRequests()
         // Stable: at the same second and with the same word they stay in the order in which
         // purchases replace each other, which the order of arrival does not affect.
         rows = fold.rows.ordered { $0.isBefore($1) }

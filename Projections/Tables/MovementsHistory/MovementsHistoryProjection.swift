@@ -137,9 +137,9 @@ private struct MovementJournal {
 extension RecordedHistory {
     /// The events that were recorded, or repeated, at an instant, ascending, without duplicates.
     fileprivate func positions(at instant: Instant) -> [Position] {
-        let told = events.filter { $0.recordedAt == instant }.map(\.position)
+        let recorded = events.filter { $0.recordedAt == instant }.map(\.position)
         let repeated = repetitions.filter { $0.recordedAt == instant }
             .map(\.confirmation.position)
-        return Set(told + repeated).sorted()
+        return Set(recorded + repeated).sorted()
     }
 }

@@ -16,7 +16,7 @@ struct RenewalSignals {
             case expiry(Instant)
             case purchase(Int)
             /// The purchase that ended last before the statement.
-            case untold
+            case unstated
         }
     }
 
@@ -24,30 +24,30 @@ struct RenewalSignals {
         let statements = timeline.renewalStatements
         settings = timeline.renewalSettings
         var failures: [Failure] = []
-        for snapshot in timeline.tellsOfGrace ? timeline.renewalSnapshots : [] {
+        for snapshot in timeline.statesGrace ? timeline.renewalSnapshots : [] {
             guard case .value = snapshot.gracePeriodExpiresDate,
                 let offset = snapshot.gracePeriodOffset
             else { continue }
-            let subject = snapshot.renewalDate.map(Failure.Subject.expiry) ?? .untold
+            let subject = snapshot.renewalDate.map(Failure.Subject.expiry) ?? .unstated
             failures.append(Failure(asOf: snapshot.asOf, subject: subject, offset: offset))
         }
         for statement in statements where statement.isInBillingRetry == true {
             guard let offset = statement.retryOffset else { continue }
-            let subject = statement.renewalDate.map(Failure.Subject.expiry) ?? .untold
+            let subject = statement.renewalDate.map(Failure.Subject.expiry) ?? .unstated
             failures.append(Failure(asOf: statement.asOf, subject: subject, offset: offset))
         }
         let announcements = timeline.announcements
-        let isErrorTold = announcements.indices.contains {
+        let hasBillingError = announcements.indices.contains {
             announcements[$0].assertion.content.isOfBillingError
         }
-        if isErrorTold {
+        if hasBillingError {
             for notice in timeline.notifications {
                 guard notice.status == .billingRetry || notice.status == .gracePeriod else {
                     continue
                 }
                 let subject = timeline.purchase(of: notice).map(Failure.Subject.purchase)
                 failures.append(
-                    Failure(asOf: notice.asOf, subject: subject ?? .untold, offset: notice.offset)
+                    Failure(asOf: notice.asOf, subject: subject ?? .unstated, offset: notice.offset)
                 )
             }
         }
@@ -96,7 +96,7 @@ struct RenewalSignals {
             switch failure.subject {
             case .expiry(let date): date == expiresDate
             case .purchase(let subject): subject == index
-            case .untold:
+            case .unstated:
                 failure.asOf >= expiresDate && next.map { failure.asOf < $0.purchaseDate } ?? true
             }
         }

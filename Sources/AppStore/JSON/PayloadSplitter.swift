@@ -27,7 +27,7 @@ public struct PayloadSplitter: Sendable {
     private let column: String?
 
     /// Number of lines and rows so far, of all input, that hold no payload.
-    public private(set) var passedOver = 0
+    public private(set) var skippedCount = 0
 
     /// How much of the input may be read to detect its form.
     static let lookAheadByteCountMax = 1 << 20
@@ -68,13 +68,13 @@ public struct PayloadSplitter: Sendable {
         elements?.finish()
         pieces += elements?.drained() ?? []
         emit()
-        let passed = (lines?.passedOver ?? 0) + (table?.passedOver ?? 0)
-        if !hasPieces, pieces.isEmpty, passed > 0 {
-            pieces.append(.failure(.noPayload(lines: passed, column: column)))
+        let skipped = (lines?.skippedCount ?? 0) + (table?.skippedCount ?? 0)
+        if !hasPieces, pieces.isEmpty, skipped > 0 {
+            pieces.append(.failure(.noPayload(lines: skipped, column: column)))
         }
-        let (pieces, passedOver) = (drained(), passedOver + passed)
+        let (pieces, skippedCount) = (drained(), skippedCount + skipped)
         self = PayloadSplitter(column: column)
-        self.passedOver = passedOver
+        self.skippedCount = skippedCount
         return pieces
     }
 

@@ -8,7 +8,7 @@ internal import Events
 struct LineReader: Sendable {
     private var pieces: [PayloadSplitter.Piece] = []
     /// Number of lines without a payload.
-    private(set) var passedOver = 0
+    private(set) var skippedCount = 0
 
     private enum Open {
         case nothing
@@ -172,7 +172,7 @@ struct LineReader: Sendable {
             isLog = true
         case .nothing(let isLogRecord):
             if isLog || isLogRecord {
-                passedOver += 1
+                skippedCount += 1
             } else {
                 pieces.append(.success(Array(PayloadSplitter.unrecognised(text))))
             }
@@ -288,7 +288,7 @@ extension LineReader {
         } else if let cut = CutPayload.find(in: text) {
             pieces.append(.success(cut))
         } else {
-            passedOver += 1
+            skippedCount += 1
         }
     }
 
@@ -332,7 +332,7 @@ extension LineReader {
         if found.isEmpty, let cut = isRead ? CutPayload.find(in: row) : nil {
             pieces.append(.success(cut))
         } else if found.isEmpty {
-            passedOver += 1
+            skippedCount += 1
         } else {
             take(found: found)
         }

@@ -7,7 +7,7 @@ struct TableReader: Sendable {
     private var isAtHeader: Bool
 
     /// Number of rows without a payload.
-    private(set) var passedOver = 0
+    private(set) var skippedCount = 0
 
     /// What the beginning of a table shows.
     struct Shape: Sendable {
@@ -51,7 +51,7 @@ struct TableReader: Sendable {
                 if let cut = CutPayload.find(in: bytes[...]) {
                     pieces.append(.success(cut))
                 } else {
-                    passedOver += 1
+                    skippedCount += 1
                 }
             }
         }

@@ -235,7 +235,7 @@ extension CustomerLink {
             )
         }
         let secret = intake.policy.sharedSecret
-        guard SecretFreeBody.ofAccepted(payload, secret: secret) == payload else {
+        guard SecretFreeBody.redactedAccepted(payload, secret: secret) == payload else {
             throw Rejection(
                 .secretMisplaced,
                 "The customer link contains the app's shared secret, which is never stored; remove "

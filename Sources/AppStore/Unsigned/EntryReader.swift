@@ -65,9 +65,9 @@ struct EntryReader {
         if let id = entry.transactionId.map(FieldValue.text) {
             if place == .latest {
                 guard isNew(entry, of: id) else { return }
-            } else if let told = latest[id] {
+            } else if let index = latest[id] {
                 let isKnown =
-                    entries[told].entry.isCancelled
+                    entries[index].entry.isCancelled
                     || others[id]?.contains(where: \.isCancelled) == true
                 guard entry.isCancelled, !isKnown else { return }
                 // It came together with what Apple looked up, so it was known by then.

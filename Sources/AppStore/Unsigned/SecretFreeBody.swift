@@ -20,7 +20,7 @@ package enum SecretFreeBody {
     ///   - payload: The bytes that arrived, all of them: truncate the result, not the input.
     ///   - secret: The app's shared secret, if known; a body that still contains it is not kept.
     /// - Returns: What may be kept, not truncated.
-    package static func of(_ payload: [UInt8], secret: String?) -> [UInt8]? {
+    package static func redacted(_ payload: [UInt8], secret: String?) -> [UInt8]? {
         let body = SecretMention.isIn(payload[...]) ? blanked(payload) : payload
         guard let body, !holds(body, secret) else { return nil }
         return body
@@ -59,7 +59,7 @@ package enum SecretFreeBody {
     /// nil if such a value, or the app's own secret, occurs again under another name.
     ///
     /// Other texts may contain the word: an app may well sell passwords.
-    static func ofAccepted(_ payload: [UInt8], secret: String?) -> [UInt8]? {
+    static func redactedAccepted(_ payload: [UInt8], secret: String?) -> [UInt8]? {
         guard mayName(payload) || secret?.isEmpty == false else { return payload }
         let json: JSON
         do throws(JSON.Failure) {

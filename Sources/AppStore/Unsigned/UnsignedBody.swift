@@ -161,7 +161,7 @@ extension UnsignedBody {
         for entry in entries {
             facts.append(try entry.entry.fact(entry.place == .sent ? earlier : provenance))
         }
-        let renewals = try renewals(beside: facts, provenance)
+        let renewals = try renewals(among: facts, provenance)
         let transactions = facts
         facts += renewals
         if kind == .statusUpdateNotification {
@@ -182,7 +182,7 @@ extension UnsignedBody {
         var dates = [creationDate, receiptDate].compactMap { $0 }
         dates += try StatusUpdate.pastDates(body)
         if receiptDate == nil { dates += entries.compactMap(\.entry.latestPastDate) }
-        dates += expiriesTold
+        dates += impliedExpiries
         if body["status"]?.looseInteger == ReceiptStatus.expired {
             dates += entries.compactMap(\.entry.expiresDate)
         }
@@ -197,16 +197,17 @@ extension UnsignedBody {
     }
 
     // The expiries that must have passed, given what the body states.
-    private var expiriesTold: [Instant] {
+    private var impliedExpiries: [Instant] {
         let periods = entries.map(\.entry).filter { $0.naturalEnd != nil }
         let ids = Set(periods.map { FieldValue.text($0.streamId) })
         let own = pendingRenewals ?? []
-        let told = own.filter(PendingRenewal.isAfterExpiry).map { element in
+        let listed = own.filter(PendingRenewal.isAfterExpiry).map { element in
             (id: element["original_transaction_id"]?.looseText, product: element["product_id"])
         }
-        let isTopLevelTold = PendingRenewal.isAfterExpiry(body)
+        let isTopLevelAfterExpiry = PendingRenewal.isAfterExpiry(body)
         let subjects =
-            told + (isTopLevelTold ? [(body["original_transaction_id"]?.looseText, nil)] : [])
+            listed
+            + (isTopLevelAfterExpiry ? [(body["original_transaction_id"]?.looseText, nil)] : [])
         return subjects.compactMap { id, product in
             guard id != nil || ids.count == 1 else { return nil }
             let own = periods.filter { period in
@@ -218,7 +219,7 @@ extension UnsignedBody {
     }
 
     private func renewals(
-        beside transactions: [Fact],
+        among transactions: [Fact],
         _ provenance: Provenance
     ) throws(Rejection) -> [Fact] {
         var renewals: [Fact] = []
@@ -226,13 +227,13 @@ extension UnsignedBody {
             renewals.append(try PendingRenewal.fact(element, provenance))
         }
         // As field values, which compare by bytes.
-        var told = Set(renewals.map { FieldValue.text($0.stream.originalTransactionId) })
+        var stated = Set(renewals.map { FieldValue.text($0.stream.originalTransactionId) })
         if let subject = try StatusUpdate.subject(of: body, among: transactions, renewals),
-            !told.contains(.text(subject)),
+            !stated.contains(.text(subject)),
             let fact = try PendingRenewal.topLevel(of: body, about: subject, provenance)
         {
             renewals.append(fact)
-            told.insert(.text(subject))
+            stated.insert(.text(subject))
         }
         guard pendingRenewals != nil, !hasUnusableRenewals else { return renewals }
         // Most bodies are about one subscription, whose periods follow each other.
@@ -241,7 +242,7 @@ extension UnsignedBody {
             guard fact.stream != last else { continue }
             last = fact.stream
             let id = fact.stream.originalTransactionId
-            guard told.insert(.text(id)).inserted else { continue }
+            guard stated.insert(.text(id)).inserted else { continue }
             renewals.append(PendingRenewal.absence(of: id, provenance))
         }
         return renewals

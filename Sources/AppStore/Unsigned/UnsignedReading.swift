@@ -35,7 +35,7 @@ struct UnsignedReading {
             guard let proven else { throw UnsignedReading.unproven(body, because: nil) }
             return VerifiedPayload(
                 [proven.group],
-                notices: notices + leftOut(of: body, beside: proven)
+                notices: notices + leftOut(of: body, provenBy: proven)
             )
         }
         let named = try environment(of: body, embedding: proven)
@@ -68,7 +68,7 @@ struct UnsignedReading {
         return switch intake.voucher {
         case .operator: .vouched
         case .client: .fetched
-        case .nobody: nil
+        case .unvouched: nil
         }
     }
 
@@ -92,7 +92,8 @@ struct UnsignedReading {
         _ body: UnsignedBody,
         _ payload: [UInt8]
     ) throws(Rejection) -> (UnsignedBody, [UInt8]) {
-        guard let clean = SecretFreeBody.ofAccepted(payload, secret: policy.sharedSecret) else {
+        guard let clean = SecretFreeBody.redactedAccepted(payload, secret: policy.sharedSecret)
+        else {
             throw Rejection(
                 .secretMisplaced,
                 "The payload also contains a password under another name, and a secret is never"
@@ -162,8 +163,11 @@ extension UnsignedReading {
             proven.group.value.map { (PeriodKey($0), $0) },
             uniquingKeysWith: { first, _ in first }
         )
-        let told = try body.facts(environment: proven.environment, receiptDate: proven.receiptDate)
-        for (entry, fact) in zip(body.entries, told) {
+        let stated = try body.facts(
+            environment: proven.environment,
+            receiptDate: proven.receiptDate
+        )
+        for (entry, fact) in zip(body.entries, stated) {
             let row =
                 fact.content[.transactionId].flatMap { rows[$0] }
                 ?? periods[PeriodKey(fact)]
@@ -189,23 +193,24 @@ extension UnsignedReading {
     }
 
     private static func difference(
-        between told: Fact,
+        between stated: Fact,
         at place: UnsignedBody.Place,
         and proven: Fact
     ) -> String? {
-        if told.stream != proven.stream { return "original transaction id" }
-        if told.content[.productId] != proven.content[.productId] { return "product" }
-        if told.purchaseDate != proven.purchaseDate { return "purchase date" }
+        if stated.stream != proven.stream { return "original transaction id" }
+        if stated.content[.productId] != proven.content[.productId] { return "product" }
+        if stated.purchaseDate != proven.purchaseDate { return "purchase date" }
         // What was sent in may predate an extension (Apple's data: trap 7).
-        let isOlder = place == .sent && told.expiresDate < proven.expiresDate
-        if !isOlder, told.expiresDate != proven.expiresDate { return "expiry" }
-        if let told = told.content[.quantity], let proven = proven.content[.quantity],
-            told != proven
+        let isOlder = place == .sent && stated.expiresDate < proven.expiresDate
+        if !isOlder, stated.expiresDate != proven.expiresDate { return "expiry" }
+        if let stated = stated.content[.quantity], let proven = proven.content[.quantity],
+            stated != proven
         {
             return "quantity"
         }
         let field = Field.webOrderLineItemId
-        if let told = told.content[field], let proven = proven.content[field], told != proven {
+        if let stated = stated.content[field], let proven = proven.content[field], stated != proven
+        {
             return "web order line item id"
         }
         return nil
@@ -215,7 +220,7 @@ extension UnsignedReading {
 extension UnsignedReading {
     private func leftOut(
         of body: UnsignedBody,
-        beside proven: ReceiptReading.Proven
+        provenBy proven: ReceiptReading.Proven
     ) -> [VerifiedPayload.Notice] {
         let ids = Set(proven.group.value.map { $0.content[.transactionId] })
         let shown = body.entries.count { entry in

@@ -153,7 +153,7 @@ extension Poller {
         guard taken.rejected == 0 else { return }
         var others = taken.streams
         if let stream { others.remove(stream) }
-        try await ledger.log.noteAnswered(others)
+        try await ledger.log.recordAnswered(others)
     }
 
     // Apple may refuse the revision of an earlier answer; the whole history is then requested.

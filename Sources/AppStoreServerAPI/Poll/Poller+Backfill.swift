@@ -140,7 +140,7 @@ extension Poller {
             onlyFailures: false
         )
         return try await sweep(span, under: lease, &report, watch) { end in
-            try await ledger.log.keep(
+            try await ledger.log.record(
                 progress,
                 reached: Instant(milliseconds: end),
                 in: environment

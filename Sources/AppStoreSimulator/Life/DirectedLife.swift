@@ -73,7 +73,7 @@ public struct DirectedLife: Sendable {
     ) throws(ScriptError) {
         script = [.subscribe(product, offer: offer, at: now.flooredToSecond)]
         life = try SubscriptionLife(identity: identity, store: store, script: script)
-        try foresee()
+        try planFuture()
     }
 
     /// Carries out a decision.
@@ -90,18 +90,18 @@ public struct DirectedLife: Sendable {
         at now: Instant
     ) throws(ScriptError) -> Instant? {
         var next = self
-        let at = next.forgetWhatComes(after: now)
+        let at = next.dropFuture(after: now)
         next.life = try next.lived()
         let step = try next.step(for: decision, at: at)
         if let step { next.script.append(step) }
-        try next.foresee()
+        try next.planFuture()
         self = next
         return step?.at
     }
 
     // Keeps what has happened, and returns the instant of the next step: a step that falls between
     // now and that instant comes first.
-    private mutating func forgetWhatComes(after now: Instant) -> Instant {
+    private mutating func dropFuture(after now: Instant) -> Instant {
         var kept = 0
         var at = now.flooredToSecond
         while true {
@@ -187,7 +187,7 @@ extension DirectedLife {
 
 extension DirectedLife {
     // Adds what happens without further decisions.
-    private mutating func foresee() throws(ScriptError) {
+    private mutating func planFuture() throws(ScriptError) {
         var machine = LifeMachine(
             storefront: life.identity.storefront,
             isFamilyShared: life.identity.isFamilyShared

@@ -16,58 +16,58 @@ extension RandomStory {
         case 49..<57: offer = .free(.months(1), .offerCode, identifier: "WELCOME2024")
         default: offer = nil
         }
-        tell(.subscribe(product, offer: offer, at: now))
+        add(.subscribe(product, offer: offer, at: now))
     }
 
     /// Draws one change in the current period.
-    mutating func tellChange(_ current: LifeState.Purchase, at: Instant) {
+    mutating func drawChange(_ current: LifeState.Purchase, at: Instant) {
         if identity.isFamilyShared {
-            tellFamilyChange(current, at: at)
+            drawFamilyChange(current, at: at)
             return
         }
         let number = machine.state.purchases.count - 1
         let isFree = current.price == 0
         switch generator.integer(in: 0...99) {
-        case 0..<12: tellChangeNow(current, at: at)
-        case 12..<28: tellChangeAtRenewal(current, at: at)
-        case 28..<44: tellAutoRenewSwitch(at: at)
+        case 0..<12: drawChangeNow(current, at: at)
+        case 12..<28: drawChangeAtRenewal(current, at: at)
+        case 28..<44: drawAutoRenewSwitch(at: at)
         case 44..<54 where !isFree:
-            tell(.refund(purchase: number, percentage: percentage(), at: at))
-        case 54..<61: tellRefundOfAny(at: at)
-        case 61..<66: tellReversalOfAny(at: at)
+            add(.refund(purchase: number, percentage: percentage(), at: at))
+        case 54..<61: drawRefundOfAny(at: at)
+        case 61..<66: drawReversalOfAny(at: at)
         case 66..<72 where current.offer?.discount != .freeTrial:
-            tell(.extend(days: generator.integer(in: 1...90), at: at))
-        case 72..<79: tellRedemption(at: at)
-        case 79..<85: tellPriceIncrease(at: at)
-        case 85..<90 where !isFree: tellRefundRequest(of: number, at: at)
-        default: tellAside(at: at)
+            add(.extend(days: generator.integer(in: 1...90), at: at))
+        case 72..<79: drawRedemption(at: at)
+        case 79..<85: drawPriceIncrease(at: at)
+        case 85..<90 where !isFree: drawRefundRequest(of: number, at: at)
+        default: drawSideEvent(at: at)
         }
     }
 
-    private mutating func tellFamilyChange(_ current: LifeState.Purchase, at: Instant) {
+    private mutating func drawFamilyChange(_ current: LifeState.Purchase, at: Instant) {
         switch generator.integer(in: 0...9) {
-        case 0..<2: tell(.stopSharing(at: at))
-        case 2..<4: tellAutoRenewSwitch(at: at)
+        case 0..<2: add(.stopSharing(at: at))
+        case 2..<4: drawAutoRenewSwitch(at: at)
         case 4..<5 where current.offer?.discount != .freeTrial:
-            tell(.extend(days: generator.integer(in: 1...90), at: at))
-        default: tell(.restore(at: at))
+            add(.extend(days: generator.integer(in: 1...90), at: at))
+        default: add(.restore(at: at))
         }
     }
 
-    private mutating func tellChangeNow(_ current: LifeState.Purchase, at: Instant) {
+    private mutating func drawChangeNow(_ current: LifeState.Purchase, at: Instant) {
         guard let product = productForNow(than: current.product) else {
-            tellAside(at: at)
+            drawSideEvent(at: at)
             return
         }
         let offer: SimulatedOffer? =
             generator.chance(percent: 10)
             ? .payUpFront(.months(1), .promotional, identifier: "UPGRADE") : nil
-        tell(.changeNow(to: product, offer: offer, at: at))
+        add(.changeNow(to: product, offer: offer, at: at))
     }
 
-    private mutating func tellChangeAtRenewal(_ current: LifeState.Purchase, at: Instant) {
+    private mutating func drawChangeAtRenewal(_ current: LifeState.Purchase, at: Instant) {
         if machine.state.renewalProduct != current.product {
-            tell(.changeAtRenewal(to: current.product, at: at))
+            add(.changeAtRenewal(to: current.product, at: at))
             return
         }
         let lower = products.filter { product in
@@ -76,7 +76,7 @@ extension RandomStory {
                     && product.duration != current.product.duration
         }
         guard let product = generator.element(of: lower) else {
-            tellAside(at: at)
+            drawSideEvent(at: at)
             return
         }
         let isByOffer = machine.state.isAutoRenewOn && generator.chance(percent: 15)
@@ -84,11 +84,11 @@ extension RandomStory {
             generator.chance(percent: 50) ? .promotional : .offerCode
         let offer: SimulatedOffer? =
             isByOffer ? .payUpFront(.months(1), category, identifier: "STAYSMALL") : nil
-        tell(.changeAtRenewal(to: product, offer: offer, at: at))
+        add(.changeAtRenewal(to: product, offer: offer, at: at))
     }
 
     /// Draws another product for the charge that is still retried, if there is one to choose.
-    mutating func tellChangeInRetry(at: Instant) {
+    mutating func drawChangeInRetry(at: Instant) {
         guard !identity.isFamilyShared, let current = machine.state.newest else { return }
         let lower = products.filter { product in
             product != machine.state.renewalProduct
@@ -97,62 +97,62 @@ extension RandomStory {
                         && product.duration != current.product.duration)
         }
         guard let product = generator.element(of: lower) else { return }
-        tell(.changeAtRenewal(to: product, at: at))
+        add(.changeAtRenewal(to: product, at: at))
     }
 
     // A request that is mostly decided after a while.
-    private mutating func tellRefundRequest(of number: Int, at: Instant) {
+    private mutating func drawRefundRequest(of number: Int, at: Instant) {
         switch generator.integer(in: 0...9) {
-        case 0..<3: tell(.declineRefund(purchase: number, at: at))
+        case 0..<3: add(.declineRefund(purchase: number, at: at))
         case 3..<6:
-            tell(.requestRefund(purchase: number, at: at))
-            tell(.declineRefund(purchase: number, at: later(at, 3600...43_200)))
+            add(.requestRefund(purchase: number, at: at))
+            add(.declineRefund(purchase: number, at: later(at, 3600...43_200)))
         case 6..<9:
-            tell(.requestRefund(purchase: number, at: at))
-            tell(
+            add(.requestRefund(purchase: number, at: at))
+            add(
                 .refund(
                     purchase: number,
                     percentage: percentage(),
                     at: later(at, 3600...43_200)
                 )
             )
-        default: tell(.requestRefund(purchase: number, at: at))
+        default: add(.requestRefund(purchase: number, at: at))
         }
     }
 
-    private mutating func tellAutoRenewSwitch(at: Instant) {
-        tell(machine.state.isAutoRenewOn ? .turnAutoRenewOff(at: at) : .turnAutoRenewOn(at: at))
+    private mutating func drawAutoRenewSwitch(at: Instant) {
+        add(machine.state.isAutoRenewOn ? .turnAutoRenewOff(at: at) : .turnAutoRenewOn(at: at))
     }
 
-    private mutating func tellRedemption(at: Instant) {
+    private mutating func drawRedemption(at: Instant) {
         guard machine.state.isAutoRenewOn else {
-            tell(.turnAutoRenewOn(at: at))
+            add(.turnAutoRenewOn(at: at))
             return
         }
         let category: SimulatedOffer.Category =
             generator.chance(percent: 70) ? .promotional : .offerCode
-        tell(.redeem(.payUpFront(.months(1), category, identifier: "STAY"), at: at))
+        add(.redeem(.payUpFront(.months(1), category, identifier: "STAY"), at: at))
     }
 
-    private mutating func tellPriceIncrease(at: Instant) {
+    private mutating func drawPriceIncrease(at: Instant) {
         guard machine.state.isPriceIncreaseAccepted == nil else {
-            tellAside(at: at)
+            drawSideEvent(at: at)
             return
         }
-        tell(.announcePriceIncrease(at: at))
-        if generator.chance(percent: 50) { tell(.acceptPriceIncrease(at: later(at, 60...7200))) }
+        add(.announcePriceIncrease(at: at))
+        if generator.chance(percent: 50) { add(.acceptPriceIncrease(at: later(at, 60...7200))) }
     }
 
     /// Draws something that changes nothing in the subscription.
-    mutating func tellAside(at: Instant) {
+    mutating func drawSideEvent(at: Instant) {
         guard generator.chance(percent: 50), !identity.isFamilyShared else {
-            tell(.restore(at: at))
+            add(.restore(at: at))
             return
         }
         let product = generator.element(of: SimulatedCatalog.consumables)
         let quantity = generator.integer(in: 1...3)
-        if tellOneTimePurchase(at: at) { return }
-        tell(
+        if drawOneTimePurchase(at: at) { return }
+        add(
             .buyConsumable(
                 productId: product ?? "example.subledger.lumen.credits.10",
                 quantity: quantity,
@@ -162,53 +162,53 @@ extension RandomStory {
     }
 
     // Drawn from a separate generator, so that the subscription's own story does not change.
-    private mutating func tellOneTimePurchase(at: Instant) -> Bool {
-        var aside = identity.generator(step: LifeMachine.stepCountMax + script.count)
-        let standing = machine.state.oneTimePurchases.indices.filter {
+    private mutating func drawOneTimePurchase(at: Instant) -> Bool {
+        var sideGenerator = identity.generator(step: LifeMachine.stepCountMax + script.count)
+        let unrefunded = machine.state.oneTimePurchases.indices.filter {
             machine.state.oneTimePurchases[$0].revocation == nil
         }
-        switch aside.integer(in: 0...9) {
+        switch sideGenerator.integer(in: 0...9) {
         case 0..<3:
-            tell(.buyOnce(productId: SimulatedCatalog.nonConsumable, .nonConsumable, at: at))
+            add(.buyOnce(productId: SimulatedCatalog.nonConsumable, .nonConsumable, at: at))
         case 3..<5:
-            tell(.buyOnce(productId: SimulatedCatalog.nonRenewing, .nonRenewing, at: at))
+            add(.buyOnce(productId: SimulatedCatalog.nonRenewing, .nonRenewing, at: at))
         case 5..<8:
-            guard let number = aside.element(of: standing) else { return false }
-            tell(.refundOneTime(number, at: at))
+            guard let number = sideGenerator.element(of: unrefunded) else { return false }
+            add(.refundOneTime(number, at: at))
         default: return false
         }
         return true
     }
 
     /// Draws a refund of a paid purchase that is over, if there is one.
-    mutating func tellRefundOfAny(at: Instant) {
+    mutating func drawRefundOfAny(at: Instant) {
         let past = machine.state.purchases.indices.filter { number in
             let purchase = machine.state.purchases[number]
             return purchase.revocation == nil && purchase.price > 0 && purchase.expiresDate <= at
         }
         guard !identity.isFamilyShared, let number = generator.element(of: past) else {
-            tellAside(at: at)
+            drawSideEvent(at: at)
             return
         }
-        tell(.refund(purchase: number, percentage: percentage(), at: at))
+        add(.refund(purchase: number, percentage: percentage(), at: at))
     }
 
     /// Draws a reversal of any refund, if there is one.
-    mutating func tellReversalOfAny(at: Instant) {
+    mutating func drawReversalOfAny(at: Instant) {
         let refunded = machine.state.purchases.indices.filter { number in
             machine.state.purchases[number].revocation?.isFamily == false
         }
         guard let number = generator.element(of: refunded) else {
-            tellAside(at: at)
+            drawSideEvent(at: at)
             return
         }
-        tellReversal(of: number, at: at)
+        drawReversal(of: number, at: at)
     }
 
     /// Draws a reversal, which Apple sometimes does not announce.
-    mutating func tellReversal(of number: Int, at: Instant) {
+    mutating func drawReversal(of number: Int, at: Instant) {
         let isAnnounced = !generator.chance(percent: 20)
-        tell(.reverseRefund(purchase: number, isAnnounced: isAnnounced, at: at))
+        add(.reverseRefund(purchase: number, isAnnounced: isAnnounced, at: at))
     }
 
     mutating func productForNow(than current: SimulatedProduct) -> SimulatedProduct? {

@@ -27,8 +27,8 @@ struct RandomStory {
         self.identity = identity
         let drawn = generator.element(of: [SimulatedCatalog.lumen, SimulatedCatalog.atlas])
         // Drawn from a separate generator, so that the other lives do not change.
-        var aside = identity.generator(step: 2 * LifeMachine.stepCountMax)
-        let isCommitted = aside.chance(percent: Self.commitmentPercent)
+        var sideGenerator = identity.generator(step: 2 * LifeMachine.stepCountMax)
+        let isCommitted = sideGenerator.chance(percent: Self.commitmentPercent)
         self.products =
             products
             ?? (isCommitted ? SimulatedCatalog.harbor : drawn ?? SimulatedCatalog.lumen)
@@ -46,7 +46,7 @@ struct RandomStory {
         stepsLeft = generator.integer(in: isSteady ? 40...90 : 3...24)
         self.generator = generator
         subscribeFirst()
-        while stepsLeft > 0, tellNext() {}
+        while stepsLeft > 0, drawNext() {}
     }
 
     // Lives begin from 2024 on, when Apple's payloads had every field that matters, and within 700
@@ -62,7 +62,7 @@ struct RandomStory {
     private static let present = Instant(milliseconds: 1_793_491_200_000)
 
     /// Carries out a step and adds it to the script; a step after the present ends the story.
-    mutating func tell(_ step: LifeStep) {
+    mutating func add(_ step: LifeStep) {
         guard step.at < Self.present else {
             stepsLeft = 0
             return
@@ -82,32 +82,32 @@ struct RandomStory {
     }
 
     // Draws what happens next; false if the story is over.
-    private mutating func tellNext() -> Bool {
+    private mutating func drawNext() -> Bool {
         switch machine.state.phase {
         case .neverBought: return false
-        case .active: tellActive()
-        case .grace(let until): tellGrace(until: until)
-        case .retry: tellRetry()
-        case .expired(let cause): return tellExpired(cause)
-        case .revoked: return tellRevoked()
+        case .active: drawWhileActive()
+        case .grace(let until): drawInGrace(until: until)
+        case .retry: drawInRetry()
+        case .expired(let cause): return drawAfterExpiry(cause)
+        case .revoked: return drawAfterRevocation()
         }
         return true
     }
 
-    private mutating func tellActive() {
+    private mutating func drawWhileActive() {
         guard let current = machine.state.newest else { return }
         let soonest = now.milliseconds + LifeMachine.stepSpacing
         if soonest <= current.purchaseDate.milliseconds, !identity.isFamilyShared,
             generator.chance(percent: 5),
             let product = productForNow(than: current.product)
         {
-            tell(.changeNow(to: product, offer: nil, at: current.purchaseDate))
+            add(.changeNow(to: product, offer: nil, at: current.purchaseDate))
             return
         }
         if isSteady, machine.state.isAutoRenewOn, machine.state.isPriceIncreaseAccepted != false,
             generator.chance(percent: 90)
         {
-            tellRenewal(current.expiresDate)
+            drawRenewal(current.expiresDate)
             return
         }
         // The last day of a period is reserved for the renewal.
@@ -120,41 +120,41 @@ struct RandomStory {
             guard let at = instant(from: current.purchaseDate.milliseconds, before: end) else {
                 break
             }
-            tellChange(current, at: at)
+            drawChange(current, at: at)
         }
         guard machine.state.phase == .active, let last = machine.state.newest,
             last.purchaseDate == current.purchaseDate, last.product == current.product
         else { return }
-        tellBoundary(last.expiresDate)
+        drawPeriodEnd(last.expiresDate)
     }
 
-    private mutating func tellBoundary(_ end: Instant) {
+    private mutating func drawPeriodEnd(_ end: Instant) {
         let after = later(end, 1...1800)
         if !machine.state.isAutoRenewOn {
-            tell(.expire(.voluntary, at: after))
+            add(.expire(.voluntary, at: after))
             return
         }
         if machine.state.isPriceIncreaseAccepted == false {
-            tell(.expire(.priceIncrease, at: after))
+            add(.expire(.priceIncrease, at: after))
             return
         }
         switch generator.integer(in: 0...99) {
         case 0..<11:
-            tell(.failToRenew(graceUntil: nil, at: after))
+            add(.failToRenew(graceUntil: nil, at: after))
         case 11..<24:
             // The renewing plan is the relevant one: its period must be longer than the grace.
             let isWeekly = machine.state.renewalProduct?.duration == .weeks(1)
             let days = generator.element(of: isWeekly ? [3, 6] : [3, 16, 28]) ?? 3
             let grace = end.milliseconds + Int64(days) * SimulatedCalendar.day
-            tell(.failToRenew(graceUntil: Instant(milliseconds: grace), at: after))
+            add(.failToRenew(graceUntil: Instant(milliseconds: grace), at: after))
         case 24..<27:
-            tell(.expire(generator.chance(percent: 70) ? .productNotForSale : .other, at: after))
+            add(.expire(generator.chance(percent: 70) ? .productNotForSale : .other, at: after))
         default:
-            tellRenewal(end)
+            drawRenewal(end)
         }
     }
 
-    private mutating func tellRenewal(_ end: Instant) {
+    private mutating func drawRenewal(_ end: Instant) {
         let earliest = max(
             end.milliseconds - LifeMachine.earlyChargeMax,
             now.milliseconds + LifeMachine.stepSpacing
@@ -162,56 +162,56 @@ struct RandomStory {
         guard earliest <= end.milliseconds else {
             // The subscription recovered in the last minute of a grace period as long as a
             // February.
-            tell(.failToRenew(graceUntil: nil, at: later(end, 60...600)))
+            add(.failToRenew(graceUntil: nil, at: later(end, 60...600)))
             return
         }
         let isEarly = generator.chance(percent: 70)
         let seconds = isEarly ? (end.milliseconds - earliest) / SimulatedCalendar.second : 0
         let charge =
             end.milliseconds - generator.integer(in: 0...seconds) * SimulatedCalendar.second
-        tell(.renew(at: Instant(milliseconds: charge)))
+        add(.renew(at: Instant(milliseconds: charge)))
     }
 
-    private mutating func tellGrace(until: Instant) {
+    private mutating func drawInGrace(until: Instant) {
         let at = instant(from: now.milliseconds, before: until.milliseconds)
         switch (generator.integer(in: 0...9), at) {
-        case (0..<5, let at?): tell(.recover(at: at))
-        case (5..<7, let at?): tell(.turnAutoRenewOff(at: at))
-        default: tell(.endGrace(at: later(until, 60...1800)))
+        case (0..<5, let at?): add(.recover(at: at))
+        case (5..<7, let at?): add(.turnAutoRenewOff(at: at))
+        default: add(.endGrace(at: later(until, 60...1800)))
         }
     }
 
-    private mutating func tellRetry() {
+    private mutating func drawInRetry() {
         let end =
             (machine.state.newest?.expiresDate ?? now).milliseconds
             + LifeMachine.retryDuration
         let at = instant(from: now.milliseconds, before: end) ?? later(now, 60...600)
         switch generator.integer(in: 0...9) {
-        case 0..<3: tell(.recover(at: at))
+        case 0..<3: add(.recover(at: at))
         case 3..<5:
-            tellChangeInRetry(at: at)
+            drawChangeInRetry(at: at)
             // Within the sixty days, like any charge (Apple's data: trap 18).
             let charged = instant(from: now.milliseconds, before: end)
-            tell(.recover(at: charged ?? later(now, 60...600)))
-        case 5..<6: tell(.turnAutoRenewOff(at: at))
+            add(.recover(at: charged ?? later(now, 60...600)))
+        case 5..<6: add(.turnAutoRenewOff(at: at))
         default:
-            tell(.giveUp(at: later(max(now, Instant(milliseconds: end)), 60...600)))
+            add(.giveUp(at: later(max(now, Instant(milliseconds: end)), 60...600)))
         }
     }
 
-    private mutating func tellExpired(_ cause: ExpiryCause) -> Bool {
+    private mutating func drawAfterExpiry(_ cause: ExpiryCause) -> Bool {
         let at = later(now, 3600...(100 * 86_400))
         switch generator.integer(in: 0...99) {
-        case 0..<15: tellRefundOfAny(at: at)
-        case 15..<25: tellReversalOfAny(at: at)
-        case 25..<30: tellAside(at: at)
-        case 30..<80: tell(.subscribe(returningProduct(), offer: returningOffer(), at: at))
+        case 0..<15: drawRefundOfAny(at: at)
+        case 15..<25: drawReversalOfAny(at: at)
+        case 25..<30: drawSideEvent(at: at)
+        case 30..<80: add(.subscribe(returningProduct(), offer: returningOffer(), at: at))
         default: return false
         }
         return true
     }
 
-    private mutating func tellRevoked() -> Bool {
+    private mutating func drawAfterRevocation() -> Bool {
         guard let newest = machine.state.newest else { return false }
         let window = max(
             3600,
@@ -220,11 +220,11 @@ struct RandomStory {
         let at = later(now, 3600...(window + 3600))
         switch generator.integer(in: 0...99) {
         case 0..<50 where !identity.isFamilyShared:
-            tellReversal(of: machine.state.purchases.count - 1, at: at)
+            drawReversal(of: machine.state.purchases.count - 1, at: at)
         case 50..<75:
-            tell(.subscribe(returningProduct(), offer: nil, at: at))
+            add(.subscribe(returningProduct(), offer: nil, at: at))
         case 75..<80:
-            tellAside(at: at)
+            drawSideEvent(at: at)
         default:
             return false
         }

@@ -9,14 +9,14 @@ extension SubscriptionLife {
     /// early; finished consumables are gone. It proves only that moment: nothing later, and no
     /// renewal info. The creation date is the instant floored to its second.
     public func appReceipt(asOf instant: Instant, form: AppReceiptForm = []) -> [UInt8] {
-        appReceipt(asOf: instant, form: form, beside: [])
+        appReceipt(asOf: instant, form: form, including: [])
     }
 
     /// The same, with the purchases of other subscriptions of the Apple Account.
     func appReceipt(
         asOf instant: Instant,
         form: AppReceiptForm,
-        beside others: [SubscriptionLife]
+        including others: [SubscriptionLife]
     ) -> [UInt8] {
         let rows = ([self] + others).flatMap { $0.receiptRows(asOf: instant, style: form.rowStyle) }
         let payload = payload(asOf: instant, rows, form: form)
@@ -41,18 +41,18 @@ extension SubscriptionLife {
     ///
     /// After a restore, receipts contain the transaction ids of that device.
     public func appReceipts(form: AppReceiptForm = []) -> [Delivery] {
-        appReceipts(form: form, beside: [])
+        appReceipts(form: form, including: [])
     }
 
     /// The same, with the purchases of other subscriptions of the Apple Account.
-    func appReceipts(form: AppReceiptForm, beside others: [SubscriptionLife]) -> [Delivery] {
+    func appReceipts(form: AppReceiptForm, including others: [SubscriptionLife]) -> [Delivery] {
         ([self] + others).flatMap(\.receiptInstants).sorted().map { instant in
             Delivery(
                 channel: .appReceipt,
                 payload: appReceipt(
                     asOf: instant,
                     form: form.union(.restoredIds),
-                    beside: others
+                    including: others
                 ),
                 signedAt: instant.flooredToSecond
             )

@@ -2,14 +2,14 @@ internal import Events
 
 /// The movements that count in the books of a business.
 extension KnownLife {
-    /// The rows of `movements`, by instant, then by word.
+    /// The rows of `movements`, by instant, then by kind.
     var movements: [SimulatedMovement] {
         let rows =
             acquisitions + statusMovements + refundMovements + extensionMovements
-            + switchMovements + wishMovements
+            + switchMovements + requestMovements
         return rows.sorted { left, right in
             if left.occurred != right.occurred { return left.occurred < right.occurred }
-            if left.word != right.word { return left.word.rank < right.word.rank }
+            if left.kind != right.kind { return left.kind.rank < right.kind.rank }
             return left.purchaseDate < right.purchaseDate
         }
     }
@@ -22,7 +22,7 @@ extension KnownLife {
             let isContinuing = number > 0 && self.isContinuing(number)
             let changed = previous.flatMap { $0.product == purchase.product ? nil : $0.product.id }
             let acquisition = row(
-                word(of: purchase, after: isContinuing ? previous : nil),
+                kind(of: purchase, after: isContinuing ? previous : nil),
                 at: purchase.purchaseDate,
                 about: number,
                 previous: changed,
@@ -38,10 +38,10 @@ extension KnownLife {
     }
 
     // `previous` is nil if the purchase does not continue another.
-    private func word(
+    private func kind(
         of purchase: LifeState.Purchase,
         after previous: LifeState.Purchase?
-    ) -> SimulatedMovement.Word {
+    ) -> SimulatedMovement.Kind {
         guard let previous else { return purchase.offer == nil ? .paidStart : .offerStart }
         guard let offer = purchase.offer else {
             return previous.offer == nil ? .renewal : .conversion
@@ -76,7 +76,7 @@ extension KnownLife {
 
     // A purchase whose refund was reversed only after it ran out ended without a notification; only
     // the renewal switch at that time shows how.
-    private func churn(after purchase: Int, at end: Instant) -> SimulatedMovement.Word {
+    private func churn(after purchase: Int, at end: Instant) -> SimulatedMovement.Kind {
         switch state.endings.last(where: { $0.purchase == purchase })?.cause {
         case .billingRetry: .churnInvoluntary
         case .voluntary: .churnVoluntary
@@ -93,14 +93,14 @@ extension KnownLife {
             let number = refund.purchase
             let isFamily = refund.revocation?.isFamily == true
             let amount = amount(of: refund) ?? 0
-            let steps: [(SimulatedMovement.Word, Instant?, Int64?)] = [
+            let steps: [(SimulatedMovement.Kind, Instant?, Int64?)] = [
                 (.refundRequested, refund.requestedAt, nil),
                 (.refundDeclined, refund.declinedAt, nil),
                 (isFamily ? .familyRevoke : .exitRefund, refund.revocation?.date, -amount),
                 (.refundReversed, refund.reversedAt, amount),
             ]
-            return steps.compactMap { word, at, amount in
-                at.map { row(word, at: $0, about: number, amount: amount) }
+            return steps.compactMap { kind, at, amount in
+                at.map { row(kind, at: $0, about: number, amount: amount) }
             }
         }
     }
@@ -113,23 +113,23 @@ extension KnownLife {
     private var switchMovements: [SimulatedMovement] {
         let switches = switches
         return zip(switches, switches.dropFirst()).compactMap { before, after in
-            guard before.isOn != after.isOn, !after.isByBuying else { return nil }
+            guard before.isOn != after.isOn, !after.isFromPurchase else { return nil }
             let number = state.purchases.lastIndex { $0.purchaseDate <= after.at } ?? 0
             return row(after.isOn ? .autoRenewOn : .autoRenewOff, at: after.at, about: number)
         }
     }
 
-    private var wishMovements: [SimulatedMovement] {
+    private var requestMovements: [SimulatedMovement] {
         planChanges.flatMap { change -> [SimulatedMovement] in
-            let steps: [(SimulatedMovement.Word, Instant?)] = [
+            let steps: [(SimulatedMovement.Kind, Instant?)] = [
                 (.planChangeScheduled, change.requested),
                 (.planChangeCancelled, change.withdrawn),
             ]
-            return steps.compactMap { word, at in
+            return steps.compactMap { kind, at in
                 at.map { at in
                     let number = state.purchases.lastIndex { $0.purchaseDate <= at } ?? 0
                     return row(
-                        word,
+                        kind,
                         at: at,
                         about: number,
                         product: change.toProductId,
@@ -141,7 +141,7 @@ extension KnownLife {
     }
 
     private func row(
-        _ word: SimulatedMovement.Word,
+        _ kind: SimulatedMovement.Kind,
         at instant: Instant,
         about number: Int,
         product: String? = nil,
@@ -151,7 +151,7 @@ extension KnownLife {
     ) -> SimulatedMovement {
         let purchase = state.purchases[number]
         return SimulatedMovement(
-            word: word,
+            kind: kind,
             occurred: instant,
             productId: product ?? purchase.product.id,
             previousProductId: previous,
@@ -163,7 +163,7 @@ extension KnownLife {
     }
 }
 
-extension SimulatedMovement.Word {
-    // The position in the order of words.
+extension SimulatedMovement.Kind {
+    // The position in the order of kinds.
     fileprivate var rank: Int { Self.allCases.firstIndex(of: self) ?? 0 }
 }

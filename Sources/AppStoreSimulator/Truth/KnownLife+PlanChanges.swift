@@ -3,7 +3,7 @@ internal import Events
 /// The products that the customer changed between, and the requests that had no effect.
 extension KnownLife {
     // A request for another product from the next renewal on.
-    private struct Wish {
+    private struct Request {
         let from: SimulatedProduct
         let to: SimulatedProduct
         let requested: Instant
@@ -20,15 +20,15 @@ extension KnownLife {
 
     /// The rows of `plan_changes`.
     var planChanges: [SimulatedPlanChange] {
-        let wishes = wishes
-        var requests: [Int: Wish] = [:]
-        for wish in wishes {
-            if case .effective(let number) = wish.end { requests[number] = wish }
+        let requests = requests
+        var effective: [Int: Request] = [:]
+        for request in requests {
+            if case .effective(let number) = request.end { effective[number] = request }
         }
         let facts = state.purchases.indices.dropFirst().compactMap { number in
-            fact(number, after: requests[number])
+            fact(number, after: effective[number])
         }
-        return (facts + wishes.compactMap { row(of: $0) }).sorted { left, right in
+        return (facts + requests.compactMap { row(of: $0) }).sorted { left, right in
             let (one, other) = (
                 left.requested ?? left.effective, right.requested ?? right.effective
             )
@@ -46,7 +46,7 @@ extension KnownLife {
         return purchase.isRenewal || before.map { $0.validTo >= purchase.purchaseDate } ?? false
     }
 
-    private func fact(_ number: Int, after wish: Wish?) -> SimulatedPlanChange? {
+    private func fact(_ number: Int, after request: Request?) -> SimulatedPlanChange? {
         let (old, new) = (state.purchases[number - 1], state.purchases[number])
         guard old.product != new.product else { return nil }
         let start = new.purchaseDate
@@ -57,7 +57,7 @@ extension KnownLife {
         return SimulatedPlanChange(
             fromProductId: old.product.id,
             toProductId: new.product.id,
-            requested: wish?.requested,
+            requested: request?.requested,
             effective: start,
             withdrawn: nil,
             state: .effective,
@@ -69,26 +69,26 @@ extension KnownLife {
         )
     }
 
-    private func row(of wish: Wish) -> SimulatedPlanChange? {
+    private func row(of request: Request) -> SimulatedPlanChange? {
         let withdrawn: Instant?
         let end: SimulatedPlanChange.State
-        switch wish.end {
+        switch request.end {
         case .effective: return nil
         case .open: (withdrawn, end) = (nil, isOver ? .lapsed : .requested)
         case .withdrawn(let instant): (withdrawn, end) = (instant, .withdrawn)
         case .lapsed: (withdrawn, end) = (nil, .lapsed)
         }
         return SimulatedPlanChange(
-            fromProductId: wish.from.id,
-            toProductId: wish.to.id,
-            requested: wish.requested,
+            fromProductId: request.from.id,
+            toProductId: request.to.id,
+            requested: request.requested,
             effective: nil,
             withdrawn: withdrawn,
             state: end,
             timing: .nextRenewal,
-            class: wish.to.change(from: wish.from),
-            isSameDuration: wish.from.duration == wish.to.duration,
-            offer: wish.offer,
+            class: request.to.change(from: request.from),
+            isSameDuration: request.from.duration == request.to.duration,
+            offer: request.offer,
             refundsPrevious: false
         )
     }
@@ -102,11 +102,11 @@ extension KnownLife {
     }
 
     // All requests with their outcome, by the steps of the script.
-    private var wishes: [Wish] {
-        var wishes: [Wish] = []
-        func end(_ end: Wish.End) {
-            guard let last = wishes.indices.last, case .open = wishes[last].end else { return }
-            wishes[last].end = end
+    private var requests: [Request] {
+        var requests: [Request] = []
+        func end(_ end: Request.End) {
+            guard let last = requests.indices.last, case .open = requests[last].end else { return }
+            requests[last].end = end
         }
         for chapter in chapters {
             let newest = chapter.state.purchases.count - 1
@@ -114,8 +114,8 @@ extension KnownLife {
             case .changeAtRenewal(let product, let offer, _):
                 end(.withdrawn(chapter.signedAt))
                 guard let current = chapter.state.newest?.product, product != current else { break }
-                wishes.append(
-                    Wish(
+                requests.append(
+                    Request(
                         from: current,
                         to: product,
                         requested: chapter.signedAt,
@@ -126,7 +126,7 @@ extension KnownLife {
             case .renew, .recover: end(.effective(purchase: newest))
             case .subscribe:
                 // A refund that was reversed later has not ended anything.
-                let isWanted = wishes.last?.to == chapter.state.newest?.product
+                let isWanted = requests.last?.to == chapter.state.newest?.product
                 end(
                     !isContinuing(newest)
                         ? .lapsed
@@ -139,7 +139,7 @@ extension KnownLife {
             default: break
             }
         }
-        return wishes
+        return requests
     }
 }
 

@@ -57,7 +57,7 @@ extension KnownLife {
     // When Apple last signed the purchase while the case was open.
     private func lastStatement(about refund: LifeState.Refund) -> Instant? {
         let end = refund.reversedAt ?? Instant(milliseconds: .max)
-        return chapters.flatMap { $0.instants(about: refund.purchase, by: hearing) }
+        return chapters.flatMap { $0.instants(about: refund.purchase, from: source) }
             .filter { $0 < end }.max()
     }
 
@@ -105,9 +105,9 @@ extension LifeState.Refund {
 extension SubscriptionLife.Chapter {
     /// When Apple signs a purchase: in notifications about it, when a device restores it, and in
     /// the answer to a poll, which contains all purchases.
-    func instants(about purchase: Int, by hearing: Hearing) -> [Instant] {
-        if case .restore = step, hearing != .polls { return [signedAt] }
-        if isSilent || hearing != .unasked { return signingInstants }
+    func instants(about purchase: Int, from source: DeliverySource) -> [Instant] {
+        if case .restore = step, source != .polls { return [signedAt] }
+        if isSilent || source != .unasked { return signingInstants }
         return notices.indices.compactMap { number in
             guard case .purchase(purchase) = notices[number].subject else { return nil }
             return SubscriptionLife.signedAt(self, notice: number)

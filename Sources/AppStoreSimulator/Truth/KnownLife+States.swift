@@ -74,33 +74,33 @@ extension KnownLife {
     /// The states of the renewal switch as stated, in order, and whether buying turned it on.
     ///
     /// Buying turns it on; a statement from Apple at the same instant takes precedence.
-    var switches: [(at: Instant, isOn: Bool, isByBuying: Bool)] {
+    var switches: [(at: Instant, isOn: Bool, isFromPurchase: Bool)] {
         let bought = state.purchases.indices.map { number in
             (
                 at: min(firstSigned[number], state.purchases[number].purchaseDate),
-                isOn: true, isByBuying: true
+                isOn: true, isFromPurchase: true
             )
         }
-        let said = statements.map { ($0.signedAt, $0.state.isAutoRenewOn, false) }
-        return (bought + said).sorted { left, right in
-            left.at != right.at ? left.at < right.at : left.isByBuying && !right.isByBuying
+        let stated = statements.map { ($0.signedAt, $0.state.isAutoRenewOn, false) }
+        return (bought + stated).sorted { left, right in
+            left.at != right.at ? left.at < right.at : left.isFromPurchase && !right.isFromPurchase
         }
     }
 
     // How the switch is set according to Apple since buying last turned it on; an "on" from before
     // the subscription expired says nothing about the time after.
-    private func isSaidOn(at instant: Instant, after expiry: Instant?) -> Bool? {
-        var said: (at: Instant, isOn: Bool)?
+    private func isStatedOn(at instant: Instant, after expiry: Instant?) -> Bool? {
+        var stated: (at: Instant, isOn: Bool)?
         for change in switches where change.at <= instant {
-            if !change.isByBuying {
-                said = (change.at, change.isOn)
-            } else if said?.isOn == false {
-                said = nil
+            if !change.isFromPurchase {
+                stated = (change.at, change.isOn)
+            } else if stated?.isOn == false {
+                stated = nil
             }
         }
-        guard let said else { return nil }
-        if said.isOn, let expiry, said.at < expiry { return nil }
-        return said.isOn
+        guard let stated else { return nil }
+        if stated.isOn, let expiry, stated.at < expiry { return nil }
+        return stated.isOn
     }
 
     /// The rows of `renewal_states`.
@@ -134,7 +134,7 @@ extension KnownLife {
                     validTo: to,
                     status: span.status,
                     charge: charge,
-                    isAutoRenewOn: isSaidOn(at: from, after: expired),
+                    isAutoRenewOn: isStatedOn(at: from, after: expired),
                     autoRenewProductId: statement?.renewalProduct?.id,
                     priceConsent: statement?.isPriceIncreaseAccepted.map {
                         $0 ? .accepted : .pending
@@ -154,12 +154,12 @@ extension KnownLife {
     // What Apple stated about the next charge, by when it did; an offer is used up by the charge it
     // is for, and what follows is unknown until Apple states it.
     private var announcedCharges: [AnnouncedCharge] {
-        let said = statements.map { AnnouncedCharge($0, identity) }
-        var charges = said
+        let stated = statements.map { AnnouncedCharge($0, identity) }
+        var charges = stated
         for number in state.purchases.indices {
             let at = min(firstSigned[number], state.purchases[number].purchaseDate)
-            guard !said.contains(where: { $0.at == at }),
-                said.last(where: { $0.at < at })?.offer != nil
+            guard !stated.contains(where: { $0.at == at }),
+                stated.last(where: { $0.at < at })?.offer != nil
             else { continue }
             charges.append(AnnouncedCharge(at: at))
         }

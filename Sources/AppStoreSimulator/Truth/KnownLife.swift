@@ -18,7 +18,7 @@ struct KnownLife {
     /// The state after the last chapter.
     private(set) var state: LifeState
     /// The deliveries from which all this is known.
-    private(set) var hearing = Hearing.unasked
+    private(set) var source = DeliverySource.unasked
     /// The latest signing date; nothing is known about the time after it.
     let horizon: Instant
     /// The rows of `active_periods`.
@@ -53,9 +53,9 @@ struct KnownLife {
 
 extension KnownLife {
     /// Removes what those deliveries do not show.
-    mutating func hear(by hearing: Hearing) {
-        self.hearing = hearing
-        guard hearing == .polls else { return }
+    mutating func restrict(to source: DeliverySource) {
+        self.source = source
+        guard source == .polls else { return }
         state.refunds.removeAll { $0.revocation == nil }
         for index in state.refunds.indices {
             state.refunds[index].requestedAt = nil

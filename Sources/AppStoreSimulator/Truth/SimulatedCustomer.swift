@@ -66,7 +66,7 @@ public struct SimulatedCustomer: Sendable {
     /// The app receipts of the customer's device, each with the purchases of all subscriptions:
     /// one receipt is one Apple Account in one app (Apple's data: app receipts).
     public func appReceipts(form: AppReceiptForm = []) -> [Delivery] {
-        lives.first?.appReceipts(form: form, beside: Array(lives.dropFirst())) ?? []
+        lives.first?.appReceipts(form: form, including: Array(lives.dropFirst())) ?? []
     }
 
     /// Everything that arrives unasked about the subscriptions, by signing date.

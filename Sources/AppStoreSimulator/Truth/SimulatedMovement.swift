@@ -3,7 +3,7 @@ public import Events
 /// One expected row of `movements`: something that counts in the books of a business.
 public struct SimulatedMovement: Hashable, Sendable {
     /// What moved; movements at the same instant are in this order.
-    public enum Word: String, CaseIterable, Hashable, Sendable {
+    public enum Kind: String, CaseIterable, Hashable, Sendable {
         /// A purchase with an offer that the previous purchase did not have.
         case offerStart = "offer_start"
         /// A purchase at the full price after a time without access.
@@ -55,7 +55,7 @@ public struct SimulatedMovement: Hashable, Sendable {
     }
 
     /// What moved.
-    public let word: Word
+    public let kind: Kind
     /// When it happened.
     public let occurred: Instant
     /// The product; for a requested change, the requested one.
@@ -76,7 +76,7 @@ public struct SimulatedMovement: Hashable, Sendable {
 extension SimulatedMovement: CustomStringConvertible {
     /// One line: when, what, products, start of the purchase, amount.
     public var description: String {
-        "\(occurred) \(word.rawValue) \(productId) \(previousProductId ?? "-")"
+        "\(occurred) \(kind.rawValue) \(productId) \(previousProductId ?? "-")"
             + " \(purchaseDate) \(amountMilliunits.map { String($0) } ?? "-")"
             + (isResubscribe ? " again" : "")
     }

@@ -17,13 +17,13 @@ package actor PayloadReader {
     }
 
     /// The number of files that were skipped.
-    package var skipped: Int { walk.passedOver.files }
+    package var skipped: Int { walk.skipped.files }
 
     /// Bytes read, as stored in files: compressed ones count with their compressed size.
     package nonisolated var bytesRead: Int64 { read.load(ordering: .relaxed) }
 
     /// What was skipped, as text.
-    package var remarks: [String] { walk.passedOver.sentences }
+    package var remarks: [String] { walk.skipped.sentences }
 
     /// The next payloads, as many as are available; nil after the last, and when the caller is
     /// cancelled.

@@ -7,7 +7,7 @@ package import Subledger
 /// Holds one payload and the names of its parent folders in memory, whatever the number of files.
 package struct PayloadWalk {
     /// What was skipped.
-    package private(set) var passedOver = PassedOver()
+    package private(set) var skipped = SkippedInput()
 
     private var bytesDone: Int64 = 0
     private var pending: [Entry]
@@ -90,7 +90,7 @@ package struct PayloadWalk {
     }
 
     private mutating func begin(_ path: RawPath, _ file: InputFile) {
-        passedOver.filesRead += 1
+        skipped.filesRead += 1
         open = OpenFile(
             path: path.text,
             content: ContentReader(file),
@@ -109,7 +109,7 @@ package struct PayloadWalk {
         if kind == .folder { return enterFolder(path, depth: depth, isNamed: isNamed) }
         if kind != .file, !isNamed {
             // Reading a pipe may never end, so a pipe is read only if it is named.
-            passedOver.add(path.text, kind)
+            skipped.add(path.text, kind)
             return nil
         }
         let file: InputFile
@@ -119,7 +119,7 @@ package struct PayloadWalk {
             return unreadable(path, error.reason)
         }
         if !isNamed, isPlainlySomethingElse(path, file) {
-            passedOver.files += 1
+            skipped.files += 1
             return nil
         }
         begin(path, file)
@@ -133,7 +133,7 @@ package struct PayloadWalk {
     ) -> LocatedPayload? {
         // Links to folders are not followed: two of them in a folder would give 2^n paths.
         guard isNamed || !path.isLink else {
-            passedOver.files += 1
+            skipped.files += 1
             return nil
         }
         guard depth < PayloadWalk.depthMax else {
@@ -181,7 +181,7 @@ package struct PayloadWalk {
         defer {
             open = file.isDone ? nil : file
             if file.isDone {
-                passedOver.lines += file.splitter.passedOver
+                skipped.lines += file.splitter.skippedCount
                 bytesDone += file.content.bytesRead
             }
         }
@@ -229,7 +229,7 @@ extension PayloadWalk.OpenFile {
 }
 
 /// What a walk did not read, or read without finding a payload.
-package struct PassedOver: Sendable {
+package struct SkippedInput: Sendable {
     /// Files of a folder that were skipped because they are clearly something else.
     ///
     /// Certificates, Xcode's `.storekit` files, Markdown, hidden files, links to folders, pipes,
@@ -247,7 +247,7 @@ package struct PassedOver: Sendable {
     fileprivate mutating func add(_ path: String, _ kind: FileKind) {
         files += 1
         specialCount += 1
-        guard special.count < PassedOver.namesMax else { return }
+        guard special.count < SkippedInput.namesMax else { return }
         special.append("skipped \(path): it is \(kind.word); to read it, name it as a path")
     }
 

@@ -126,7 +126,7 @@ struct AppendDecision {
                 return decide(prepared, of: submission, number, isKnown: isKnown, isCited: &isCited)
             }
             if let position = erasure.refusal(of: prepared.fact) { return .erased(position) }
-            let isStripped = erasure.strips(prepared.fact) && prepared.fact.content.hasPerson
+            let isStripped = erasure.strips(prepared.fact) && prepared.fact.content.identifiesPerson
             let fact = isStripped ? PreparedFact(prepared.fact.withoutPerson) : prepared
             return decide(fact, of: submission, number, isKnown: isKnown, isCited: &isCited)
         }
@@ -143,7 +143,7 @@ struct AppendDecision {
             submission.streams.contains(where: { known.erasures[$0]?.isLasting == true })
         else { return submission.ready }
         return submission.withoutPayload(
-            digest: Digest(notKept: salt())
+            digest: Digest(placeholder: salt())
         )
     }
 

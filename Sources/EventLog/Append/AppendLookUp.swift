@@ -342,7 +342,7 @@ extension AppendLookUp {
                 AND environment = key.environment
                 AND fact_key BETWEEN key.first_key AND key.last_key
                 AND purchase_date_ms = key.purchase AND expires_date_ms = key.expires
-                AND kind = key.kind AND \(ScannedRow.isTold)
+                AND kind = key.kind AND \(ScannedRow.isNotErasedLink)
             OFFSET 0) e
         """
 

@@ -153,11 +153,11 @@ struct ErasureReading {
                 // Only the links that name this customer are removed; an unlink does not name a
                 // customer.
                 case .customer:
-                    (fact.content.hasPerson || isKept(found.event.evidence))
+                    (fact.content.identifiesPerson || isKept(found.event.evidence))
                         && (fact.kind != .link
-                            || fact.content.says(.customerId, target.customer ?? ""))
+                            || fact.content.carries(.customerId, target.customer ?? ""))
                 case .link:
-                    fact.kind == .link && fact.content.says(.customerId, target.customer ?? "")
+                    fact.kind == .link && fact.content.carries(.customerId, target.customer ?? "")
                 case .payload: false
                 }
             if isTaken { offsets.insert(offset) }
@@ -181,7 +181,7 @@ struct ErasureReading {
 
     private func isForeignLink(at offset: Int64, _ target: ErasureTarget) -> Bool {
         guard let fact = events[offset]?.event.fact, fact.kind == .link else { return false }
-        return !fact.content.says(.customerId, target.customer ?? "")
+        return !fact.content.carries(.customerId, target.customer ?? "")
     }
 
     private func gather(

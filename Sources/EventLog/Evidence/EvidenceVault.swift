@@ -160,7 +160,7 @@ struct EvidenceVault {
                 return .damaged("the payload's SHA-256 is \(computed)")
             }
             payload = unpacked
-        } else if !digest.isOfNotKept {
+        } else if !digest.isPlaceholder {
             return .damaged("the payload is missing, although its digest shows that it was stored")
         }
         guard payload?.count ?? 0 == byteCount else {

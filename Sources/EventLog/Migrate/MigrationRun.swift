@@ -26,10 +26,12 @@ struct MigrationRun: Sendable {
     // One migrator per database at a time, until its session ends. It polls for the lock, because
     // waiting for it would hold a transaction open, which a concurrent index build waits for.
     private func takeTurn(_ session: PostgresSession) async throws {
-        var isTold = false
+        var isNotified = false
         while !(try await session.query(MigrationRun.tryLock).single().bool(0)) {
-            if !isTold { notice("another `migrate` of this database is running; waiting for it") }
-            isTold = true
+            if !isNotified {
+                notice("another `migrate` of this database is running; waiting for it")
+            }
+            isNotified = true
             try await Task.sleep(for: MigrationRun.turnPause)
         }
     }

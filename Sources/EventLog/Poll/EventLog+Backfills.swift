@@ -105,7 +105,7 @@ extension EventLog {
     ///   - reached: The instant; one earlier than the recorded instant changes nothing.
     ///   - environment: Where the purchases were made.
     /// - Throws: `databaseUnavailable`.
-    public func keep(
+    public func record(
         _ progress: BackfillProgress,
         reached: Instant,
         in environment: Environment

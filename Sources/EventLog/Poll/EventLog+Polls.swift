@@ -118,7 +118,7 @@ extension EventLog {
     ///
     /// - Parameter streams: The others; one that is being asked about keeps its lease.
     /// - Throws: `databaseUnavailable`.
-    public func noteAnswered(_ streams: Set<StreamID>) async throws(EventLogError) {
+    public func recordAnswered(_ streams: Set<StreamID>) async throws(EventLogError) {
         guard !streams.isEmpty else { return }
         let ordered = streams.sorted()
         try await reading("record what Apple answered") { session in

@@ -5,7 +5,7 @@ extension EventLog {
     /// Stores the statistics of an ingest run; called once, at its end.
     ///
     /// - Throws: `databaseUnavailable`, `permissionDenied`. The same call may be repeated safely.
-    public func keep(_ run: IngestionRun) async throws(EventLogError) {
+    public func record(_ run: IngestionRun) async throws(EventLogError) {
         let counts = run.counts
         let reasons = counts.rejectedByReason.sorted { $0.key < $1.key }
         try await writing(

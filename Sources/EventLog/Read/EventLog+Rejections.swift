@@ -13,10 +13,10 @@ extension EventLog {
     ///   `Options.rejectedBytesMax`; their rows are stored, and record it.
     /// - Throws: `databaseUnavailable`, `permissionDenied`; then none of them is stored.
     @discardableResult
-    public func keep(_ rejections: [RejectedPayload]) async throws(EventLogError) -> Int {
+    public func record(_ rejections: [RejectedPayload]) async throws(EventLogError) -> Int {
         guard !rejections.isEmpty else { return 0 }
         if rejectedBodies.withLock({ $0.isStale }) {
-            let sum = try await patiently { deadline throws(EventLogError) in
+            let sum = try await retryingUntilDeadline { deadline throws(EventLogError) in
                 try await reading("add up the bytes of the rejections", by: deadline) { session in
                     try await session.query(EventLog.sumBodies, []).single().int8(0)
                 }
@@ -120,14 +120,14 @@ extension EventLog {
         _ sql: String,
         _ parameters: [PostgresValue]
     ) async throws(EventLogError) {
-        try await patiently { deadline throws(EventLogError) in
+        try await retryingUntilDeadline { deadline throws(EventLogError) in
             try await write(action, sql, parameters, by: deadline)
         }
     }
 
     /// Runs work that is safe to repeat, and repeats it until its time is over while the database
     /// is unavailable or does not accept writes.
-    func patiently<Value>(
+    func retryingUntilDeadline<Value>(
         _ body: (Deadline) async throws(EventLogError) -> Value
     ) async throws(EventLogError) -> Value {
         let deadline = limits.deadline()

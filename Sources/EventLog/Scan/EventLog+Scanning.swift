@@ -44,7 +44,7 @@ extension EventLog {
         try await scan(
             range,
             upTo: head,
-            keeping: .telling(splitAt: nil),
+            keeping: .neededByFolds(splitAt: nil),
             into: state,
             { try fold(&$0, $1.complete) },
             atEnd: atEnd
@@ -212,7 +212,7 @@ extension EventLog {
             SELECT \(ScannedRow.columns)
             FROM ledger.event
             WHERE \(range.condition) AND lane_offset <= \(head.offset)
-                AND \(ScannedRow.isTold)
+                AND \(ScannedRow.isNotErasedLink)
         ) TO STDOUT (FORMAT BINARY)
         """
     }

@@ -60,7 +60,7 @@ extension EventLog {
                 WHERE lane = \(spool.lane) AND lane_offset >= \(offsets.lowerBound)
                     AND lane_offset <= \(offsets.upperBound)
                     AND environment <> '' AND original_transaction_id <> ''
-                    AND \(ScannedRow.isTold)
+                    AND \(ScannedRow.isNotErasedLink)
             ) TO STDOUT (FORMAT BINARY)
             """
     }

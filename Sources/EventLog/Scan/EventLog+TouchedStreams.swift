@@ -173,7 +173,7 @@ private struct TouchedScan: Sendable {
             .makeIterator()
         try EventLog.join(
             lane: lane,
-            keeping: isRecorded ? .all : .telling(splitAt: from.commit),
+            keeping: isRecorded ? .all : .neededByFolds(splitAt: from.commit),
             streams: { histories.next() },
             confirmations: confirmationsSQL(of: listed),
             in: session
@@ -262,7 +262,7 @@ private struct TouchedScan: Sendable {
                 SELECT \(ScannedRow.columns) FROM ledger.event
                 WHERE lane = \(lane) AND environment = t.environment
                     AND original_transaction_id = t.id AND lane_offset <= \(to.offset)
-                    AND \(ScannedRow.isTold)
+                    AND \(ScannedRow.isNotErasedLink)
                 OFFSET 0
             ) AS e
             ORDER BY t.number

@@ -84,7 +84,7 @@ enum KeptRepetitions {
     /// Those that a fold needs (`RepetitionRuns`), so its memory does not grow with their number.
     ///
     /// None up to that commit replaces one after it.
-    case telling(splitAt: Int64?)
+    case neededByFolds(splitAt: Int64?)
 }
 
 /// Joins streams with the rows of their confirmations and passes them on, one at a time.
@@ -141,13 +141,13 @@ struct ConfirmationJoin {
     }
 
     private mutating func keep(_ scanned: ScannedConfirmation, floor: Instant) {
-        if case .telling(let split) = kept {
+        if case .neededByFolds(let split) = kept {
             if runs == nil { runs = current.map { RepetitionRuns($0.history.events) } }
             let place = runs?.placeToReuse(
                 for: scanned.repetition.confirmation,
                 at: current?.confirmations.count ?? 0,
                 floor: floor,
-                side: split.map { scanned.commit > $0 } ?? false
+                isAfterSplit: split.map { scanned.commit > $0 } ?? false
             )
             if let place {
                 current?.confirmations[place] = scanned
@@ -219,7 +219,7 @@ enum ScannedRow {
 
     /// A link whose customer was erased is left out: without the customer it would read as an
     /// unlink.
-    static let isTold = "(kind <> 'link' OR octet_length(salt) = 16)"
+    static let isNotErasedLink = "(kind <> 'link' OR octet_length(salt) = 16)"
 
     /// The event in a row of that stream, or the part of it that cannot be read.
     ///

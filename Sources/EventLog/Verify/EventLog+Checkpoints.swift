@@ -45,7 +45,7 @@ extension EventLog {
     ///
     /// - Throws: `permissionDenied` for a role that may only read; `databaseUnavailable`, also on a
     ///   standby.
-    public func keep(_ signed: SignedCheckpoint) async throws(EventLogError) {
+    public func record(_ signed: SignedCheckpoint) async throws(EventLogError) {
         let body = signed.checkpoint.canonicalBytes
         let digest = Digest.of(body)
         try await writing(

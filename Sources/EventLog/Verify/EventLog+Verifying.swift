@@ -86,7 +86,7 @@ extension ChainVerification {
             )
         }
         if mismatches.isEmpty,
-            try await LogVerifier.lanesThere(in: session) != identity.lanes.value
+            try await LogVerifier.laneRowCount(in: session) != identity.lanes.value
         {
             mismatches.append(
                 VerificationReport.Mismatch(

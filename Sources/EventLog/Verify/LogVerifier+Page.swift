@@ -139,7 +139,7 @@ extension LogVerifier {
             return fact.content.canonicalBytes.count == 2 && fact.bundleId.isEmpty && store == nil
                 && fact.purchaseDate == zero && fact.expiresDate == zero && fact.asOf == zero
         }
-        return event.erased != .person || !fact.content.hasPerson
+        return event.erased != .person || !fact.content.identifiesPerson
     }
 
     // The body of a version of the catalog is in a separate table, under the digest of its event.

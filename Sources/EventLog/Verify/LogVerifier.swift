@@ -329,7 +329,7 @@ extension LogVerifier {
 
 extension LogVerifier {
     /// Number of rows of `ledger.lane`, which writers lock.
-    static func lanesThere(in session: PostgresSession) async throws -> Int {
+    static func laneRowCount(in session: PostgresSession) async throws -> Int {
         Int(try await session.query("SELECT count(*) FROM ledger.lane")[0].int8(0))
     }
 

@@ -22,7 +22,7 @@ enum LeftOvers {
                 """
                 BEGIN;
                 SET LOCAL ROLE ledger_projector;
-                SET LOCAL lock_timeout = '\(ProjectionSchema.DropPatience.ofReaders.rawValue)';
+                SET LOCAL lock_timeout = '\(ProjectionSchema.LockTimeout.readers.rawValue)';
                 DROP TABLE IF EXISTS \(table);
                 COMMIT
                 """,
@@ -37,7 +37,7 @@ enum LeftOvers {
     static func drop(
         _ schema: String,
         _ options: Projector.RebuildOptions,
-        _ patience: ProjectionSchema.DropPatience = .ofReaders,
+        _ timeout: ProjectionSchema.LockTimeout = .readers,
         in session: PostgresSession
     ) async throws -> Bool {
         var tables: [String] = []
@@ -57,7 +57,7 @@ enum LeftOvers {
             )
         }
         return try await execute(
-            ProjectionSchema.drop(schema, with: tables, isKept: !others.isEmpty, patience),
+            ProjectionSchema.drop(schema, with: tables, isKept: !others.isEmpty, timeout),
             options,
             in: session
         )

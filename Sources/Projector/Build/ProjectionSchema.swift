@@ -84,12 +84,12 @@ enum ProjectionSchema {
     static let mark = "Tables of one rebuild"
 
     /// How long a drop may wait for a table, with new readers of that table waiting behind it.
-    enum DropPatience: String {
+    enum LockTimeout: String {
         /// Tables that were live a moment ago: their readers have precedence.
-        case ofReaders = "200ms"
+        case readers = "200ms"
         /// Tables that an operator drops: longer than autovacuum needs to notice that it blocks
         /// another session (`deadlock_timeout`, a second).
-        case ofHousekeeping = "5s"
+        case maintenance = "5s"
     }
 
     /// Drops these tables of a schema and the records about them, and the schema too unless it is
@@ -98,14 +98,14 @@ enum ProjectionSchema {
         _ schema: String,
         with tables: [String],
         isKept: Bool,
-        _ patience: DropPatience
+        _ timeout: LockTimeout
     ) -> String {
         // Not CASCADE, which would drop views of other owners.
         """
         BEGIN;
         SET LOCAL ROLE ledger_projector;
         SET LOCAL client_min_messages = warning;
-        SET LOCAL lock_timeout = '\(patience.rawValue)';
+        SET LOCAL lock_timeout = '\(timeout.rawValue)';
         \(tables.map { "DROP TABLE \(table($0, in: schema));" }.joined(separator: "\n"))
         \(isKept ? "" : "DROP SCHEMA IF EXISTS \(quoted(schema));")
         DELETE FROM projection.refused_stream WHERE build_schema = \(literal(schema));

@@ -46,7 +46,7 @@ extension Projector {
                 try await catchUp(tables, to: try await log.heads(), in: session)
                 _ = try await promote(tables, options, in: session)
             }
-            try await forgetWaiting(plan.names, options, in: session)
+            try await supersedeWaiting(plan.names, options, in: session)
             return try await rebuilt(tables, folded, in: session)
         }
     }
@@ -84,8 +84,8 @@ extension Projector {
             let (_, folded) = try await fill(plan, options, in: session) { _ in heads }
             let tables = ShadowTables(schema: schema, names: plan.names)
             // A table up to a past position must not be brought up to date.
-            let staysThere = !(isFollowed ?? (knownAt == .latest))
-            try await set(tables, to: staysThere ? .fixed : .beside, in: session)
+            let isFixed = !(isFollowed ?? (knownAt == .latest))
+            try await set(tables, to: isFixed ? .fixed : .beside, in: session)
             return try await rebuilt(tables, folded, in: session)
         }
     }
@@ -209,7 +209,7 @@ extension Projector {
             return try await body()
         } catch {
             do {
-                _ = try await LeftOvers.drop(schema, options, .ofHousekeeping, in: session)
+                _ = try await LeftOvers.drop(schema, options, .maintenance, in: session)
             } catch _ {
                 // The first error is more informative, and the next rebuild drops the schema.
             }
@@ -236,7 +236,7 @@ extension Projector {
         let newest = try await log.heads()
         let signatures = heads.sorted { $0.key < $1.key }.filter { $0.value.offset > 0 }.flatMap {
             [
-                NewestSignature.forgotten(
+                NewestSignature.deletion(
                     lane: $0.key,
                     beyond: max($0.value.offset, newest[$0.key]?.offset ?? 0)
                 ),

@@ -4,14 +4,14 @@ internal import Projections
 
 /// Maintains `refused_stream`: the subscriptions without rows in a table, and why.
 enum RefusedStreams {
-    private static let forget = """
+    private static let deletion = """
         DELETE FROM projection.refused_stream r
         USING unnest($4::text[], $5::text[]) AS d (environment, id)
         WHERE r.lane = $1 AND r.build_schema = $2 AND r.name = $3
             AND r.environment = d.environment AND r.original_transaction_id = d.id
         """
 
-    private static let keep = """
+    private static let insertion = """
         INSERT INTO projection.refused_stream (lane, build_schema, name, environment,
             original_transaction_id, lane_offset, reason)
         SELECT $1, $2, $3, r.*
@@ -28,11 +28,11 @@ enum RefusedStreams {
         ]
         var statements: [PostgresStatement] = []
         if !change.readmitted.isEmpty {
-            statements.append(PostgresStatement(forget, place + streams(change.readmitted)))
+            statements.append(PostgresStatement(deletion, place + streams(change.readmitted)))
         }
         if !change.refused.isEmpty {
             statements.append(
-                PostgresStatement(keep, place + refusals(change.refused))
+                PostgresStatement(insertion, place + refusals(change.refused))
             )
         }
         return statements

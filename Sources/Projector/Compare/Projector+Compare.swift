@@ -12,10 +12,10 @@ extension Projector {
         public let tables: [Rebuilt]
         /// Projections whose live table does not match the digest or number of rows recorded in
         /// `ledger_projection`.
-        public let misstated: [String]
+        public let digestMismatches: [String]
         /// Projections whose live table has the rows of a rebuild, but cites other events for some
         /// of them; checked only if the catalog is that of the live tables and all rows are equal.
-        public let miscited: [String]
+        public let citationMismatches: [String]
         /// Subscriptions that only the live tables refuse, or only the new ones.
         public let refusals: RefusalDifference
         /// The new tables that have no live one to be compared with.
@@ -29,7 +29,7 @@ extension Projector {
 
         /// Whether the live tables match a rebuild, and the records about them are true.
         public var isClean: Bool {
-            difference.isEqual && misstated.isEmpty && miscited.isEmpty
+            difference.isEqual && digestMismatches.isEmpty && citationMismatches.isEmpty
                 && refusals.changedCount == 0 && alterations.isEmpty
         }
     }
@@ -86,8 +86,8 @@ extension Projector {
                 policy: whatIf?.text
             )
             if catalog == .ofLive {
-                if let behind = Projector.behind(live.map(\.catalogVersion), newest) {
-                    options.notice(behind)
+                if let notice = Projector.staleCatalogNotice(live.map(\.catalogVersion), newest) {
+                    options.notice(notice)
                 }
                 for part in live {
                     plan.contexts[part.name] = newest.knowing(catalog: part.catalogVersion)
@@ -175,8 +175,8 @@ private struct Comparing: Sendable {
             return Projector.Comparison(
                 difference: found.difference,
                 tables: rebuilt,
-                misstated: misstated(found.live, rebuilt, found.difference),
-                miscited: found.miscited,
+                digestMismatches: digestMismatches(found.live, rebuilt, found.difference),
+                citationMismatches: found.citationMismatches,
                 refusals: found.refusals,
                 unmatched: rebuilt.filter { table in
                     !found.live.contains { $0.name == table.name }
@@ -198,13 +198,13 @@ private struct Comparing: Sendable {
     ) async throws {
         switch afterwards {
         case .drop:
-            _ = try await LeftOvers.drop(tables.schema, options, .ofHousekeeping, in: session)
+            _ = try await LeftOvers.drop(tables.schema, options, .maintenance, in: session)
         case .keep:
             try await projector.set(tables, to: .beside, in: session)
         case .wait:
             try await projector.catchUp(tables, to: try await projector.log.heads(), in: session)
             // Only now, so if anything fails, the tables that were ready stay ready.
-            try await projector.forgetWaiting(
+            try await projector.supersedeWaiting(
                 tables.names,
                 for: tables.schema,
                 options,
@@ -216,7 +216,7 @@ private struct Comparing: Sendable {
     private struct Found: Sendable {
         let difference: ProjectionDifference
         let live: [ProjectionPart]
-        let miscited: [String]
+        let citationMismatches: [String]
         let refusals: RefusalDifference
         let alterations: [LiveAlteration]
     }
@@ -246,9 +246,9 @@ private struct Comparing: Sendable {
                 samplesMax: samplesMax,
                 in: reader
             )
-            let miscited =
+            let citationMismatches =
                 comparesCitations && difference.isEqual
-                ? try await TableDifference.miscited(pairs, in: reader) : []
+                ? try await TableDifference.citationMismatches(pairs, in: reader) : []
             let refusals = try await RefusalDifference.read(
                 refusingTables(tables, held),
                 in: reader
@@ -264,7 +264,7 @@ private struct Comparing: Sendable {
             return Found(
                 difference: difference,
                 live: held,
-                miscited: miscited,
+                citationMismatches: citationMismatches,
                 refusals: refusals,
                 alterations: alterations
             )
@@ -330,7 +330,7 @@ private struct Comparing: Sendable {
     }
 
     // Equal rows have the same digest; if another one is recorded, following went wrong.
-    private func misstated(
+    private func digestMismatches(
         _ live: [ProjectionPart],
         _ rebuilt: [Projector.Rebuilt],
         _ difference: ProjectionDifference

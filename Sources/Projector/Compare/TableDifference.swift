@@ -93,7 +93,7 @@ extension TableDifference {
     ///
     /// Positions are excluded from differences, because they depend on the order of arrival; for
     /// tables built from one log up to one commit they must be equal too.
-    static func miscited(
+    static func citationMismatches(
         _ pairs: [Pair],
         in session: isolated PostgresSession
     ) throws(PostgresError) -> [String] {

@@ -15,7 +15,7 @@ struct Follower {
     // The live tables, as last reported.
     private var known: [String]?
     // The reports about tables that could not be brought up to date, by schema.
-    private var told: [String: String] = [:]
+    private var lastNotices: [String: String] = [:]
 
     /// Continues with an earlier state after the connection was lost.
     init(
@@ -103,7 +103,7 @@ struct Follower {
         let before = following
         do {
             try await advance(parts, to: head, lane)
-            if following.steps > before.steps { told[schema] = nil }
+            if following.steps > before.steps { lastNotices[schema] = nil }
         } catch {
             let problem = ProjectorError(error, doing: "follow")
             guard !Task.isCancelled, !problem.isPassing || Follower.meansLocked(error) else {
@@ -111,7 +111,9 @@ struct Follower {
             }
             (following.lag, following.lanesHeldByOthers) = (before.lag, before.lanesHeldByOthers)
             let message = Follower.message(of: problem, error, schema, parts.first?.state)
-            if told.updateValue(message, forKey: schema) != message { options.notice(message) }
+            if lastNotices.updateValue(message, forKey: schema) != message {
+                options.notice(message)
+            }
         }
     }
 
@@ -234,8 +236,8 @@ struct Follower {
             )
         }
         let newest = try await projector.context()
-        if let behind = Projector.behind(live.map(\.catalogVersion), newest) {
-            options.notice(behind)
+        if let notice = Projector.staleCatalogNotice(live.map(\.catalogVersion), newest) {
+            options.notice(notice)
         }
     }
 

@@ -69,7 +69,7 @@ package enum NewestSignature {
     }
 
     /// Deletes the stored value of a lane beyond its last event, because an older log was restored.
-    static func forgotten(lane: Int, beyond offset: Int64) -> PostgresStatement {
+    static func deletion(lane: Int, beyond offset: Int64) -> PostgresStatement {
         PostgresStatement(
             "DELETE FROM operation.newest_signature WHERE lane = $1 AND lane_offset > $2",
             [.int4(Int32(lane)), .int8(offset)]

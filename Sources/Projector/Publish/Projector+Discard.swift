@@ -26,8 +26,8 @@ extension Projector {
                 "SELECT DISTINCT name FROM projection.ledger_projection "
                     + "WHERE \(Table.State.ready.condition)"
             ).map { try $0.text(0) }
-            try await forgetWaiting(chosen == nil ? all : names, options, in: session)
-            return try await gone(found, options, in: session)
+            try await supersedeWaiting(chosen == nil ? all : names, options, in: session)
+            return try await removed(found, options, in: session)
         }
     }
 
@@ -56,7 +56,7 @@ extension Projector {
                         + "`subledger tables` lists all tables"
                 )
             }
-            guard try await LeftOvers.drop(schema, options, .ofHousekeeping, in: session) else {
+            guard try await LeftOvers.drop(schema, options, .maintenance, in: session) else {
                 throw ProjectorError(
                     .viewsInUse,
                     "the tables of schema \(schema) are still used; pg_stat_activity shows which "
@@ -90,12 +90,12 @@ extension Projector {
                 }
             }
             _ = try await LeftOvers.drop(options, in: session)
-            return try await gone(found, options, in: session)
+            return try await removed(found, options, in: session)
         }
     }
 
     // Those of these tables that no longer exist; the others are reported.
-    private func gone(
+    private func removed(
         _ tables: [String],
         _ options: RebuildOptions,
         in session: PostgresSession
@@ -143,13 +143,13 @@ extension Projector {
                 SET LOCAL ROLE ledger_projector;
                 SET LOCAL client_min_messages = warning;
                 SET LOCAL search_path = pg_catalog;
-                SET LOCAL lock_timeout = '\(ProjectionSchema.DropPatience.ofHousekeeping.rawValue)';
+                SET LOCAL lock_timeout = '\(ProjectionSchema.LockTimeout.maintenance.rawValue)';
                 \(AnalyticsSchema.dropAll);
                 DROP VIEW IF EXISTS \(ProjectionSchema.table(name, in: "projection"))
                 """
             )
             try AnalyticsSchema.publish(in: session)
-            try Table.State.live.forget([name], in: session)
+            try Table.State.live.unregister([name], in: session)
         }
     }
 

@@ -46,7 +46,7 @@ extension Projector {
 
     /// Removes ready tables with these names, which are superseded by those of a schema, ready from
     /// now on, or by live ones.
-    func forgetWaiting(
+    func supersedeWaiting(
         _ names: [String],
         for schema: String? = nil,
         _ options: RebuildOptions,
@@ -54,7 +54,7 @@ extension Projector {
     ) async throws {
         try await session.transaction { session throws(PostgresError) in
             try session.execute("SET LOCAL ROLE ledger_projector")
-            try Table.State.ready.forget(names, in: session)
+            try Table.State.ready.unregister(names, in: session)
             guard let schema else { return }
             let tables = ShadowTables(schema: schema, names: names)
             try Table.State.ready.set(tables, in: session)
@@ -111,9 +111,9 @@ extension Projector {
             ProjectionPart.live(),
             [.textArray(tables.names)]
         ).map { try ProjectionPart($0) }
-        try await tell(ofChangesFrom: live, to: tables, options, in: session)
+        try await notifyOfChanges(from: live, to: tables, options, in: session)
         let isOtherLog = try await isOfOtherLog(live)
-        var isTold = false
+        var isNotified = false
         for _ in 0..<Projector.promotionAttemptsMax {
             do throws(PostgresError) {
                 if let milliseconds = try await promoteAtOnce(tables, isOtherLog, in: session) {
@@ -123,12 +123,12 @@ extension Projector {
                 if let refusal = LiveViews.refusal(error, doing: "rebuild") { throw refusal }
                 guard error.sqlState == "55P03" else { throw error }
                 // A report, or a step of `follow`, holds a lock that is needed.
-                if !isTold {
+                if !isNotified {
                     options.notice(
                         "the new tables wait until an open transaction releases the views"
                     )
                 }
-                isTold = true
+                isNotified = true
                 try await Task.sleep(for: Projector.promotionPause)
                 continue
             }
@@ -153,8 +153,8 @@ extension Projector {
 
     // Reports what makes new tables differ apart from the log: the operator may have forgotten one
     // cause, and not want another.
-    private func tell(
-        ofChangesFrom live: [ProjectionPart],
+    private func notifyOfChanges(
+        from live: [ProjectionPart],
         to tables: ShadowTables,
         _ options: RebuildOptions,
         in session: PostgresSession
@@ -213,7 +213,7 @@ extension Projector {
                 )
             }
             try AnalyticsSchema.publish(in: session)
-            try Table.State.live.forget(tables.names, in: session)
+            try Table.State.live.unregister(tables.names, in: session)
             try Table.State.live.set(tables, in: session)
             return true
         }

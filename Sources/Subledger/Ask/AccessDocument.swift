@@ -145,7 +145,7 @@ extension Ledger {
     }
 }
 
-extension KnownCustomer {
+extension SubjectTimelines {
     /// What gives access, under the policy in force.
     var entitlement: Entitlement {
         Entitlement(
@@ -158,7 +158,7 @@ extension KnownCustomer {
 }
 
 extension AccessDocument {
-    fileprivate init(_ known: KnownCustomer, at instant: Instant, to scope: AccessScope) {
+    fileprivate init(_ known: SubjectTimelines, at instant: Instant, to scope: AccessScope) {
         let (entitlement, lanes) = (known.entitlement, known.lanes)
         let active = entitlement.active(at: instant, to: scope)
         let spans = entitlement.intervals(of: scope)
@@ -170,10 +170,10 @@ extension AccessDocument {
         until = possessions.isEmpty ? spans.first { $0.contains(instant) }?.upperBound : nil
         products = (active.map(\.period.productId) + possessions.map(\.productId)).uniqueByBytes
         let asked = Set(active)
-        let told = entitlement.groups(at: instant).filter {
+        let found = entitlement.groups(at: instant).filter {
             $0.active.contains(where: asked.contains)
         }
-        groups = told.map { Group($0, known.grounds, lanes: lanes) }
+        groups = found.map { Group($0, known.grounds, lanes: lanes) }
         intervals = spans.map(IntervalValue.init)
         subscriptions = known.grounds.subscriptions
         ambiguous = known.grounds.ambiguous

@@ -160,11 +160,11 @@ extension Ledger {
         _ subject: SubjectID,
         at instant: Instant,
         knownAt: KnownAt
-    ) async throws -> KnownCustomer {
+    ) async throws -> SubjectTimelines {
         do {
             return try await known(of: subject, at: instant, knownAt: knownAt)
         } catch let error as QuestionError where error.code == .unknownId {
-            return KnownCustomer(
+            return SubjectTimelines(
                 newIn: subject.environment ?? .production,
                 id: subject.id,
                 catalogs: try await catalogs(knownAt: knownAt),

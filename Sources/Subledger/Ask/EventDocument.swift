@@ -144,7 +144,7 @@ extension EventDocument {
         format = "\(fact.content.format)"
         bundleId = fact.bundleId
         erased = event.erased.word
-        asOf = fact.toldAsOf
+        asOf = fact.statedAsOf
         recordedAt = event.recordedAt
         purchaseDate = fact.purchaseDate.ifSet
         expiresDate = fact.expiresDate.ifSet

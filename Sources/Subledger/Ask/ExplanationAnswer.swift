@@ -4,7 +4,7 @@ package import Projections
 
 /// An explanation, and what is printed with it: the source of its document, text and picture.
 package struct ExplanationAnswer: Sendable {
-    package let customer: AskedCustomer
+    package let customer: SubjectHistories
     package let product: String?
     package let explanation: Explanation
     /// How much of the log was requested; `now` records how much was used.
@@ -118,7 +118,7 @@ extension Ledger {
     /// - Throws: `EventLogError`; `CatalogError` if the catalog cannot be read back;
     ///   `QuestionError` if no catalog contains the product.
     package func explanation(
-        of asked: AskedCustomer,
+        of asked: SubjectHistories,
         product: String? = nil,
         at instant: Instant,
         knownAt: KnownAt,
@@ -161,7 +161,7 @@ extension Ledger {
     // When each subscription became known to be the customer's; empty for those already known at
     // the instant, and for a subscription that is asked about alone.
     private func connections(
-        of asked: AskedCustomer,
+        of asked: SubjectHistories,
         to subject: SubjectID,
         after instant: Instant
     ) async throws -> [StreamID: Instant] {

@@ -102,7 +102,7 @@ extension Ledger {
         var history = recorded.latest
         let evidence = try await log.evidenceSummaries(of: history)
         let effects = EventEffects.byPosition(recorded)
-        let wishes = WishEffects(recorded.latest)
+        let requests = RequestEffects(recorded.latest)
         if !trust.isEmpty { history.keep(Set(trust.map(\.rawValue)), by: evidence) }
         if let instant { history.keep(upTo: instant) }
         let confirmations = Dictionary(grouping: history.confirmations, by: \.position)
@@ -116,7 +116,7 @@ extension Ledger {
                     evidence,
                     confirmations[event.position] ?? [],
                     effects[event.position],
-                    wishes.at(event.position),
+                    requests.at(event.position),
                     corrects: revocations.earlierDate(at: event.position),
                     lanes: log.identity.lanes
                 )
@@ -133,7 +133,7 @@ extension HistoryDocument.Line {
         _ evidence: [Int64: EvidenceSummary],
         _ confirmations: [Confirmation],
         _ changes: [PeriodChange]?,
-        _ wishes: [WishEffects.Effect],
+        _ requests: [RequestEffects.Effect],
         corrects earlierDate: Instant?,
         lanes: LaneCount
     ) {
@@ -141,7 +141,7 @@ extension HistoryDocument.Line {
         let found = evidence[event.evidence]
         position = PositionValue(event.position, lanes: lanes)
         recordedAt = event.recordedAt
-        asOf = fact.toldAsOf
+        asOf = fact.statedAsOf
         asOfIsLowerBound = fact.isUndated(in: found)
         kind = fact.kind.rawValue
         summary = fact.summary
@@ -160,8 +160,8 @@ extension HistoryDocument.Line {
         self.confirmations = confirmations.count
         confirmedBy = HistoryDocument.ConfirmedBy.all(confirmations, evidence)
         effective = fact.kind == .erased ? nil : fact.effective
-        effect = changes.map { $0.map(\.role.rawValue) + wishes.map(\.name) }
-        effectText = changes.map { $0.map(\.words) + wishes.map(\.words) }
+        effect = changes.map { $0.map(\.role.rawValue) + requests.map(\.name) }
+        effectText = changes.map { $0.map(\.words) + requests.map(\.words) }
     }
 }
 

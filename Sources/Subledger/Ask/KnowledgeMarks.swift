@@ -9,7 +9,7 @@ package struct KnowledgeMarks: Sendable {
     let asked: Instant?
 
     /// The marks of a bound of knowledge.
-    init(of customer: AskedCustomer, knownAt: KnownAt, in log: EventLog) async throws {
+    init(of customer: SubjectHistories, knownAt: KnownAt, in log: EventLog) async throws {
         var commits: [CommitMark] = []
         for lane in customer.usedLanes {
             if let mark = try await log.newestCommit(lane: lane, knownAt: knownAt) {
@@ -22,7 +22,7 @@ package struct KnowledgeMarks: Sendable {
 
     /// The marks at an instant, none of them newer than those of `bound`.
     init(
-        of customer: AskedCustomer,
+        of customer: SubjectHistories,
         at instant: Instant,
         notAfter bound: KnowledgeMarks,
         in log: EventLog

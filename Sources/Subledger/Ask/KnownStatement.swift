@@ -24,7 +24,7 @@ struct KnownStatement {
 
     /// Every statement about these subscriptions, including eligibility at an instant.
     static func all(
-        of asked: AskedCustomer,
+        of asked: SubjectHistories,
         at instant: Instant,
         _ catalogs: CatalogHistory
     ) -> [KnownStatement] {
@@ -163,16 +163,16 @@ extension KnownStatement {
     }
 
     private static func eligibility(_ group: GroupEligibility, lanes: LaneCount) -> KnownStatement {
-        let told = EligibilityDocument.Group(group, lanes: lanes)
-        let words = told.verdicts.map {
+        let document = EligibilityDocument.Group(group, lanes: lanes)
+        let words = document.verdicts.map {
             "\($0.offer) \($0.verdict.eligible ? "yes" : "no") (\($0.verdict.rule))"
         }
-        let blocking = told.verdicts.flatMap { $0.verdict.blocking?.positions ?? [] }
+        let blocking = document.verdicts.flatMap { $0.verdict.blocking?.positions ?? [] }
         return KnownStatement(
             aspect: .eligibility,
             stream: nil,
-            words: "group \(told.name): " + words.joined(separator: ", ")
-                + ", offer code as \(told.subscriber)",
+            words: "group \(document.name): " + words.joined(separator: ", ")
+                + ", offer code as \(document.subscriber)",
             positions: Set(blocking.map(\.position)).sorted()
         )
     }

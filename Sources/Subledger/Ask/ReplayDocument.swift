@@ -86,7 +86,7 @@ extension Ledger {
         let frames = zip(history.events, effects.changes).map { event, changes in
             let known = history.known(upTo: event.position.offset)
             let asked =
-                instant ?? Timeline(known).horizon ?? event.fact.toldAsOf ?? event.recordedAt
+                instant ?? Timeline(known).horizon ?? event.fact.statedAsOf ?? event.recordedAt
             let fields = StateField.all(of: known, at: asked)
             defer { last = fields }
             return ReplayDocument.Frame(
@@ -116,7 +116,7 @@ extension ReplayDocument.Frame {
         lanes: LaneCount
     ) {
         position = PositionValue(event.position, lanes: lanes)
-        asOf = event.fact.toldAsOf
+        asOf = event.fact.statedAsOf
         recordedAt = event.recordedAt
         kind = event.fact.kind.rawValue
         summary = event.fact.summary

@@ -7,8 +7,8 @@ struct RevocationChanges {
     private var earlier: [Position: (date: Instant, corrected: Instant)] = [:]
 
     init(_ history: StreamHistory) {
-        let told = history.events.filter { $0.fact.kind == .transaction }
-        let purchases = Dictionary(grouping: told) { event in
+        let transactions = history.events.filter { $0.fact.kind == .transaction }
+        let purchases = Dictionary(grouping: transactions) { event in
             [
                 FieldValue.instant(event.fact.purchaseDate),
                 .text(event.fact.content.text(.productId) ?? ""),

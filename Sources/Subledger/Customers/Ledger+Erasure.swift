@@ -50,7 +50,7 @@ extension Ledger {
         var tokens: Set<String> = []
         for stream in streams {
             let history = try await log.history(of: stream)
-            guard !StreamClaims(Timeline(history)).isSomebodyElses(than: customer) else { continue }
+            guard !StreamClaims(Timeline(history)).isLinkedToOther(than: customer) else { continue }
             for event in history.events {
                 if let token = event.fact.content.text(.appAccountToken) { tokens.insert(token) }
             }
@@ -66,7 +66,7 @@ extension Ledger {
             targets.append(
                 ErasureTarget(
                     stream: stream,
-                    scope: claims.isSomebodyElses(than: customer) ? .link : .customer,
+                    scope: claims.isLinkedToOther(than: customer) ? .link : .customer,
                     customer: own ?? customer
                 )
             )
@@ -212,7 +212,7 @@ extension CustomerStream {
 
 extension StreamClaims {
     /// Whether a link now gives the subscription to another customer.
-    fileprivate func isSomebodyElses(than customer: String) -> Bool {
+    fileprivate func isLinkedToOther(than customer: String) -> Bool {
         linkedCustomer.map { !customer.isSameName(as: $0) } ?? false
     }
 }

@@ -100,7 +100,7 @@ extension Ledger {
                 let link = try link(of: line, list, named[line.originalTransactionId] ?? [], now) {
                     claims[$0]
                 }
-                if let known = claims[link.stream]?.link(saying: link) {
+                if let known = claims[link.stream]?.link(stating: link) {
                     document.known += 1
                     document.note(
                         Position(lane: claims[link.stream]?.lane ?? 0, offset: known.offset)
@@ -254,7 +254,7 @@ extension LinkImportDocument {
 
 extension StreamClaims {
     /// The link in force when another begins, if it names the same customer; otherwise nil.
-    fileprivate func link(saying link: CustomerLink) -> LinkClaim? {
+    fileprivate func link(stating link: CustomerLink) -> LinkClaim? {
         links.first { held in
             !held.isContested && held.from <= link.statedAt
                 && (held.to.map { link.statedAt < $0 } ?? true)

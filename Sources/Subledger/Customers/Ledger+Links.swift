@@ -128,13 +128,13 @@ extension Ledger {
     ) async throws(EventLogError) -> Instant {
         let claims = StreamClaims(Timeline(try await log.history(of: stream)))
         guard let own = claims.startWithoutAccount(for: customer, now: now) else {
-            return try await isElse(stream, than: customer) ? now : .epoch
+            return try await mayBelongToOther(stream, than: customer) ? now : .epoch
         }
         return own
     }
 
     // Whether Apple's statements about the account give it to another customer, or may do so.
-    private func isElse(
+    private func mayBelongToOther(
         _ stream: StreamID,
         than customer: String
     ) async throws(EventLogError) -> Bool {

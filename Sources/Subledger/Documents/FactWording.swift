@@ -115,7 +115,7 @@ extension ErasedParts {
 
 extension Fact {
     /// The as-of; nil if the fact was erased, because its row then contains 0.
-    package var toldAsOf: Instant? { kind == .erased ? nil : asOf }
+    package var statedAsOf: Instant? { kind == .erased ? nil : asOf }
 
     /// When the stated fact took effect: the date of a revocation, or the start of the purchase;
     /// for a version of the catalog its first instant; for anything else its as-of.

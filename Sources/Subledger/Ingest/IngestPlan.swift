@@ -106,7 +106,7 @@ extension IngestPlan {
     public static func read(
         next: () async throws -> [LocatedPayload]?,
         verifier: AppStoreVerifier,
-        voucher: Voucher = .nobody,
+        voucher: Voucher = .unvouched,
         now: Instant,
         processors: Int,
         skipped: () async -> Int = { 0 },

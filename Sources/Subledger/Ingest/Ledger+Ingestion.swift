@@ -40,7 +40,7 @@ extension Ledger {
         source: String,
         arrival: Arrival = .live,
         run: RunID = RunID(),
-        voucher: Voucher = .nobody,
+        voucher: Voucher = .unvouched,
         clock: @escaping @Sendable () -> Instant = { .systemClock() },
         isStopped: () -> Bool = { false },
         progress: (IngestReport.Progress) -> Void = { _ in }
@@ -72,7 +72,7 @@ extension Ledger {
         _ progress: (IngestReport.Progress) -> Void
     ) async throws -> IngestReport {
         let report = try await ingest(next, by: channel, isStopped, progress)
-        try await log.keep(
+        try await log.record(
             IngestionRun(
                 id: run,
                 source: channel.source,
@@ -94,7 +94,7 @@ extension Ledger {
         var run = RunningIngest()
         do {
             try await take(all: next, by: channel, isStopped, progress, in: &run)
-            run.report.bodiesNotKept += try await log.keep(run.refused.take())
+            run.report.bodiesNotKept += try await log.record(run.refused.take())
         } catch {
             progress(run.report.progress)
             throw error
@@ -145,7 +145,7 @@ extension Ledger {
                     for ingested in all {
                         run.finish(ingested)
                         if run.refused.isFull {
-                            run.report.bodiesNotKept += try await log.keep(run.refused.take())
+                            run.report.bodiesNotKept += try await log.record(run.refused.take())
                         }
                         progress(run.report.progress)
                     }

@@ -24,7 +24,7 @@ extension Ledger {
     /// - Throws: `EventLogError`.
     public func retryRejections(
         _ filter: RejectionFilter = RejectionFilter(),
-        voucher: Voucher = .nobody,
+        voucher: Voucher = .unvouched,
         clock: @escaping @Sendable () -> Instant = { .systemClock() },
         isStopped: () -> Bool = { false },
         progress: (IngestReport.Progress) -> Void = { _ in }

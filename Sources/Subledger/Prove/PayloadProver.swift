@@ -288,7 +288,7 @@ extension Verification.Trust {
     /// The shared secret is not stored, so only the chain of digests shows that it was present.
     fileprivate var voucher: Voucher {
         switch self {
-        case .signed: .nobody
+        case .signed: .unvouched
         case .fetched: .client
         case .sharedSecret, .vouched: .operator
         }

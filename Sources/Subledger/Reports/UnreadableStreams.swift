@@ -48,7 +48,7 @@ public struct UnreadableStreams: Codable, Hashable, Sendable {
 }
 
 /// The result of a scan, with the subscriptions that it could not read.
-struct Readable<State: Sendable>: Sendable {
+struct ScanResult<State: Sendable>: Sendable {
     var state: State
     var unreadable = UnreadableStreams()
 }
@@ -62,10 +62,10 @@ extension Ledger {
         knownAt: KnownAt,
         in environment: Environment? = nil,
         _ fold: @escaping @Sendable (inout State, StreamHistory) throws -> Void
-    ) async throws -> Readable<State> {
+    ) async throws -> ScanResult<State> {
         try await check(knownAt)
         let lanes = log.identity.lanes
-        var all = Readable(state: state)
+        var all = ScanResult(state: state)
         for (lane, head) in try await log.heads(knownAt: knownAt).sorted(by: { $0.key < $1.key }) {
             all = try await log.foldStreams(lane: lane, upTo: head, into: all) { all, history in
                 guard environment.map({ $0 == history.stream.environment }) ?? true else { return }

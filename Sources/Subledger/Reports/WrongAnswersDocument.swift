@@ -86,7 +86,7 @@ extension Ledger {
         countsNotAsked: Bool = false
     ) async throws -> WrongAnswersDocument {
         let lanes = log.identity.lanes
-        var tally = Readable(
+        var tally = ScanResult(
             state: WrongAnswerTally(
                 limit: limit,
                 without: without,

@@ -82,7 +82,7 @@ extension DifferenceDocument.Explanations {
                 )
             }
         }
-        about = sample.matter.word
+        about = sample.subject.word
         old = DifferenceDocument.RowExplanation(
             at: sample.instant,
             access: sample.oldAccess,
@@ -93,7 +93,7 @@ extension DifferenceDocument.Explanations {
         )
         new = sample.new.map(ExplanationDocument.init)
         // If the sample is about a row, `new` is about access, which is the same on both sides.
-        newRow = sample.matter.row.map { change in
+        newRow = sample.subject.row.map { change in
             DifferenceDocument.RowExplanation(
                 at: nil,
                 access: nil,

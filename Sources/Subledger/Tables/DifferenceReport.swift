@@ -55,7 +55,7 @@ package struct DifferenceReport {
     }
 
     /// Whether differing columns come from another version of the fold, not a manual change.
-    package func tellsColumns(_ table: ComparedTable) -> Bool {
+    package func showsColumns(_ table: ComparedTable) -> Bool {
         isCompared(table)
             && !alterations.contains {
                 $0.projection == table.name && $0.kind == .table
@@ -103,7 +103,7 @@ package struct ExplainedSample {
     /// row.
     package let instant: Instant
     /// What the sample compares on both sides.
-    package let matter: Matter
+    package let subject: Subject
     /// The row of the old side that is explained: the one that counted at the instant, or that of
     /// the matter; nil if the old side has no changed row.
     package let oldRow: StreamDifference.Change?
@@ -140,28 +140,28 @@ package struct ExplainedSample {
         let timeline = Timeline(history.latest).under(policy)
         difference = sample
         customer = StreamClaims(timeline).currentOwner?.name
-        let matter = Matter(sample, in: tables)
-        self.matter = matter
+        let subject = Subject(sample, in: tables)
+        self.subject = subject
         instant =
-            matter.instant(in: tables) ?? sample.firstInstant ?? history.events.last?.fact.asOf
+            subject.instant(in: tables) ?? sample.firstInstant ?? history.events.last?.fact.asOf
             ?? Instant(milliseconds: 0)
         oldRow =
-            matter.row ?? (matter.isAccess ? sample.oldRow(at: instant, in: tables) : nil)
+            subject.row ?? (subject.isAccess ? sample.oldRow(at: instant, in: tables) : nil)
         oldCauses = history.events(oldRow?.old?.positions)
-        newCauses = history.events(matter.row?.new?.positions)
+        newCauses = history.events(subject.row?.new?.positions)
         evidence = try await log.eventSummaries(of: history.latest)
         silence = ExplainedSample.silence(on: readable == nil ? nil : history)
         new =
             silence == nil
             ? try await ledger.explanation(
-                of: AskedCustomer(history, lanes: lanes),
+                of: SubjectHistories(history, lanes: lanes),
                 at: instant,
                 knownAt: knownAt,
                 under: policy
             ) : nil
         // If the tables with access do not differ, both sides have the access of the fold.
         let spans =
-            readable != nil && tables.contains(where: \.tellsAccess)
+            readable != nil && tables.contains(where: \.hasAccess)
             ? ActivePeriods(timeline).rows.compactMap(AccessSpan.init) : nil
         oldSpans = sample.oldSpans ?? spans
         newSpans = readable == nil ? nil : sample.newSpans ?? spans

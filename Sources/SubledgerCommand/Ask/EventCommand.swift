@@ -157,7 +157,7 @@ extension StoredEvent {
         let lines = [
             ("subscription", "\(fact.stream.originalTransactionId) · \(fact.stream.environment)"),
             ("kind", fact.kind.rawValue), ("says", fact.summary),
-            ("erased", event.erased.word ?? "nothing"), ("as of", fact.toldAsOf?.clock ?? "–"),
+            ("erased", event.erased.word ?? "nothing"), ("as of", fact.statedAsOf?.clock ?? "–"),
             ("recorded", event.recordedAt.clock), ("bundle", fact.bundleId),
             ("purchase", fact.purchaseDate.ifSet == nil ? "–" : fact.purchaseDate.clock),
             ("expires", fact.expiresDate.ifSet == nil ? "–" : fact.expiresDate.clock),

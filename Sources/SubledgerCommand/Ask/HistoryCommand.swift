@@ -84,7 +84,7 @@ extension HistoryDocument {
             table.add([
                 "#\(line.position)", line.effective?.clock ?? "–", line.asOfText,
                 line.recordedAt.clock, line.lag, line.trustText, line.source ?? "?", line.kind,
-                line.says,
+                line.summaryText,
                 line.effectText.map { $0.isEmpty ? "·" : $0.joined(separator: ", ") } ?? "",
             ])
         }
@@ -101,7 +101,7 @@ extension HistoryDocument.Line {
         asOf.map { (asOfIsLowerBound ? "≥ " : "") + $0.clock } ?? "–"
     }
 
-    fileprivate var says: String {
+    fileprivate var summaryText: String {
         summary + (earlierRevocationDate.map { " (was \($0.clock))" } ?? "")
             + (erased == "person" ? " · rest erased" : "")
     }

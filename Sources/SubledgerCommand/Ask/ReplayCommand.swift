@@ -63,7 +63,7 @@ extension ReplayDocument.Frame {
         lines += state.map { property in
             "  \(changed.contains(property.name) ? "*" : " ") \(property.name) = \(property.text)"
         }
-        let gone = changed.filter { name in !state.contains { $0.name == name } }
-        return (lines + gone.map { "  * \($0) –" }).joined(separator: "\n")
+        let removed = changed.filter { name in !state.contains { $0.name == name } }
+        return (lines + removed.map { "  * \($0) –" }).joined(separator: "\n")
     }
 }

@@ -77,13 +77,13 @@ struct StatementOptions: ParsableArguments {
     }
 
     /// Makes the statement in a ledger; returns the outcome.
-    func state(
+    func record(
         isLink: Bool,
         isTransfer: Bool = false,
         in database: DatabaseOptions
     ) async throws -> StatementDocument {
         let ledger = try await database.openLedger()
-        let document = try await state(isLink: isLink, isTransfer: isTransfer, in: ledger)
+        let document = try await record(isLink: isLink, isTransfer: isTransfer, in: ledger)
         await ledger.close()
         return document
     }
@@ -107,7 +107,7 @@ struct StatementOptions: ParsableArguments {
         }
     }
 
-    private func state(
+    private func record(
         isLink: Bool,
         isTransfer: Bool,
         in ledger: Ledger
@@ -159,7 +159,7 @@ struct LinkCustomerCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
-        let document = try await statement.state(
+        let document = try await statement.record(
             isLink: true,
             isTransfer: transfer,
             in: database
@@ -180,7 +180,7 @@ struct UnlinkCustomerCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
-        let document = try await statement.state(isLink: false, in: database)
+        let document = try await statement.record(isLink: false, in: database)
         try document.print(isJSON: output.json)
     }
 }

@@ -158,7 +158,7 @@ struct IngestCommand: AsyncParsableCommand {
         if strict, found.rejected > 0 || found.leftOut > 0 { throw Exit.badInput }
     }
 
-    private var voucher: Voucher { vouch ? .operator : .nobody }
+    private var voucher: Voucher { vouch ? .operator : .unvouched }
 
     private var recordedArrival: Arrival {
         switch arrival {

@@ -79,7 +79,7 @@ struct MigrateCommand: AsyncParsableCommand {
                 partitions: partitions
             )
             let changes = try await Migrator.migrate(
-                try await database.settings(makes: !dryRun),
+                try await database.settings(createIfAbsent: !dryRun),
                 layout,
                 isDryRun: dryRun,
                 lockTimeoutSeconds: lockTimeout,

@@ -138,7 +138,7 @@ struct RejectionsCommand: AsyncParsableCommand {
         let report = try await work.run(on: ledger.log) { progress in
             try await ledger.retryRejections(
                 filter,
-                voucher: vouch ? .operator : .nobody,
+                voucher: vouch ? .operator : .unvouched,
                 isStopped: { Interrupt.isRequested },
                 progress: progress
             )

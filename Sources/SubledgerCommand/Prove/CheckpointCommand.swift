@@ -82,7 +82,7 @@ struct CheckpointCommand: AsyncParsableCommand {
         let signed = SignedCheckpoint(try await log.checkpoint(), signedBy: key)
         if !noStore {
             do {
-                try await log.keep(signed)
+                try await log.record(signed)
             } catch {
                 await log.close()
                 Terminal.write(

@@ -202,7 +202,7 @@ struct DifferencePage {
 
     private var columns: [HTML] {
         difference.tables.filter {
-            !$0.hasSameColumns && report.tellsColumns($0)
+            !$0.hasSameColumns && report.showsColumns($0)
         }.map { table in
             let parts = [("new", table.columnsAdded), ("gone", table.columnsRemoved)]
             let words = parts.filter { !$0.1.isEmpty }
@@ -277,7 +277,7 @@ private struct SampleSection {
     }
 
     private var sides: [HTML] {
-        if case .order = sample.matter { return [] }
+        if case .order = sample.subject { return [] }
         return ["<div class=\"sides\">\(oldSide)\(newSide)</div>"]
     }
 
@@ -310,7 +310,7 @@ private struct SampleSection {
 
     private var newSide: HTML {
         let verdict = sample.newVerdict(in: tables)
-        if !sample.matter.isAccess, sample.newSilence == nil || sample.new != nil {
+        if !sample.subject.isAccess, sample.newSilence == nil || sample.new != nil {
             return side("New", verdict, sample.newCauses.map(item))
         }
         guard let answer = sample.new else {

@@ -117,7 +117,7 @@ struct DifferenceText {
     }
 
     private var columns: [String] {
-        difference.tables.filter(report.tellsColumns).flatMap { table in
+        difference.tables.filter(report.showsColumns).flatMap { table in
             table.columnsAdded.map { "\(table.name): column \($0) is new" }
                 + table.columnsRemoved.map { "\(table.name): column \($0) is gone" }
         }
@@ -183,10 +183,10 @@ struct DifferenceText {
     }
 
     private func newCauses(_ sample: ExplainedSample) -> [String] {
-        guard sample.matter.isAccess else { return sample.newCauses.map(line) }
+        guard sample.subject.isAccess else { return sample.newCauses.map(line) }
         guard let new = sample.new else {
-            let isTold = sample.newVerdict(in: difference.tables) != nil
-            return isTold ? sample.newSilence.map { ["          \($0)"] } ?? [] : []
+            let hasVerdict = sample.newVerdict(in: difference.tables) != nil
+            return hasVerdict ? sample.newSilence.map { ["          \($0)"] } ?? [] : []
         }
         return new.explanation.because.map { event in
             let type = [event.notificationType, event.subtype].compactMap { $0 }

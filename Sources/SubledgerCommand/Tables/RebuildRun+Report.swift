@@ -48,17 +48,17 @@ extension RebuildRun {
     }
 
     /// Reports on stderr what a comparison found apart from the rows.
-    func tell(_ comparison: Projector.Comparison) {
+    func printFindings(of comparison: Projector.Comparison) {
         for alteration in comparison.alterations {
             Terminal.write("\(work.name): \(alteration.message)")
         }
-        for name in comparison.misstated {
+        for name in comparison.digestMismatches {
             Terminal.write(
                 "\(work.name): \(name) has the rows of a rebuild, but ledger_projection contains "
                     + "another digest; `subledger rebuild \(name)` corrects it"
             )
         }
-        for name in comparison.miscited {
+        for name in comparison.citationMismatches {
             Terminal.write(
                 "\(work.name): \(name) has the rows of a rebuild, but cites other events for some "
                     + "rows; `subledger rebuild \(name)` corrects it"
@@ -88,14 +88,14 @@ extension RebuildRun {
         progress.finish()
         if work.output.json {
             try Terminal.print(json: PromotionDocument(promotion))
-            return end(promotion.tables, told: compared)
+            return end(promotion.tables, reported: compared)
         }
         for table in promotion.tables {
             let rows = counted(table.rows, "row")
             Terminal.print("\(table.name): live, \(rows), digest \(table.digest)")
         }
         Terminal.print("locks were held for \(Int(promotion.lockMilliseconds.rounded(.up))) ms")
-        return end(promotion.tables, told: compared)
+        return end(promotion.tables, reported: compared)
     }
 
     /// The same, printed as one document with the report of the comparison.
@@ -109,7 +109,7 @@ extension RebuildRun {
             let promotion = try await projector.promote(chosen, options)
             progress.finish()
             try show(report, promotion: promotion)
-            return end(promotion.tables, told: compared)
+            return end(promotion.tables, reported: compared)
         } catch let error as ProjectorError {
             progress.finish()
             try show(report, promotion: nil)

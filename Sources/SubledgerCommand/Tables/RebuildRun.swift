@@ -42,17 +42,17 @@ struct RebuildRun {
     }
 
     func discard() async throws -> ExitCode {
-        let gone = try await discarded()
+        let dropped = try await discarded()
         if work.output.json {
-            try Terminal.print(json: ["discarded": gone])
-        } else if gone.isEmpty {
+            try Terminal.print(json: ["discarded": dropped])
+        } else if dropped.isEmpty {
             Terminal.write(
                 "no tables wait to be promoted; nothing was dropped"
                     + (work.tables.projections.isEmpty
                         ? "" : ": live tables stay if this program has their projections")
             )
         } else {
-            Terminal.print("dropped \(gone.joined(separator: ", "))")
+            Terminal.print("dropped \(dropped.joined(separator: ", "))")
         }
         return .success
     }
@@ -62,7 +62,7 @@ struct RebuildRun {
         if let schema = work.schema {
             if let refusal = await refusal(ofDiscarding: schema) {
                 // Every rebuild begins by dropping what a killed rebuild left there.
-                let isGone = try await gone(halves).contains { $0.schema == schema }
+                let isGone = try await removed(among: halves).contains { $0.schema == schema }
                 guard refusal.code == .schemaTaken, isGone else { throw refusal }
             }
             return [schema]
@@ -72,7 +72,7 @@ struct RebuildRun {
         if work.tables.projections.isEmpty || retired.count < work.tables.projections.count {
             dropped += try await projector.discard(chosen, options)
         }
-        return try await dropped + gone(halves).map { "\($0.schema).\($0.name)" }
+        return try await dropped + removed(among: halves).map { "\($0.schema).\($0.name)" }
     }
 
     private func refusal(ofDiscarding schema: String) async -> ProjectorError? {
@@ -85,7 +85,7 @@ struct RebuildRun {
     }
 
     // The partly filled tables whose schema no longer exists.
-    private func gone(_ tables: [Projector.Table]) async throws -> [Projector.Table] {
+    private func removed(among tables: [Projector.Table]) async throws -> [Projector.Table] {
         guard !tables.isEmpty else { return [] }
         let left = Set(try await projector.tables().map(\.schema))
         return tables.filter { !left.contains($0.schema) }
@@ -106,13 +106,13 @@ struct RebuildRun {
         let isPromoted = work.action == .diff(isPromoted: true)
         let isOneDocument = isPromoted && work.output.json
         if !isOneDocument { try show(report, promotion: nil) }
-        tell(comparison)
+        printFindings(of: comparison)
         // A refusal that is unchanged is not a difference.
         if work.action == .check { return comparison.isClean ? .success : Exit.mismatch }
         let unmatched = comparison.unmatched.map(\.name)
         let end = end(
             comparison.tables,
-            told: comparison.tables.filter { !unmatched.contains($0.name) }
+            reported: comparison.tables.filter { !unmatched.contains($0.name) }
         )
         guard isPromoted else { return end }
         let promoted =
@@ -130,11 +130,11 @@ struct RebuildRun {
     // Tables whose number of refused subscriptions was already reported are not reported again.
     func end(
         _ rebuilt: [Projector.Rebuilt],
-        told: [Projector.Rebuilt] = []
+        reported: [Projector.Rebuilt] = []
     ) -> ExitCode {
         let refused = rebuilt.filter { $0.refused > 0 }
         for table in refused
-        where !told.contains(where: { ($0.name, $0.refused) == (table.name, table.refused) }) {
+        where !reported.contains(where: { ($0.name, $0.refused) == (table.name, table.refused) }) {
             Terminal.write(
                 "\(work.name): \(table.name) has no row of \(table.refused) refused "
                     + "\(table.refused == 1 ? "subscription" : "subscriptions"); "

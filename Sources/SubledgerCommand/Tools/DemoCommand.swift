@@ -50,7 +50,7 @@ struct DemoCommand: AsyncParsableCommand {
     func run() async throws {
         Terminal.write("1/6  starting PostgreSQL")
         let scratch = ScratchDatabase(
-            server: try await database.settings(makes: true),
+            server: try await database.settings(createIfAbsent: true),
             name: DemoCommand.databaseName
         )
         Terminal.write("2/6  creating and migrating database \(scratch.name)")

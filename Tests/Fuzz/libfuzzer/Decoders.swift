@@ -7,7 +7,7 @@ import Events
 @_cdecl("LLVMFuzzerTestOneInput")
 public func decode(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let input = Array(UnsafeBufferPointer(start: start, count: count))
-    for voucher in [Voucher.nobody, .operator] {
+    for voucher in [Voucher.unvouched, .operator] {
         do {
             let verified = try verifier.verify(
                 payload: input,

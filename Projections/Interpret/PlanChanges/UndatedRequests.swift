@@ -11,7 +11,7 @@ internal import Events
 /// The notification at that as-of decides this, never the format of the renewal info: that may be
 /// stored as a repetition of what another format stated, and which of them came first must not
 /// change any row.
-struct UndatedWishes {
+struct UndatedRequests {
     // By as-of, each product once, by bytes.
     private var products: [Instant: [String]] = [:]
 
@@ -25,21 +25,21 @@ struct UndatedWishes {
                 undated.contains(assertion.asOf),
                 let product = assertion.content.text(.autoRenewProductId), !product.isEmpty
             else { continue }
-            var told = products[assertion.asOf, default: []]
-            guard !told.contains(where: { byBytes($0, product) == nil }) else { continue }
-            told.append(product)
-            products[assertion.asOf] = told.ordered { byBytes($0, $1) ?? false }
+            var named = products[assertion.asOf, default: []]
+            guard !named.contains(where: { byBytes($0, product) == nil }) else { continue }
+            named.append(product)
+            products[assertion.asOf] = named.ordered { byBytes($0, $1) ?? false }
         }
     }
 
     /// The products named at an instant, the current one first; nil if the statements at that
     /// instant are dated, or if there are none.
     func products(at asOf: Instant, after current: String?) -> [String]? {
-        products[asOf].map { told in
+        products[asOf].map { named in
             let isCurrent = { (product: String) in
                 current.map { byBytes(product, $0) == nil } ?? false
             }
-            return told.filter(isCurrent) + told.filter { !isCurrent($0) }
+            return named.filter(isCurrent) + named.filter { !isCurrent($0) }
         }
     }
 }

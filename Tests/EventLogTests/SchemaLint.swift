@@ -2,7 +2,7 @@ import Postgres
 
 /// What every table of the log and of the projections must keep, so that the ledger can be
 /// distributed by lane one day (Scaling out: lanes).
-struct CatalogLint: Sendable {
+struct SchemaLint: Sendable {
     /// A breach of a rule, by name.
     struct Finding: Hashable, Sendable, CustomStringConvertible {
         let rule: Rule

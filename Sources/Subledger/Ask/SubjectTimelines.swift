@@ -3,7 +3,7 @@ package import Events
 package import Projections
 
 /// What is known of a customer: everything that folds need to answer.
-package struct KnownCustomer: Sendable {
+package struct SubjectTimelines: Sendable {
     /// The id that was asked for.
     package let id: String
     /// The subscriptions that were theirs.
@@ -27,7 +27,7 @@ package struct KnownCustomer: Sendable {
     package let erasures: [ErasureMark]
 }
 
-extension KnownCustomer {
+extension SubjectTimelines {
     /// A customer about whom nothing is known.
     init(newIn environment: Environment, id: String, catalogs: CatalogHistory, lanes: LaneCount) {
         self.init(
@@ -45,9 +45,9 @@ extension KnownCustomer {
     }
 
     /// The same customer under a policy.
-    func under(_ policy: PolicyDocument) throws(PolicyError) -> KnownCustomer {
+    func under(_ policy: PolicyDocument) throws(PolicyError) -> SubjectTimelines {
         let context = try policy.context(catalogs)
-        return KnownCustomer(
+        return SubjectTimelines(
             id: id,
             timelines: timelines.map { $0.under(context.policy) },
             tenureEnds: tenureEnds,
@@ -71,7 +71,7 @@ extension Ledger {
         of subject: SubjectID,
         at instant: Instant,
         knownAt: KnownAt
-    ) async throws -> KnownCustomer {
+    ) async throws -> SubjectTimelines {
         let environment = subject.environment ?? .production
         try await check(knownAt)
         let asked = try await subscriptions(
@@ -86,7 +86,7 @@ extension Ledger {
         let counted = asked.everStreams(by: instant)
         let named = StreamID(environment: environment, originalTransactionId: subject.id)
         let erased = Set(asked.everStreams.map(\.stream)).union([named]).sorted()
-        return KnownCustomer(
+        return SubjectTimelines(
             id: subject.id,
             timelines: asked.streams.map(\.timeline),
             tenureEnds: asked.customer.tenureEnds(after: instant),

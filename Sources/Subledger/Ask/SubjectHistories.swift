@@ -3,7 +3,7 @@ package import Events
 internal import Projections
 
 /// The subscriptions that a bitemporal question is about, as far as they were known.
-package struct AskedCustomer: Sendable {
+package struct SubjectHistories: Sendable {
     /// The id that was asked for.
     package let id: String
     /// Where the purchases were made.
@@ -22,7 +22,7 @@ package struct AskedCustomer: Sendable {
     package let named: StreamID?
 }
 
-extension AskedCustomer {
+extension SubjectHistories {
     /// One subscription that was selected directly rather than looked up by an id.
     package init(_ history: RecordedHistory, lanes: LaneCount) {
         self.init(
@@ -77,7 +77,7 @@ extension Ledger {
         _ subject: SubjectID,
         at instant: Instant,
         knownAt: KnownAt
-    ) async throws -> AskedCustomer {
+    ) async throws -> SubjectHistories {
         let id = subject.id
         let subject = subject.isAlone ? try await alone(subject, knownAt: knownAt) : subject
         let own = try await log.environments(of: subject.id)
@@ -111,7 +111,7 @@ extension Ledger {
                 whole.cut(to: used, lane: lanes.lane(of: stream.originalTransactionId))
             )
         }
-        return AskedCustomer(
+        return SubjectHistories(
             id: id,
             environment: environment,
             lanes: lanes,

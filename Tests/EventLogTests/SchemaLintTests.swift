@@ -8,7 +8,7 @@ import Testing
 
 /// The lint finds nothing in our schemas, and everything in a bad one.
 @Suite(.enabled { await TestServer.isAvailable })
-struct CatalogLintTests {
+struct SchemaLintTests {
     @Test(arguments: Variant.all)
     func `log and projections keep every rule of a distributed schema`(
         variant: Variant
@@ -24,29 +24,29 @@ struct CatalogLintTests {
                     WHERE relkind IN ('r', 'p') AND nspname ~ '^projection_[0-9]+$'
                     """
                 )
-                return (try await CatalogLint.findings(inspector), tables)
+                return (try await SchemaLint.findings(inspector), tables)
             }
             #expect(findings.isEmpty)
             #expect(tables == Int64(allProjections.count), "the projections were looked at")
         }
     }
 
-    @Test(arguments: CatalogLint.Rule.allCases)
-    func `a planted breach of each rule is found`(rule: CatalogLint.Rule) async throws {
+    @Test(arguments: SchemaLint.Rule.allCases)
+    func `a planted breach of each rule is found`(rule: SchemaLint.Rule) async throws {
         let planted = try #require(Self.plants[rule], "no breach is planted")
         try await Variant.all[0].withDatabase { settings in
             let findings = try await Inspector.inspect(settings) { inspector in
                 try await inspector.session.execute("SET search_path = ledger; \(planted.sql)")
                 // Titles carry the schema only where it is out of sight.
                 try await inspector.session.execute("RESET search_path")
-                return try await CatalogLint.findings(inspector)
+                return try await SchemaLint.findings(inspector)
             }
             let found = findings.filter { $0.rule == rule }.map(\.object)
             #expect(found == [planted.object], "\(findings)")
         }
     }
 
-    private static let plants: [CatalogLint.Rule: (sql: String, object: String)] = [
+    private static let plants: [SchemaLint.Rule: (sql: String, object: String)] = [
         .laneColumn: (
             "CREATE TABLE bad (lane smallint NOT NULL, PRIMARY KEY (lane))", "ledger.bad"
         ),

@@ -3,7 +3,7 @@ package import Projections
 
 extension ExplainedSample {
     /// What a sample compares: the same thing on both sides.
-    package enum Matter {
+    package enum Subject {
         /// Whether there is access at the instant.
         case access
         /// A row, if the times with access are the same.
@@ -19,13 +19,13 @@ extension ExplainedSample {
                 self = .access
                 return
             }
-            let told = sample.changes.filter {
+            let shown = sample.changes.filter {
                 ExplainedSample.command[tables[$0.table].name] != nil
             }
             // A request that never took effect has no instant; another row of its table may have
             // one.
-            let dated = told.first { Matter.row($0).instant(in: tables) != nil }
-            self = (dated ?? told.first ?? sample.changes.first).map(Matter.row) ?? .order
+            let dated = shown.first { Subject.row($0).instant(in: tables) != nil }
+            self = (dated ?? shown.first ?? sample.changes.first).map(Subject.row) ?? .order
         }
 
         /// Whether it is access.
@@ -55,7 +55,7 @@ extension ExplainedSample {
 
     /// The content of the old side as text; nil if it has none.
     package func oldVerdict(in tables: [ComparedTable]) -> String? {
-        switch matter {
+        switch subject {
         case .access: oldSpans.map(verdict)
         case .row(let change):
             ExplainedSample.verdict(
@@ -70,12 +70,12 @@ extension ExplainedSample {
 
     /// The same for the new side: always a statement of the same kind.
     package func newVerdict(in tables: [ComparedTable]) -> String? {
-        switch matter {
+        switch subject {
         case .access:
             newSpans.map { spans in
                 // Only the new side records why there is no access.
-                let isTold = !spans.contains { $0.time.contains(instant) }
-                let reason = isTold ? new?.explanation.entitled.reason : nil
+                let isDenied = !spans.contains { $0.time.contains(instant) }
+                let reason = isDenied ? new?.explanation.entitled.reason : nil
                 return verdict(spans) + (reason.map { ": \($0.words)" } ?? "")
             }
         case .row(let change):
@@ -120,7 +120,7 @@ extension ExplainedSample {
             "subledger \(name) \(stream.originalTransactionId) --environment "
                 + stream.environment.word + rest
         }
-        switch matter {
+        switch subject {
         case .access: return command("explain", " --at \(instant)")
         case .row(let change):
             let name = tables[change.table].name

@@ -4,12 +4,12 @@ import Synchronization
 ///
 /// libpq connects, and resolves names, in calls that cannot be interrupted. The result of work that
 /// no caller waits for any more is discarded.
-final class FirstAnswer: Sendable {
-    typealias Answer = Result<Void, PostgresError>
+final class FirstOutcome: Sendable {
+    typealias Outcome = Result<Void, PostgresError>
 
     private struct State {
-        var answer: Answer?
-        var waiting: CheckedContinuation<Answer, Never>?
+        var outcome: Outcome?
+        var waiting: CheckedContinuation<Outcome, Never>?
     }
 
     private let state = Mutex(State())
@@ -18,11 +18,11 @@ final class FirstAnswer: Sendable {
     private static let pollInterval = Duration.milliseconds(50)
 
     /// Runs work and waits for it until the deadline or the cancellation of the calling task.
-    static func of(
+    static func run(
         by deadline: Deadline?,
-        _ work: @escaping @Sendable () async -> Answer
-    ) async -> Answer {
-        let first = FirstAnswer()
+        _ work: @escaping @Sendable () async -> Outcome
+    ) async -> Outcome {
+        let first = FirstOutcome()
         Task { first.take(await work()) }
         if let deadline { Task { await first.watch(deadline) } }
         return await withTaskCancellationHandler {
@@ -34,7 +34,7 @@ final class FirstAnswer: Sendable {
 
     private func watch(_ deadline: Deadline) async {
         while !deadline.isPassed {
-            if state.withLock({ $0.answer != nil }) { return }
+            if state.withLock({ $0.outcome != nil }) { return }
             // This task is never cancelled.
             do { try await Task.sleep(for: Self.pollInterval) } catch { return }
         }
@@ -49,21 +49,21 @@ final class FirstAnswer: Sendable {
         )
     }
 
-    private func take(_ answer: Answer) {
-        let waiting = state.withLock { state -> CheckedContinuation<Answer, Never>? in
-            guard state.answer == nil else { return nil }
-            state.answer = answer
+    private func take(_ outcome: Outcome) {
+        let waiting = state.withLock { state -> CheckedContinuation<Outcome, Never>? in
+            guard state.outcome == nil else { return nil }
+            state.outcome = outcome
             defer { state.waiting = nil }
             return state.waiting
         }
-        waiting?.resume(returning: answer)
+        waiting?.resume(returning: outcome)
     }
 
-    private func wait(_ continuation: CheckedContinuation<Answer, Never>) {
-        let answer = state.withLock { state -> Answer? in
-            if state.answer == nil { state.waiting = continuation }
-            return state.answer
+    private func wait(_ continuation: CheckedContinuation<Outcome, Never>) {
+        let outcome = state.withLock { state -> Outcome? in
+            if state.outcome == nil { state.waiting = continuation }
+            return state.outcome
         }
-        if let answer { continuation.resume(returning: answer) }
+        if let outcome { continuation.resume(returning: outcome) }
     }
 }

@@ -2,7 +2,7 @@ internal import Events
 
 /// A request to continue with another product, or to pay for the same one in another way, according
 /// to renewal statements.
-struct PlanWish {
+struct PlanRequest {
     let fromProductId: String
     let toProductId: String
     /// The current and the requested billing plan, in Apple's words; nil if the request is for
@@ -26,9 +26,9 @@ struct PlanWish {
 }
 
 /// Walks through renewal statements and purchases and returns the requests.
-struct PlanWishes {
+struct PlanRequests {
     /// The requests, by as-of.
-    private(set) var wishes: [PlanWish] = []
+    private(set) var requests: [PlanRequest] = []
 
     private let course: PlanCourse
     // For each step, the earliest as-of at which it or a later one is known to be charged.
@@ -49,10 +49,10 @@ struct PlanWishes {
             chargedBy[step] = earliest
         }
         self.chargedBy = chargedBy
-        let undated = UndatedWishes(course.timeline)
+        let undated = UndatedRequests(course.timeline)
         var sweep = Sweep(course.timeline.renewals)
         while sweep.advance() {
-            guard let asOf = sweep.asOf, PlanWishes.saysPlan(sweep) else { continue }
+            guard let asOf = sweep.asOf, PlanRequests.statesPlan(sweep) else { continue }
             advance(to: asOf, sweep)
             guard let product = product(sweep, asOf: asOf) else { continue }
             let products = undated.products(at: asOf, after: currentProduct(sweep, asOf: asOf))
@@ -63,7 +63,7 @@ struct PlanWishes {
         finish()
     }
 
-    private static func saysPlan(_ sweep: Sweep) -> Bool {
+    private static func statesPlan(_ sweep: Sweep) -> Bool {
         sweep.fresh(.autoRenewProductId) != .unknown
             || sweep.fresh(.renewalBillingPlanType) != .unknown
     }
@@ -91,11 +91,11 @@ struct PlanWishes {
     // A purchase that is recovered in grace starts in the past (Apple's data: trap 21): statements
     // from the grace still name the old product as current.
     private func isBeforeRecovery(_ sweep: Sweep) -> Bool {
-        guard newest >= 0, case .value(.text(let said)) = sweep.fresh(.productId) else {
+        guard newest >= 0, case .value(.text(let stated)) = sweep.fresh(.productId) else {
             return false
         }
-        return byBytes(said, course.purchase(newest).productId) == nil
-            && byBytes(said, course.purchase(newest + 1).productId) != nil
+        return byBytes(stated, course.purchase(newest).productId) == nil
+            && byBytes(stated, course.purchase(newest + 1).productId) != nil
     }
 
     private mutating func take(
@@ -108,24 +108,24 @@ struct PlanWishes {
         let isSwitch = byBytes(current, product) == nil
         let plans = isSwitch ? billingPlans(sweep, of: current) : nil
         let offset = sweep.decider(of: plans == nil ? .autoRenewProductId : .renewalBillingPlanType)
-        if isOpen, let last = wishes.indices.last {
-            let isSame = wishes[last].isSame(product, plans?.to)
+        if isOpen, let last = requests.indices.last {
+            let isSame = requests[last].isSame(product, plans?.to)
             // Also if the current product already is the requested one, through a purchase that has
             // not reached us: that is not a withdrawal.
-            if isSame, !wishes[last].hasLapsed { return }
+            if isSame, !requests[last].hasLapsed { return }
             if isSame || course.hasEnded(by: asOf, after: newest) {
-                wishes[last].hasLapsed = true
+                requests[last].hasLapsed = true
             } else {
-                wishes[last].withdrawn = asOf
-                if isUndated { wishes[last].isUndated = true }
-                offset.map { wishes[last].citations.cite($0) }
+                requests[last].withdrawn = asOf
+                if isUndated { requests[last].isUndated = true }
+                offset.map { requests[last].citations.cite($0) }
             }
             isOpen = false
         }
         guard !isSwitch || plans.map({ byBytes($0.from, $0.to) != nil }) ?? false else { return }
         var offerType: Int64?
         if case .value(.integer(let number)) = sweep.state(of: .offerType) { offerType = number }
-        var wish = PlanWish(
+        var request = PlanRequest(
             fromProductId: current,
             toProductId: product,
             billingPlans: plans,
@@ -134,8 +134,8 @@ struct PlanWishes {
             isUndated: isUndated,
             step: newest
         )
-        offset.map { wish.citations.cite($0) }
-        wishes.append(wish)
+        offset.map { request.citations.cite($0) }
+        requests.append(request)
         isOpen = true
     }
 
@@ -155,7 +155,9 @@ struct PlanWishes {
         if newest >= 0, course.purchase(newest).purchaseDate > asOf {
             return course.purchase(newest).productId
         }
-        if case .value(.text(let said)) = sweep.fresh(.productId), !said.isEmpty { return said }
+        if case .value(.text(let stated)) = sweep.fresh(.productId), !stated.isEmpty {
+            return stated
+        }
         var step = newest
         while step >= 0 {
             let purchase = course.purchase(step)
@@ -170,49 +172,49 @@ struct PlanWishes {
     // A renewal of the old product leaves a request pending: it may have been charged before the
     // request.
     private mutating func settle(upTo newest: Int) {
-        guard isOpen, let last = wishes.indices.last else { return }
-        while wishes[last].step < newest {
-            wishes[last].step += 1
-            let step = wishes[last].step
+        guard isOpen, let last = requests.indices.last else { return }
+        while requests[last].step < newest {
+            requests[last].step += 1
+            let step = requests[last].step
             let purchase = course.purchase(step)
             if !course.continuity.isContinuing[course.steps[step]] {
-                wishes[last].hasLapsed = true
+                requests[last].hasLapsed = true
                 isOpen = false
                 return
             }
-            if wishes[last].isFulfilled(by: purchase), !wishes[last].hasLapsed {
-                wishes[last].fulfilment = step
+            if requests[last].isFulfilled(by: purchase), !requests[last].hasLapsed {
+                requests[last].fulfilment = step
                 isOpen = false
                 return
             }
             // Lapsed unless a later statement withdraws it.
-            if !wishes[last].isLeftOpen(by: purchase) { wishes[last].hasLapsed = true }
+            if !requests[last].isLeftOpen(by: purchase) { requests[last].hasLapsed = true }
         }
     }
 
     private mutating func finish() {
         settle(upTo: course.steps.count - 1)
-        guard isOpen, let last = wishes.indices.last, let horizon = course.timeline.horizon else {
+        guard isOpen, let last = requests.indices.last, let horizon = course.timeline.horizon else {
             return
         }
         if course.hasEnded(by: horizon, after: course.steps.count - 1) {
-            wishes[last].hasLapsed = true
+            requests[last].hasLapsed = true
         }
     }
 }
 
-extension PlanWish {
+extension PlanRequest {
     /// Whether a statement with that product, and that billing plan if it states one, repeats it.
     fileprivate func isSame(_ product: String, _ billingPlan: String?) -> Bool {
         guard byBytes(toProductId, product) == nil else { return false }
-        guard let wished = billingPlans?.to, let billingPlan else { return true }
-        return byBytes(wished, billingPlan) == nil
+        guard let requested = billingPlans?.to, let billingPlan else { return true }
+        return byBytes(requested, billingPlan) == nil
     }
 
     fileprivate func isFulfilled(by purchase: Purchase) -> Bool {
         guard byBytes(purchase.productId, toProductId) == nil else { return false }
-        guard let wished = billingPlans?.to else { return true }
-        return purchase.billingPlanType.map { byBytes($0, wished) == nil } ?? false
+        guard let requested = billingPlans?.to else { return true }
+        return purchase.billingPlanType.map { byBytes($0, requested) == nil } ?? false
     }
 
     fileprivate func isLeftOpen(by purchase: Purchase) -> Bool {

@@ -1,7 +1,7 @@
 public import Events
 
 /// The state of a subscription at an instant, whether or not Apple has reported it yet.
-public struct SimulatedStanding: Hashable, Sendable {
+public struct SimulatedStatus: Hashable, Sendable {
     /// The product that was bought last.
     public let productId: String
     /// When the last purchase ends.
@@ -20,11 +20,11 @@ public struct SimulatedStanding: Hashable, Sendable {
 
 extension SubscriptionLife {
     /// The state of the subscription at an instant; nil before anything was bought.
-    public func standing(asOf instant: Instant) -> SimulatedStanding? {
+    public func status(asOf instant: Instant) -> SimulatedStatus? {
         guard let state = state(asOf: instant), let newest = state.newest,
             let status = SimulatedRenewalState.Status(state.status(at: instant))
         else { return nil }
-        return SimulatedStanding(
+        return SimulatedStatus(
             productId: newest.product.id,
             expiresDate: newest.expiresDate,
             webOrderLineItemId: identity.webOrderLineItemId(newest.lineItemNumber),

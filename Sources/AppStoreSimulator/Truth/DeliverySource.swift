@@ -1,5 +1,5 @@
 /// The deliveries from which a life is known; they determine what can be known.
-public enum Hearing: CaseIterable, Hashable, Sendable {
+public enum DeliverySource: CaseIterable, Hashable, Sendable {
     /// From `SubscriptionLife.deliveries()`: everything that arrives unasked.
     case unasked
     /// From `SubscriptionLife.polls()` alone.
@@ -16,9 +16,9 @@ public enum Hearing: CaseIterable, Hashable, Sendable {
 
 extension SubscriptionLife {
     /// The rows that all tables must have for a reader informed in that way.
-    public func tables(by hearing: Hearing) -> LifeTables {
+    public func tables(from source: DeliverySource) -> LifeTables {
         var known = known
-        known?.hear(by: hearing)
+        known?.restrict(to: source)
         return LifeTables(
             states: known?.states ?? [],
             planChanges: known?.planChanges ?? [],

@@ -2,7 +2,7 @@ internal import Events
 internal import Projections
 
 /// The requests for another product or billing plan that the events of a history made and withdrew.
-struct WishEffects {
+struct RequestEffects {
     /// What one event did to a request.
     struct Effect {
         /// The machine-readable word for JSON.
@@ -15,13 +15,13 @@ struct WishEffects {
 
     init(_ history: StreamHistory) {
         for change in PlanChanges(Timeline(history), .none).rows {
-            let words = WishEffects.words(change)
-            for (word, instant) in [
-                (Movement.Word.planChangeScheduled, change.requested),
+            let words = RequestEffects.words(change)
+            for (kind, instant) in [
+                (Movement.Kind.planChangeScheduled, change.requested),
                 (.planChangeCancelled, change.withdrawn),
             ] {
                 guard let instant else { continue }
-                let isScheduled = word == .planChangeScheduled
+                let isScheduled = kind == .planChangeScheduled
                 // Among the events of a row, the renewal statement of that instant.
                 let event = history.events.first {
                     $0.fact.kind == .renewal && $0.fact.asOf == instant
@@ -30,7 +30,7 @@ struct WishEffects {
                 guard let event else { continue }
                 effects[event.position, default: []].append(
                     Effect(
-                        name: word.rawValue,
+                        name: kind.rawValue,
                         words: (isScheduled ? "→ asked for " : "← withdrew ") + words
                     )
                 )
