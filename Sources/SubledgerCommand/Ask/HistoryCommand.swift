@@ -7,7 +7,7 @@ import Subledger
 struct HistoryCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "history",
-        abstract: "Every event of a subscription, in the order in which it was recorded.",
+        abstract: "Every event of a subscription, in the order of recording.",
         discussion: """
             An event has the trust of the payload that it first came in: signed by Apple, fetched \
             from Apple by our client, proven by the shared secret, or vouched for by the operator. \

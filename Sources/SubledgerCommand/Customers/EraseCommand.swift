@@ -35,7 +35,7 @@ struct ErasureOptions: ParsableArguments {
     )
     var reason: String
 
-    @Option(help: "Who erases. Default: the user name on this machine.")
+    @Option(help: "Who performs the erasure. Default: the user of this machine.")
     var by: String?
 
     @Flag(help: "List what would be erased, and change nothing.")
@@ -172,11 +172,11 @@ extension ErasureDocument {
     /// The answer for people.
     fileprivate func print(targets: Set<StreamID>) {
         guard !erasures.isEmpty else {
-            Terminal.print("there is nothing to erase")
+            Terminal.print("nothing to erase")
             return
         }
         var table = TextTable([
-            "subscription", "environment", "takes", "events", "payloads", "event",
+            "subscription", "environment", "removes", "events", "payloads", "event",
         ])
         for line in erasures {
             table.add([

@@ -91,7 +91,8 @@ struct MigrateCommand: AsyncParsableCommand {
             }
             let (applied, mended, built) =
                 dryRun
-                ? ("would apply", "would mend", "would build") : ("applied", "mended", "built")
+                ? ("would apply", "would repair", "would build")
+                : ("applied", "repaired", "built")
             for step in changes.applied { Terminal.print("\(applied)  \(step.name)") }
             for what in changes.mended { Terminal.print("\(mended)  \(what)") }
             for name in changes.indexed { Terminal.print("\(built)  index \(name)") }

@@ -26,7 +26,7 @@ struct AnomaliesReport: AsyncParsableCommand {
     /// Greatest threshold: more changes, days or purchases than any subscription has.
     static let thresholdMax = 100_000
 
-    @Option(help: "Maximum number of rows; the counts include all.")
+    @Option(help: "Maximum number of rows; the counts include all rows.")
     var limit = limitDefault
 
     @Option(help: "Minimum number of changes in a refund loop.")

@@ -119,7 +119,7 @@ struct DifferenceText {
     private var columns: [String] {
         difference.tables.filter(report.tellsColumns).flatMap { table in
             table.columnsAdded.map { "\(table.name): column \($0) is new" }
-                + table.columnsRemoved.map { "\(table.name): column \($0) is gone" }
+                + table.columnsRemoved.map { "\(table.name): column \($0) was removed" }
         }
     }
 
