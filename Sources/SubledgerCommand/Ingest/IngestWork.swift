@@ -58,8 +58,8 @@ struct IngestWork {
             Interrupt.isRequested ? Exit.interrupted : Exit.unavailable,
             (Interrupt.isRequested ? "interrupted; " : "")
                 + "\(counted(done, "payload")) \(done == 1 ? "is" : "are") finished; "
-                + "\(counted(underWay, "payload")) more \(underWay == 1 ? "was" : "were") read "
-                + "but not finished. Run again: nothing is written twice. \(error)"
+                + "\(underWay) more \(underWay == 1 ? "was" : "were") read but not finished. Run "
+                + "again: nothing is written twice. \(error)"
         )
     }
 }
