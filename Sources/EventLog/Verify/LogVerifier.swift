@@ -236,18 +236,12 @@ extension LogVerifier {
             let confirmations = isBlank ? [] : row.confirmations(lane: lane),
             isBlank || !confirmations.isEmpty
         else {
-            throw mismatch(
-                commit.number,
-                "a confirmation does not have the form that this program writes"
-            )
+            throw mismatch(commit.number, "a confirmation does not have the expected form")
         }
         guard stored.knownFrom == commit.firstOffset,
             stored.microseconds == commit.committedAt.microseconds
         else {
-            throw mismatch(
-                commit.number,
-                "the date of a confirmation differs from that of its commit"
-            )
+            throw mismatch(commit.number, "a confirmation's date or offset differs from its commit")
         }
         let own = lanes.lane(of: row.stream.originalTransactionId)
         for confirmation in confirmations {
