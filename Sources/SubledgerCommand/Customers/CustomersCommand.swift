@@ -205,9 +205,10 @@ extension LinkOutcome {
             return Failure(
                 Exit.badInput,
                 "\(customer) is also the id of the subscription \(other.originalTransactionId), "
-                    + "which is not theirs, so a question by this name would be about two "
-                    + "customers; nothing was appended. If it is theirs, link that subscription "
-                    + "first; otherwise use another name"
+                    + "which is not linked to this customer, so the name would be ambiguous; "
+                    + "nothing "
+                    + "was appended. If that subscription belongs to the customer, link it first; "
+                    + "otherwise use another name"
             )
         case .unknownStream:
             return Failure(
