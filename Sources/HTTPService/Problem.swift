@@ -154,7 +154,7 @@ extension Problem {
         case .ambiguousId:
             error.message + "; use another id of the purchase that you mean, for example a "
                 + "transactionId"
-        case .tooManyEvents: error.message + ": limit it with knownAt"
+        case .tooManyEvents: error.message + ": bound it with knownAt"
         }
     }
 }

@@ -117,7 +117,7 @@ extension Failure {
             error.message + "; use another id of the purchase that you mean, for example a "
                 + "transactionId"
         case .unknownPosition: error.message.replacing(/^knownAt/, with: "--known-at")
-        case .tooManyEvents: error.message + ": limit it with --known-at"
+        case .tooManyEvents: error.message + ": bound it with --known-at"
         case .tablesNotReady, .unknownReport: error.message
         }
     }

@@ -290,9 +290,7 @@ extension RouteDescription {
             not have; invalid-name for an invalid customer id; not-a-notification; or the reason \
             why the payload was refused, such as signature-invalid.
             """
-        case 401:
-            "The request has no token (token-missing), or an unknown or revoked one "
-                + "(token-unknown)."
+        case 401: "The request has no token (token-missing), or a wrong one (token-unknown)."
         case 403: "The token has no role for this route (role-missing)."
         case 404:
             """

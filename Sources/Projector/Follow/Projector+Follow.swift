@@ -81,7 +81,7 @@ extension Projector {
                 let error = ProjectorError(error, doing: "follow")
                 guard error.isPassing, !options.isOnce, !options.isStopped() else { throw error }
                 // What a step did not commit it has not done, so that it can just be tried again.
-                options.notice("lost the connection to the database, retrying: \(error)")
+                options.notice("lost the database, retrying: \(error)")
             }
             do {
                 try await Task.sleep(for: max(options.pollInterval, Projector.reconnectPause))

@@ -24,7 +24,7 @@ struct IngestQualityReport: AsyncParsableCommand {
 
     @OptionGroup var zone: ZoneOption
 
-    @Option(help: "Only runs with this source (see `ingest --source`).")
+    @Option(help: "Only runs of this channel.")
     var source: String?
 
     @OptionGroup var database: DatabaseOptions
@@ -45,7 +45,7 @@ extension IngestQualityDocument {
     fileprivate func printTables() {
         var table = TextTable([
             "source", "runs", "payloads", "refused", "facts", "known already", "share",
-            "restored ids", "share", "most streams in one run",
+            "restored ids", "share", "streams of one run, at most",
         ])
         for line in sources + [total] {
             table.add([
@@ -58,7 +58,7 @@ extension IngestQualityDocument {
         let reasons = total.rejectedByReason.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
         for (reason, count) in reasons { Terminal.print("refused \(count) × \(reason)") }
         guard !aliases.isEmpty else { return }
-        var further = TextTable(["evidence in the log", "purchases", "further ids", "share"])
+        var further = TextTable(["in the log, from", "purchases", "further ids", "share"])
         for line in aliases {
             further.add([
                 line.evidenceKind, "\(line.purchases)", "\(line.aliases)",
