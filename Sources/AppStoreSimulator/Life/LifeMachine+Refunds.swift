@@ -70,11 +70,7 @@ extension LifeMachine {
 
     mutating func requestRefund(_ number: Int) throws(ScriptError) -> [Notice] {
         let purchase = try boughtPurchase(number)
-        try require(
-            purchase.revocation == nil,
-            .wrongState,
-            "the purchase must not be refunded already"
-        )
+        try require(purchase.revocation == nil, .wrongState, "it must not be refunded already")
         // Apple repeats the question under a new UUID (Apple's data: delivery): it stays one
         // request.
         state.requestRefund(of: number, at: signedAt)

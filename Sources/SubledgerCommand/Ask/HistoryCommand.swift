@@ -79,7 +79,7 @@ extension HistoryDocument {
         }
         var table = TextTable([
             "position", "effective", "as of", "recorded", "lag", "trust", "source", "kind",
-            "what it says", "effect",
+            "content", "effect",
         ])
         for line in events {
             table.add([

@@ -78,7 +78,7 @@ extension RefundsDocument {
 
     private var cases: String {
         var table = TextTable([
-            "purchase", "product", "case", "when", "requested", "declined", "refunded",
+            "purchase", "product", "state", "timing", "requested", "declined", "refunded",
             "reported", "reversed", "given back", "because of",
         ])
         for row in refunds {

@@ -96,7 +96,7 @@ extension AnomaliesDocument {
     fileprivate func printTable() {
         if !anomalies.isEmpty {
             var table = TextTable([
-                "stream", "environment", "what", "times", "given back", "from", "to",
+                "subscription", "environment", "anomaly", "times", "given back", "from", "to",
                 "because of",
             ])
             for row in anomalies {

@@ -95,7 +95,7 @@ struct DifferenceText {
     }
 
     private var kinds: String {
-        var table = TextTable(["projection", "version", "what", "rows", "subscriptions"])
+        var table = TextTable(["projection", "version", "change", "rows", "subscriptions"])
         for (compared, totals) in zip(difference.tables, difference.totals) {
             var name = compared.name
             if let rows = report.newTables[name] {
