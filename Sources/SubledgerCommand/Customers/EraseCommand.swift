@@ -94,13 +94,13 @@ struct EraseCustomerCommand: AsyncParsableCommand {
         discussion: """
             Applies to every subscription that was ever linked to the customer, to every \
             subscription whose app account token is NAME or a token of the customer's own \
-            subscriptions, and to those without a token that Apple's account joins to them alone \
-            (`customers show NAME` lists them). A subscription with the token of another account \
-            of your app stays, and so does one that could equally belong to another account or \
-            customer; the listing names both kinds. Links, tokens, unknown properties and all \
-            payloads are removed. Purchases, prices and periods stay for bookkeeping, under \
-            Apple's pseudonymous ids (such as appTransactionId), without any connection to the \
-            customer. From a subscription that now belongs to another customer, only the links \
+            subscriptions, and to those without a token that Apple's ids join to this customer \
+            alone (`customers show NAME` lists them). A subscription with the token of another \
+            account of your app stays, and so does one that could equally belong to another \
+            account or customer; the listing names both kinds. Links, tokens, unknown properties \
+            and all payloads are removed. Purchases, prices and periods stay for bookkeeping, \
+            under Apple's pseudonymous ids (such as appTransactionId), without any connection to \
+            the customer. From a subscription that now belongs to another customer, only the links \
             that name this customer are removed.
 
             Facts that Apple sends later about the customer's subscriptions are appended without \

@@ -61,7 +61,7 @@ extension CustomerDocument {
         let grounds = AnswerGrounds(customer, customer.streams).timedLines
         if !grounds.isEmpty { lines.append("\n" + grounds.joined(separator: "\n")) }
         if !related.isEmpty {
-            lines.append("\nwith other customers now, but linked to or claimed by this one before:")
+            lines.append("\nnow with other customers, but linked to or claimed by this one before:")
         }
         lines += related.flatMap(\.text)
         let others = AnswerGrounds(customer, customer.related).timedLines

@@ -13,7 +13,7 @@ struct AnomaliesReport: AsyncParsableCommand {
             product), each of which refunds the rest of the old period. refunded_again: a purchase \
             refunded --refunds or more times. everything_refunded: all of --purchases or more \
             purchases. empty_period: periods that give no access, because the purchase date is not \
-            before the expiry date. Reads the whole log once; memory does not grow with it.
+            before the expiry date. Reads the whole log once; memory does not grow with its size.
             """
     )
 

@@ -41,7 +41,7 @@ struct RebuildCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "With --into, fold the commits that begin up to this position or time (UTC).",
+            "With --into: use only commits that begin up to this position or time (UTC).",
             discussion: "`follow` does not update such tables.",
             valueName: "position"
         ),
