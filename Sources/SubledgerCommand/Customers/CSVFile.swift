@@ -31,7 +31,7 @@ struct CSVFile {
                 isThere
                     ? "the list \(path) cannot be read: it is a folder, or its permissions do not "
                         + "allow it"
-                    : "no such file: \(path)"
+                    : "there is no file \(path)"
             )
         }
     }
