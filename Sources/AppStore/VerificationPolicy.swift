@@ -54,7 +54,7 @@ extension VerificationPolicy {
         let found = bundleId.map { "is of the app \"\($0)\"" } ?? "names no app"
         throw Rejection(
             .bundleIdMismatch,
-            "The payload holds \(what) that \(found); expected"
+            "The payload contains \(what) that \(found); expected"
                 + " \(expected). Add the app to the accepted bundle ids if it is yours."
         )
     }

@@ -103,7 +103,7 @@ struct CatalogBuilder {
             throw CatalogError(
                 .duplicateProduct,
                 "two products have the identifier \(productId): \(other) and \(place); an "
-                    + "identifier names one product, remove one of them"
+                    + "identifier names one product; remove one of them"
             )
         }
     }

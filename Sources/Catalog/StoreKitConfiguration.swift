@@ -96,7 +96,7 @@ extension StoreKitConfiguration {
             builder.warn(
                 .newerFormat,
                 "it has format \(version.major), but the newest known format is "
-                    + "\(Self.newestFormat); what is new in it is ignored"
+                    + "\(Self.newestFormat); its new parts are ignored"
             )
         }
         for (number, group) in (subscriptionGroups ?? []).enumerated() {

@@ -28,11 +28,11 @@ struct ServerCluster {
         )
         try ServerFolders.write(
             """
-            # Subledger's settings; that file is written again at every start.
+            # Subledger's settings; this file is rewritten at every start.
             include 'subledger.conf'
 
-            # Your own settings go below this line: they overrule those above, and are kept. They
-            # take effect after `subledger database stop`.
+            # Add your own settings below this line. They override those above, are kept, and take
+            # effect at the next start: run `subledger database stop`.
 
             """,
             to: "\(data)/postgresql.conf",

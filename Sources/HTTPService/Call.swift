@@ -25,7 +25,7 @@ struct Call: Sendable {
         guard let value = parameters.get(name)?.removingPercentEncoding, !value.isEmpty,
             !value.utf8.contains(0)
         else {
-            throw Problem(.badRequest, "path", "The path has no \(name) in UTF-8 without NUL.")
+            throw Problem(.badRequest, "path", "The path needs \(name) as UTF-8 text without NUL.")
         }
         return value
     }
@@ -36,7 +36,11 @@ struct Call: Sendable {
     func query(_ name: QueryParameter) throws -> String? {
         let values = try queries(name)
         guard values.count <= 1 else {
-            throw Problem(.badRequest, "query", "\(name) is there \(values.count) times.")
+            throw Problem(
+                .badRequest,
+                "query",
+                "\(name) is given \(values.count) times; give it once."
+            )
         }
         return values.first
     }
@@ -86,7 +90,7 @@ struct Call: Sendable {
             throw Problem(
                 .badRequest,
                 "query",
-                "There is no parameter \"\(name.prefix(64))\"; expected "
+                "This route has no parameter \"\(name.prefix(64))\"; expected "
                     + (known.isEmpty
                         ? "none." : known.map(\.rawValue).joined(separator: ", ") + ".")
             )

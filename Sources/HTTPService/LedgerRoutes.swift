@@ -229,8 +229,8 @@ extension LedgerRoutes {
             throw Problem(
                 .unauthorized,
                 "token-unknown",
-                "The header Authorization does not contain a token as `subledger tokens create` "
-                    + "prints it."
+                "The header Authorization does not contain a token in the form that `subledger "
+                    + "tokens create` prints."
             )
         }
         let roles = try await tokens.roles(of: token)
@@ -238,7 +238,7 @@ extension LedgerRoutes {
             throw Problem(
                 .unauthorized,
                 "token-unknown",
-                "The token is unknown or was revoked."
+                "The token is unknown or was revoked; `subledger tokens` lists all tokens."
             )
         }
         guard !roles.isDisjoint(with: wanted + [.admin]) else {
@@ -264,7 +264,8 @@ extension LedgerRoutes {
             var problem = Problem(
                 .serviceUnavailable,
                 "busy",
-                "\(limits.uploadsMax) requests with a body are under way. Send it again."
+                "The service is reading \(limits.uploadsMax) request bodies, its limit. Send the "
+                    + "request again."
             )
             problem.retryAfterSeconds = 1
             throw problem
@@ -273,8 +274,8 @@ extension LedgerRoutes {
             throw Problem(
                 .unsupportedMediaType,
                 "content-encoding",
-                "The body has the Content-Encoding \(encoding.prefix(64)); expected none. Send it "
-                    + "unpacked."
+                "The body has the Content-Encoding \(encoding.prefix(64)); expected none. Send the "
+                    + "body uncompressed."
             )
         }
         let bytes = try await call.body(upTo: byteCountMax, within: limits.bodySecondsMax)

@@ -224,7 +224,7 @@ private struct Following: Service {
                 do throws(ProjectorError) {
                     try await self.follow(follow)
                 } catch {
-                    logger.error("following failed", metadata: ["error": "\(error)"])
+                    logger.error("updating the tables failed", metadata: ["error": "\(error)"])
                     await pause()
                 }
             }
@@ -239,7 +239,7 @@ private struct Following: Service {
                 try await Task.sleep(for: Following.retryInterval)
             }
         } catch {
-            logger.debug("asked to stop while waiting to follow again")
+            logger.debug("stop requested while waiting to update the tables again")
         }
     }
 

@@ -150,7 +150,7 @@ extension Problem {
             error.message + "; ask about one of them at /v1/subscriptions"
         case .nothingKnownThen: error.message + "; leave out knownAt for what is known now"
         case .unknownProduct, .unknownGroup:
-            error.message + ", or import a catalog that holds it (`subledger catalog import`)"
+            error.message + ", or import a catalog that contains it (`subledger catalog import`)"
         case .ambiguousId:
             error.message + "; use another id of the purchase that you mean, for example a "
                 + "transactionId"

@@ -35,11 +35,11 @@ public enum ProxyExample: String, CaseIterable, Sendable {
             ssl_certificate /etc/ssl/subledger.pem;
             ssl_certificate_key /etc/ssl/subledger.key;
 
-            # The greatest upload that the service takes; it refuses greater notifications itself.
+            # The largest upload that the service accepts. Its limit for notifications is lower.
             client_max_body_size \(limits.uploadByteCountMax);
             client_body_timeout \(Int(limits.bodySecondsMax))s;
 
-            # Without a path after it, proxy_pass hands the path on as it came: a customer's id may
+            # proxy_pass without a path forwards the request path unchanged: a customer's id may
             # contain %2F.
             location / {
                 proxy_pass http://subledger;
@@ -64,9 +64,9 @@ public enum ProxyExample: String, CaseIterable, Sendable {
 
     private static func caddy(_ port: Int, _ limits: ServiceLimits) -> String {
         """
-        # Caddyfile; Caddy gets the certificate itself.
+        # Caddyfile; Caddy obtains the certificate itself.
         subledger.example.com {
-            # The greatest upload that the service takes; it refuses greater notifications itself.
+            # The largest upload that the service accepts. Its limit for notifications is lower.
             request_body {
                 max_size \(limits.uploadByteCountMax)
             }

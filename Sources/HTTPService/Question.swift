@@ -34,14 +34,15 @@ enum Question: String, CaseIterable, Sendable {
     /// A summary of the question.
     var summary: String {
         switch self {
-        case .access: "Whether there is access, and to what."
-        case .eligibility: "Which offers a customer may get, and which purchase prevents others."
-        case .explain: "Why there was access or not, and what was answered then."
-        case .periods: "When there was access, and why it stopped."
-        case .history: "Every event."
-        case .changes: "Every change of plan."
-        case .refunds: "Every refund and its reversal."
-        case .state: "The states of the subscription."
+        case .access: "Whether the customer has access, and to which products."
+        case .eligibility:
+            "Which offers the customer is eligible for, and which purchases rule out others."
+        case .explain: "Why the customer did or did not have access, and what was answered then."
+        case .periods: "When the subscription gave access, and why access ended."
+        case .history: "Every event of the subscription."
+        case .changes: "Every change of product or billing plan."
+        case .refunds: "Every refund, and whether it was reversed."
+        case .state: "The states of the subscription, and whether it was set to renew."
         }
     }
 
@@ -67,13 +68,14 @@ enum QueryParameter: String, CaseIterable, Sendable {
     /// Its meaning.
     var text: String {
         switch self {
-        case .at: "The instant asked about: \(AskedTime.forms)."
+        case .at: "The time to answer for: \(AskedTime.forms). Default: now."
         case .knownAt: "Use only what the ledger knew then: \(AskedKnowledge.forms)."
         case .tz: "The time zone for output, and for times given without a zone. Default: UTC."
-        case .environment: "Production, Sandbox, Xcode or LocalTesting."
-        case .minPosition: "Answer only when the log contains this position."
-        case .product: "Only this product."
-        case .group: "Only this subscription group."
+        case .environment:
+            "The environment of the purchases: Production, Sandbox, Xcode or LocalTesting."
+        case .minPosition: "Wait until the log contains this position, then answer."
+        case .product: "Answer for this product only."
+        case .group: "Answer for this subscription group only."
         case .trust: "Use only payloads with this trust; repeat for more."
         case .wait: "Seconds to wait for Apple's answer, from 0 to 30. Default: 10."
         }

@@ -31,14 +31,14 @@ extension Problem {
             self.init(
                 .notFound,
                 "unknown-route",
-                "There is no such route; GET /openapi.json describes all routes."
+                "Unknown route; GET /openapi.json describes all routes."
             )
             return
         }
         self.init(
             .methodNotAllowed,
             "method-not-allowed",
-            "\(method.rawValue.prefix(16)) is not answered here; expected "
+            "\(method.rawValue.prefix(16)) is not allowed on this route; expected "
                 + methods.joined(separator: " or ") + "."
         )
         allowedMethods = methods

@@ -59,7 +59,7 @@ extension CopyBinaryRow {
     private func missing(_ column: Int) -> PostgresError {
         PostgresError(
             .unexpectedNull,
-            "Column \(column) is null, where a value was promised. Read it with the accessor whose "
+            "Column \(column) is null, but a value is expected. Read it with the accessor whose "
                 + "name ends in IfPresent."
         )
     }

@@ -169,7 +169,7 @@ extension PostgresFields where Self: ~Copyable {
         guard let value else {
             throw PostgresError(
                 .unexpectedNull,
-                "Column \(column) is null, where a value was promised. Read it with the accessor "
+                "Column \(column) is null, but a value is expected. Read it with the accessor "
                     + "whose name ends in IfPresent."
             )
         }

@@ -47,7 +47,7 @@ public struct ProjectorError: Error, Sendable {
                 "\(action): \(error). Tables of projections belong to the role ledger_projector: "
                     + "GRANT ledger_projector to the role that you connect with, and CREATE on the "
                     + "database. If another role owns them, for example after a restore, "
-                    + "`subledger migrate` gives them back"
+                    + "`subledger migrate` corrects the owner"
             )
         case let error as PostgresError where LedgerRole.missing(from: error) != nil:
             self.init(.log(.roleMissing), EventLogError(error, doing: action).message)

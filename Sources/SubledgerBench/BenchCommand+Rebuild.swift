@@ -7,13 +7,13 @@ extension BenchCommand {
         static let configuration = CommandConfiguration(
             abstract: "Rebuilds against only reading the log, and against plain SQL.",
             discussion: """
-                Works in a database of its own, subledger_bench, on the configured server. Makes a \
+                Works in a separate database, subledger_bench, on the configured server. Makes a \
                 log of that many events, then measures one after the other, in rounds: COPY of the \
                 event table in binary to /dev/null (the reading limit), the same to this process, \
                 reading by stream without a fold, the rebuild of active_periods alone with one \
-                connection and with one a core, of all projections, the same compared with the \
+                connection and with one per core, of all projections, the same compared with the \
                 live tables and promoted, `follow` over the last twentieth of the log, and plain \
-                SQL with window functions as the alternative (which knows no refund and no grace). \
+                SQL with window functions as the alternative (which ignores refunds and grace). \
                 Ratios are taken within a round, and medians printed; MiB are the greatest memory \
                 of this process in any round. Use a release build.
                 """
@@ -25,7 +25,7 @@ extension BenchCommand {
         @Option(help: "Rounds; ratios are medians over them.")
         var rounds = 3
 
-        @Flag(help: "Keep the database and use its log again if it is there.")
+        @Flag(help: "Keep the database, and reuse its log if it exists.")
         var keep = false
 
         @OptionGroup var database: DatabaseOptions

@@ -8,7 +8,7 @@ extension BenchCommand {
             commandName: "report",
             abstract: "Reports against hand-written SQL, and exports against COPY to a file.",
             discussion: """
-                Works in a database of its own, subledger_bench, on the configured server. Makes a \
+                Works in a separate database, subledger_bench, on the configured server. Makes a \
                 log of that many events and its tables; then each round asks for every report, and \
                 for the same rows by SQL that was written by hand for this one question, over the \
                 same tables, one after the other in turns. Rows that differ end the bench. Then it \
@@ -24,7 +24,7 @@ extension BenchCommand {
         @Option(help: "Rounds; ratios are medians over them.")
         var rounds = 3
 
-        @Flag(help: "Keep the database and use its tables again if they are there.")
+        @Flag(help: "Keep the database, and reuse its tables if they exist.")
         var keep = false
 
         @OptionGroup var database: DatabaseOptions

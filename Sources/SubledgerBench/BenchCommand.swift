@@ -10,7 +10,7 @@ import Postgres
 package struct BenchCommand: AsyncParsableCommand {
     package static let configuration = CommandConfiguration(
         commandName: "bench",
-        abstract: "Measure the ledger against the best that this machine achieves without it.",
+        abstract: "Compare the ledger's speed with the best this machine achieves without it.",
         subcommands: [
             Append.self, Ingest.self, Read.self, Verify.self, Rebuild.self, Reports.self,
             Serve.self,
@@ -24,7 +24,7 @@ package struct BenchCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Durable appends against plain INSERTs, batches against COPY BINARY.",
             discussion: """
-                Works in a database of its own, subledger_bench, on the configured server. Each \
+                Works in a separate database, subledger_bench, on the configured server. Each \
                 round measures the ledger and plain PostgreSQL one after the other; ratios are \
                 taken within a round, and medians over the rounds are printed. Plain means: the \
                 same event rows into a table with the same columns, constraints and indexes, by \

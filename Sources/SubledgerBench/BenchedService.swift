@@ -84,8 +84,8 @@ struct BenchedService {
         guard result.errors == 0 else {
             throw Failure(
                 Exit.internalError,
-                "\(result.errors) of \(result.requests) requests were not answered with 200: it is "
-                    + "no rate"
+                "\(result.errors) of \(result.requests) requests were not answered with 200, so "
+                    + "no rate is reported"
             )
         }
         return result

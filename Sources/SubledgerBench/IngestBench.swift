@@ -12,8 +12,8 @@ extension BenchCommand {
         static let configuration = CommandConfiguration(
             abstract: "The whole of ingest, from files to the durable log, against its limit.",
             discussion: """
-                Works in a database of its own, subledger_bench, on the configured server. Each \
-                round ingests a kind of file into an empty ledger, once and once more, and \
+                Works in a separate database, subledger_bench, on the configured server. Each \
+                round ingests a kind of file into an empty ledger, then the same file again, and \
                 measures the limit right after it: the bare signature checks of the same payloads \
                 on all cores, while COPY BINARY writes the same rows into tables with the same \
                 columns, constraints and indexes; server and client share the cores in both. \
@@ -30,7 +30,7 @@ extension BenchCommand {
         @Option(help: "Megabytes of payloads of each kind.")
         var megabytes = 100
 
-        @Option(help: "A kind of file; may be given several times. Without it, all.")
+        @Option(help: "A kind of file; repeat for more. Default: all.")
         var kind: [IngestBenchKind] = []
 
         @OptionGroup var database: DatabaseOptions
@@ -121,7 +121,10 @@ struct IngestBench {
         let second: Int
         (round.second, second) = try await ingest(policy)
         guard round.facts > 0, second == 0 else {
-            throw Failure(Exit.internalError, "a measurement gave a wrong result: it is no rate")
+            throw Failure(
+                Exit.internalError,
+                "a measurement gave a wrong result, so no rate is reported"
+            )
         }
         round.limit = try await limit()
         return round
@@ -141,8 +144,8 @@ struct IngestBench {
         guard report.rejected == 0, report.payloads == material.payloadCount else {
             throw Failure(
                 Exit.internalError,
-                "ingest took \(report.payloads) of \(material.payloadCount) payloads and refused "
-                    + "\(report.rejected): it is no rate"
+                "ingest accepted \(report.payloads) of \(material.payloadCount) payloads and "
+                    + "refused \(report.rejected), so no rate is reported"
             )
         }
         return ((ContinuousClock.now - start) / .seconds(1), report.appended)
@@ -231,7 +234,7 @@ struct IngestBenchResults {
     var table: String {
         var table = TextTable([
             "files of", "payloads/s", "facts/s", "MB/s", "limit, payloads/s", "ratio",
-            "second delivery, payloads/s", "to the first", "MiB",
+            "second delivery, payloads/s", "ratio to first", "MiB",
         ])
         for kind in IngestBenchKind.allCases {
             guard let size = sizes[kind] else { continue }

@@ -13,7 +13,7 @@ extension BenchCommand {
         static let configuration = CommandConfiguration(
             abstract: "Answers about one subscription against a bare SELECT of its rows.",
             discussion: """
-                Works in a database of its own, subledger_bench, on the configured server: a \
+                Works in a separate database, subledger_bench, on the configured server: a \
                 synthetic App Store, and among it subscriptions of 30 and of 400 events. Each \
                 query reads one of these in three ways, in turns: bare, the same event rows by \
                 primary key with a prepared statement in binary, not decoded; periods, the stream \

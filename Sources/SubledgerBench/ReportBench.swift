@@ -105,7 +105,8 @@ struct ReportBench {
             let odd = Set(found).symmetricDifference(rows).sorted().prefix(4)
             throw Failure(
                 Exit.internalError,
-                "report \(report.name): \(found.count) rows, and \(rows.count) by hand; they differ in "
+                "report \(report.name): \(found.count) rows, and \(rows.count) by hand-written "
+                    + "SQL; they differ in "
                     + odd.joined(separator: "  ")
             )
         }

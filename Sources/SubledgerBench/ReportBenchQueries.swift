@@ -14,7 +14,7 @@ enum ReportBenchQueries {
             guard
                 let query = ofCustomers[report.name] ?? ofTime[report.name] ?? ofMoney[report.name]
             else {
-                throw Failure(Exit.internalError, "no query by hand for report \(report.name)")
+                throw Failure(Exit.internalError, "report \(report.name) has no hand-written query")
             }
             return (report, query)
         }

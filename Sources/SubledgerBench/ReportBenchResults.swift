@@ -85,7 +85,7 @@ struct ReportBenchResults {
 
     var table: String {
         let summary = summary
-        var table = TextTable(["report", "seconds", "by hand", "ratio"])
+        var table = TextTable(["report", "seconds", "hand-written", "ratio"])
         for name in order {
             guard let pair = summary.reports[name] else { continue }
             table.add([

@@ -10,7 +10,7 @@ extension BenchCommand {
         static let configuration = CommandConfiguration(
             abstract: "The HTTP service under load from another process, against its limit.",
             discussion: """
-                Works in a database of its own, subledger_bench, on the configured server, and \
+                Works in a separate database, subledger_bench, on the configured server, and \
                 starts `subledger serve` with its default settings as a separate process; this \
                 process generates the load. Every request is a new notification of version 2 with \
                 three signatures, of another customer, signed a moment ago. Measured at 1, 32 and \

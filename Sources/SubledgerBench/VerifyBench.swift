@@ -11,8 +11,8 @@ extension BenchCommand {
                 Time is the processor time of that thread, so other programs hardly affect it. \
                 Each round measures everything in short turns, one after the other; ratios are \
                 taken within a round, and medians over the rounds are printed. Bare means: the \
-                same signatures with the same crypto library, while key, signatures and digests \
-                lie ready, and nothing is hashed or decoded; with hashing means: the SHA-256 of \
+                same signatures with the same crypto library, with key, signatures and digests \
+                prepared, and nothing hashed or decoded; with hashing means: the SHA-256 of \
                 the same messages too. A notification contains three signatures, so it is compared \
                 with a third of the bare rate. Plain means: Foundation's JSONDecoder into Codable \
                 structs of the same verifyReceipt responses, 500 rows each; ours are decoded into \
@@ -175,7 +175,7 @@ struct VerifyBenchResults {
     var table: String {
         let bare = rate(.bare)
         let hashed = rate(.bareWithHashing)
-        var table = TextTable(["measurement", "subledger", "at best or plain", "ratio"])
+        var table = TextTable(["measurement", "subledger", "bare or plain", "ratio"])
         func add(_ name: String, _ ours: Double, _ theirs: Double, _ ratio: Double, _ unit: String)
         {
             table.add([

@@ -114,7 +114,10 @@ struct VerifyBenchMaterial {
 
     private func check(_ isRight: Bool) throws {
         guard isRight else {
-            throw Failure(Exit.internalError, "a measurement gave a wrong result: it is no rate")
+            throw Failure(
+                Exit.internalError,
+                "a measurement gave a wrong result, so no rate is reported"
+            )
         }
     }
 

@@ -112,7 +112,7 @@ extension Failure {
             error.message + "; ask about one of them by its originalTransactionId"
         case .nothingKnownThen: error.message + "; leave out --known-at for what is known now"
         case .unknownProduct, .unknownGroup:
-            error.message + ", or import a catalog that holds it (`subledger catalog import`)"
+            error.message + ", or import a catalog that contains it (`subledger catalog import`)"
         case .ambiguousId:
             error.message + "; use another id of the purchase that you mean, for example a "
                 + "transactionId"

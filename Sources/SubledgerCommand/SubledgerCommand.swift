@@ -10,21 +10,22 @@ struct SubledgerCommand: AsyncParsableCommand {
         abstract: "The event-sourced ledger of App Store subscriptions.",
         discussion: """
             Every verified transaction and notification becomes an idempotent event in a \
-            PostgreSQL log that is never edited; everything else is a fold over it.
+            PostgreSQL log that is never edited; everything else is computed from that log.
 
-            The database is the first of these: --database-url, DATABASE_URL, libpq's own PG* \
-            variables, or a private server under $SUBLEDGER_HOME (default .subledger/). `migrate` \
-            creates the private server, which is meant for development and small ledgers. A \
-            connection pooler must be in session mode. If the database is unreachable, an append \
-            fails after SUBLEDGER_APPEND_SECONDS_MAX seconds (default 60).
+            Commands use the first database that is configured, in this order: --database-url, \
+            DATABASE_URL, libpq's own PG* variables, and a private server under $SUBLEDGER_HOME \
+            (default .subledger/). `migrate` creates the private server, which is meant for \
+            development and small ledgers. A connection pooler must be in session mode. If the \
+            database is unreachable, an append fails after SUBLEDGER_APPEND_SECONDS_MAX seconds \
+            (default 60).
 
-            On a terminal, answers longer than the screen go through $PAGER (default less); \
+            On a terminal, answers longer than the screen are shown with $PAGER (default less); \
             PAGER=cat turns that off.
 
             Exit codes: 0 ok, 1 access denied, or a fault found by `doctor`, 3 integrity mismatch, \
-            4 not found, 64 usage, 65 bad input (the rest was accepted), 66 input missing, 69 \
-            database unavailable, 70 internal, 75 try again later, 77 permission, 78 \
-            configuration, 130 interrupted.
+            4 not found, 64 wrong usage, 65 bad input (the rest was accepted), 66 input missing, \
+            69 database unavailable, 70 internal error, 75 try again later, 77 permission denied, \
+            78 wrong configuration, 130 interrupted.
             """,
         version: "0.1.0",
         groupedSubcommands: [

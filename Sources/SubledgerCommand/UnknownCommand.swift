@@ -52,7 +52,7 @@ struct UnknownCommand {
         let program = path.joined(separator: " ")
         return Failure(
             .validationFailure,
-            "there is no command `\(program) \(word)`; "
+            "unknown command `\(program) \(word)`; "
                 + (suggestion.map { "did you mean `\(program) \($0)`? " } ?? "")
                 + "`\(program) --help` lists all commands"
         )

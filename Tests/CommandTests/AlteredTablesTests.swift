@@ -58,7 +58,12 @@ struct AlteredTablesTests {
             )
             #expect(line.contains("not compared"), "\(ending.output)")
             let html = try String(contentsOfFile: page, encoding: .utf8)
-            #expect(html.contains("not compared") && html.contains("projection_1.refunds is gone"))
+            #expect(
+                html.contains("not compared")
+                    && html.contains(
+                        "projection_1.refunds no longer exists"
+                    )
+            )
             #expect(!html.contains("Columns of"))
 
             // The next one must not take the name of what is only listed.
@@ -113,12 +118,12 @@ struct Alteration: Sendable, CustomTestStringConvertible {
         Alteration(
             sql: "DROP TABLE \(table) CASCADE",
             kind: "table",
-            words: "the live table \(table) is gone"
+            words: "the live table \(table) no longer exists"
         ),
         Alteration(
             sql: "ALTER TABLE \(table) RENAME TO older",
             kind: "table",
-            words: "the live table \(table) is gone"
+            words: "the live table \(table) no longer exists"
         ),
         Alteration(
             sql: "DROP VIEW projection.refunds",

@@ -165,11 +165,11 @@ struct DifferenceReportTests {
         #expect(access.outside(time(0, 20)) == nil)
         #expect(
             access.outside(time(3, 9))
-                == "of 3 spans that differ 1 are outside the picture, 1 go on beyond the picture"
+                == "of 3 spans that differ 1 are outside the picture, 1 extend beyond the picture"
         )
         let endless = AccessDifference(from: [time(1, 9)], to: [])
         #expect(
-            endless.outside(time(0, 5)) == "the span that differs goes on beyond the picture"
+            endless.outside(time(0, 5)) == "the span that differs extends beyond the picture"
         )
     }
 

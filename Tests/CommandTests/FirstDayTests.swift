@@ -217,7 +217,7 @@ struct FirstDayTests {
             #expect(
                 product.errors.contains(
                     "no catalog was imported, so the subscription group of plan is unknown; "
-                        + "name the group instead, or import a catalog that holds it "
+                        + "name the group instead, or import a catalog that contains it "
                         + "(`subledger catalog import`)"
                 ),
                 "\(product.errors)"

@@ -42,7 +42,7 @@ struct IngestFaultTests {
         try Self.write(payloads[9], to: pipe)
         let ending = await running.ending()
         #expect(ending.code == 69, "\(ending.errors)")
-        #expect(ending.errors.contains("1 payload is finished, 1 was read and is not"))
+        #expect(ending.errors.contains("1 payload is finished; 1 more was read but not finished"))
         #expect(ending.errors.contains("[database-unavailable]"), "\(ending.errors)")
         #expect(ending.output.isEmpty)
     }
@@ -70,7 +70,7 @@ struct IngestFaultTests {
                 return await running.ending()
             }
             #expect(ending.code == 130 && !ending.wasKilled, "\(ending.errors)")
-            #expect(ending.errors.contains("were read and are not"), "\(ending.errors)")
+            #expect(ending.errors.contains("more were read but not finished"), "\(ending.errors)")
             try await command.expectSoundLog()
             try await command.expect(0, simulation.arguments + [simulation.payloads])
             try await command.expectSoundLog()

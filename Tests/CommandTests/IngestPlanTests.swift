@@ -54,7 +54,7 @@ struct IngestPlanTests {
         for words in [
             "2 payloads, ", "2 payloads would be refused", "verify-receipt-response",
             "unrecognised",
-            "[environment-unknown]", "to take it: --assume-environment Production",
+            "[environment-unknown]", "to accept it: --assume-environment Production",
             "an ingest will take roughly", "nothing was written",
         ] {
             #expect(ending.output.contains(words), "\(words): \(ending.output)")

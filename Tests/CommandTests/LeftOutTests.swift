@@ -39,7 +39,7 @@ struct LeftOutTests {
                 lines.first?.contains(/left out: \d+ facts of \d+ payloads \[unproven-left/) == true
             )
             #expect(lines.dropFirst().first?.contains("for example \(folder.path)/") == true)
-            #expect(lines.dropFirst(2).first?.contains("to take them: --vouch, if you") == true)
+            #expect(lines.dropFirst(2).first?.contains("to accept them: --vouch, if you") == true)
             #expect(ending.output.contains(/; \d+ facts left out/))
             let report = try await command.ingest("--root-certificate", root, folder.path)
             let group = try #require(report.leftOutByReason.first)
@@ -97,9 +97,9 @@ struct LeftOutTests {
             for words in [
                 "refused: 30 payloads",
                 "[chain-untrusted]\n  for example \(folder.path)/1.ndjson#1: ",
-                "to take them: --root-certificate FILE",
+                "to accept them: --root-certificate FILE",
                 "refused: 1 payload with 1 fact or more [environment-unknown]",
-                "to take it: --assume-environment Production",
+                "to accept it: --assume-environment Production",
                 "refused: 1 payload [json-duplicate-name]",
                 "`subledger rejections` lists the refused ones",
             ] {

@@ -20,7 +20,7 @@ struct MoneyQuestionTests {
                 #expect(net == answer.purchases.filter { $0.state != "kept" }.count)
             }
             let id = try #require(ids.first)
-            #expect(try await command.expect(0, "refunds", id).contains("stands"))
+            #expect(try await command.expect(0, "refunds", id).contains("state"))
             #expect(try await command.expect(0, "changes", id).contains(id))
         }
     }

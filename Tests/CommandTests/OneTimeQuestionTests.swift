@@ -147,7 +147,7 @@ struct OneTimeQuestionTests {
             )
             #expect(diff.contains("kept 200 JPY"), "\(diff)")
             #expect(diff.contains("+ refund  refunded (type not stated) monthly"), "\(diff)")
-            #expect(diff.contains("gives back 400 JPY"), "\(diff)")
+            #expect(diff.contains("amount 400 JPY"), "\(diff)")
             let document = try await command.json(
                 DiffDocument.self,
                 "diff",

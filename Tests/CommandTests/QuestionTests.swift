@@ -158,7 +158,7 @@ struct QuestionTests {
             #expect(lane.code == 4)
             #expect(
                 lane.errors.contains(
-                    "there is no lane 1: this ledger has one lane, where a position is just its "
+                    "unknown lane 1: this ledger has one lane, where a position is just its "
                         + "offset: `subledger event 5`"
                 ),
                 "\(lane.errors)"

@@ -36,7 +36,7 @@ struct RejectionsTests {
             #expect(body == "{\"a\":1,\"a\":2}")
             for filter in [["--source", "file"], ["--since", "2099-01-01"]] {
                 let output = try await command.expect(0, ["rejections"] + filter)
-                #expect(output == "nothing was refused\n")
+                #expect(output == "no payload was refused\n")
             }
             let ending = try await command.run("rejections", "--limit", "1")
             #expect(ending.output.split(separator: "\n").count == 2)

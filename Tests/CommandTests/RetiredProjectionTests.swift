@@ -9,7 +9,7 @@ struct RetiredProjectionTests {
         try await Self.withRetiredTable { command, settings in
             let listed = try await command.run("tables")
             #expect(listed.output.contains("retired"), "\(listed.output)")
-            #expect(listed.output.contains("(not known here)"), "\(listed.output)")
+            #expect(listed.output.contains("(unknown here)"), "\(listed.output)")
             #expect(listed.errors.contains("tables discard retired"), "\(listed.errors)")
 
             let simulation = try await Simulation.shared

@@ -90,8 +90,7 @@ struct RetryTests {
             let nothing = try await command.expect(0, ["rejections", "--open"])
             #expect(
                 nothing
-                    == "nothing is open: all refused payloads were accepted later, or none was "
-                    + "refused\n"
+                    == "no open rejections: no payload was refused, or all were accepted later\n"
             )
             let last = try await command.run(retry)
             #expect(last.code == 0 && last.output.hasPrefix("0 payloads: 0 facts appended"))

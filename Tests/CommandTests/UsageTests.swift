@@ -56,7 +56,7 @@ import Testing
     @Test func `a command that resembles none is unknown, without a suggestion`() async throws {
         let ending = try await command.run(["nonsense"])
         #expect(ending.code == 64)
-        #expect(ending.errors.contains("there is no command `subledger nonsense`; `subledger --h"))
+        #expect(ending.errors.contains("unknown command `subledger nonsense`; `subledger --h"))
     }
 
     @Test(arguments: [

@@ -58,7 +58,7 @@ struct VerifySinceTests {
                 "UPDATE ledger.commit SET digest = sha256('x') WHERE commit_no = \(head.commit)"
             )
             let moved = try await command.expect(3, "verify", "--since", file)
-            #expect(moved.contains("another commit than the checkpoint to start after"))
+            #expect(moved.contains("another commit than the checkpoint given with --since"))
             let old = try folder.write("old.json", Array(#"{"heads":[]}"#.utf8))
             try await command.expect(65, "verify", "--since", old)
         }

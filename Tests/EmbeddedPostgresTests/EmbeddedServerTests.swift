@@ -47,7 +47,7 @@ struct EmbeddedServerTests {
             decoding: try #require(FileManager.default.contents(atPath: file)),
             as: UTF8.self
         )
-        #expect(text.contains("Your own settings go below this line"))
+        #expect(text.contains("Add your own settings below this line"))
         let handle = try #require(FileHandle(forWritingAtPath: file))
         try handle.seekToEnd()
         try handle.write(contentsOf: Data("work_mem = '7MB'\nmax_wal_size = '2GB'\n".utf8))

@@ -22,7 +22,7 @@ struct FollowBesideTests {
 
         var words: [String] {
             switch self {
-            case .gone: ["one is gone", "tables discard --schema side"]
+            case .gone: ["one no longer exists", "tables discard --schema side"]
             case .locked: ["locked"]
             case .ofAnotherLog: ["another log", "tables discard --schema side"]
             }

@@ -63,7 +63,11 @@ struct WaitingTablesTests {
             )
             await session.close()
             _ = try await projector.rebuild(nil, options)
-            #expect(notices.all.last?.hasSuffix("refunds of version 7, here 2") == true)
+            #expect(
+                notices.all.last?.hasSuffix(
+                    "refunds has fold version 7, this program 2"
+                ) == true
+            )
             #expect(notices.all.count == 3, "\(notices.all)")
         }
     }

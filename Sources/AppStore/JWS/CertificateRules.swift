@@ -34,7 +34,7 @@ enum CertificateRules {
         if let named = named?.keyIdentifier, let given, named != given.keyIdentifier {
             throw Rejection(
                 .chainBroken,
-                "The \(role) certificate names a key other than its issuer's."
+                "The \(role) certificate names another key than its issuer's key."
             )
         }
     }

@@ -174,7 +174,8 @@ struct UnitReading {
         if let expected, statement.kind != expected {
             throw Rejection(
                 .nestedMismatch,
-                "The payload has \(statement.kind.rawValue) in the place of \(expected.rawValue)."
+                "The payload contains \(statement.kind.rawValue) where \(expected.rawValue) is"
+                    + " expected."
             )
         }
         root = root ?? statement.root

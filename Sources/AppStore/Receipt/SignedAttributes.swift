@@ -30,20 +30,24 @@ struct SignedAttributes {
             var set = try attribute.requireReader(.set)
             try attribute.requireEnd()
             let value = set.next()
-            guard let value else { throw SignedAttributes.unfit("One has no value.") }
+            guard let value else { throw SignedAttributes.unfit("An attribute has no value.") }
             let isSingle = set.next() == nil
             guard isSingle || (type != Self.contentType && type != Self.messageDigest) else {
-                throw SignedAttributes.unfit("One has several values.")
+                throw SignedAttributes.unfit("An attribute has several values.")
             }
             guard elements.count <= Self.countMax, values.updateValue(value, forKey: type) == nil
-            else { throw SignedAttributes.unfit("There are too many, or two of one type.") }
+            else {
+                throw SignedAttributes.unfit(
+                    "There are too many attributes, or two of one type."
+                )
+            }
         }
         guard let type = values[Self.contentType], let digest = values[Self.messageDigest] else {
             throw SignedAttributes.unfit("Content type or digest is missing.")
         }
         let contentType = try reader.read { try ASN1ObjectIdentifier(derEncoded: type) }
         guard contentType == SignedData.data else {
-            throw SignedAttributes.unfit("They are of another content type.")
+            throw SignedAttributes.unfit("The content type is not PKCS #7 data.")
         }
         messageDigest = try reader.read { try ASN1OctetString(derEncoded: digest).bytes }
         signedBytes = try reader.read { try SignedAttributes.setOf(elements) }

@@ -26,7 +26,10 @@ enum Claims {
     static func id(_ claims: JSON.Value, _ name: StaticString) throws(Rejection) -> String? {
         guard let value = claims[name], value.kind != .null else { return nil }
         guard let text = idText(value) else {
-            throw Rejection(.idMalformed, "\(name) is a string of digits; found \(value.kind).")
+            throw Rejection(
+                .idMalformed,
+                "\(name) must be a string of digits; found \(value.kind)."
+            )
         }
         try checkIdentifier(text, name.description, byteCountMax: StreamID.idByteCountMax)
         return text.isEmpty ? nil : text
@@ -59,7 +62,7 @@ enum Claims {
         byteCountMax: Int = identifierByteCountMax
     ) throws(Rejection) -> ArraySlice<UInt8> {
         guard let bytes = idBytes(value) else {
-            throw Rejection(.idMalformed, "\(name()) is text or digits; found \(value.kind).")
+            throw Rejection(.idMalformed, "\(name()) must be text or digits; found \(value.kind).")
         }
         try checkIdentifier(bytes, name(), byteCountMax: byteCountMax)
         return bytes
@@ -95,7 +98,7 @@ enum Claims {
             )
         }
         guard !hasControlCharacters(utf8) else {
-            throw Rejection(.idMalformed, "\(name()) holds control characters.")
+            throw Rejection(.idMalformed, "\(name()) contains control characters.")
         }
     }
 
@@ -118,6 +121,6 @@ enum Claims {
         _ expected: String,
         _ value: JSON.Value
     ) -> Rejection {
-        Rejection(.claimMalformed, "\(name) is \(expected); found \(value.kind).")
+        Rejection(.claimMalformed, "\(name) must be \(expected); found \(value.kind).")
     }
 }

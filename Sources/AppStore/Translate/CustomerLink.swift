@@ -141,7 +141,7 @@ extension CustomerLink {
         guard let text = value.text else {
             throw Rejection(
                 .claimMalformed,
-                "\(name) of a customer link is text; found \(value.kind)."
+                "\(name) of a customer link must be text; found \(value.kind)."
             )
         }
         try check(text, name, byteCountMax, mayBeEmpty: mayBeEmpty)

@@ -54,7 +54,7 @@ struct NotificationParts {
         for section in sections {
             guard let value = claims[section]?[name], value.kind != .null else { continue }
             guard let compact = value.utf8 else {
-                throw Rejection(.claimMalformed, "\(name) is a string; found \(value.kind).")
+                throw Rejection(.claimMalformed, "\(name) must be a string; found \(value.kind).")
             }
             return compact
         }

@@ -32,7 +32,7 @@ enum AppleClock {
         guard value.kind == .number else {
             throw Rejection(
                 .claimMalformed,
-                "\(name) is a number of milliseconds; found \(value.kind)."
+                "\(name) must be a number of milliseconds; found \(value.kind)."
             )
         }
         return try instant(value, named: name.description)

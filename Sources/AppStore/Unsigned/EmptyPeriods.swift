@@ -32,7 +32,8 @@ enum EmptyPeriods {
             VerifiedPayload.Notice(
                 code: .periodsEmpty,
                 message: (periods.count == 1 ? "1 period gives" : "\(periods.count) periods give")
-                    + " no access, because the purchase is not before the expiry; taken as stated: "
+                    + " no access, because the purchase is not before the expiry; accepted as "
+                    + "stated: "
                     + named.joined(separator: "; ") + (more > 0 ? " … and \(more) more." : "."),
                 leftOut: 0
             )

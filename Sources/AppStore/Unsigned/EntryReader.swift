@@ -38,7 +38,7 @@ struct EntryReader {
         default:
             throw Rejection(
                 .claimMalformed,
-                "The transactions of a receipt are an array or an object; found \(value.kind)."
+                "The transactions of a receipt must be an array or an object; found \(value.kind)."
             )
         }
     }

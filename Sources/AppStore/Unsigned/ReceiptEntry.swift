@@ -28,7 +28,7 @@ struct ReceiptEntry {
         guard entry.kind == .object else {
             throw Rejection(
                 .claimMalformed,
-                "An entry of a receipt's transactions is an object; found \(entry.kind)."
+                "An entry of a receipt's transactions must be an object; found \(entry.kind)."
             )
         }
         byteCount = entry.bytes.count

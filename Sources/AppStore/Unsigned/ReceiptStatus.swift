@@ -10,7 +10,7 @@ package enum ReceiptStatus {
         guard let status = value.looseInteger else {
             throw Rejection(
                 .claimMalformed,
-                "status of a verifyReceipt response is a number; found \(value.kind)."
+                "status of a verifyReceipt response must be a number; found \(value.kind)."
             )
         }
         if status == 0 || status == expired { return }

@@ -137,8 +137,8 @@ extension UnsignedReading {
         guard let what = try difference(between: body, and: proven) else { return nil }
         return VerifiedPayload.Notice(
             code: .receiptContradicted,
-            message: "The body contradicts its embedded signed receipt: \(what). Only what the"
-                + " receipt proves was taken, \(proven.group.value.count) in number; of the body"
+            message: "The body contradicts its embedded signed receipt: \(what). Accepted from"
+                + " the receipt: \(proven.group.value.count); of the body's statements,"
                 + " \(UnsignedReading.counted(body.statementCount)) left out.",
             leftOut: body.statementCount
         )
@@ -149,11 +149,10 @@ extension UnsignedReading {
         and proven: ReceiptReading.Proven
     ) throws(Rejection) -> String? {
         if let bundleId = body.bundleId, bundleId != proven.bundleId {
-            return "it names the app \(bundleId), the receipt is of \(proven.bundleId)"
+            return "it names the app \(bundleId), the receipt \(proven.bundleId)"
         }
         if let environment = body.environment, environment != proven.environment {
-            return "it names the environment \(environment), the receipt is of"
-                + " \(proven.environment)"
+            return "it names the environment \(environment), the receipt \(proven.environment)"
         }
         let rows = Dictionary(
             proven.group.value.map { ($0.content[.transactionId], $0) },
@@ -231,7 +230,7 @@ extension UnsignedReading {
         return [
             VerifiedPayload.Notice(
                 code: .unprovenLeftOut,
-                message: "Of \(body.statementCount) statements \(UnsignedReading.counted(count))"
+                message: "Of \(body.statementCount) statements, \(UnsignedReading.counted(count))"
                     + " left out: the embedded signed receipt does not contain them, and nothing"
                     + " else proves them. If you know that the payload came from Apple, vouch for"
                     + " it.",
@@ -277,7 +276,7 @@ extension UnsignedReading {
         VerifiedPayload.Notice(
             code: .receiptUnverified,
             message: "The receipt that the payload embeds could not be verified"
-                + " (\(error.code.rawValue)); its statements are taken without proof.",
+                + " (\(error.code.rawValue)); its statements are accepted without proof.",
             leftOut: 0
         )
     }

@@ -26,7 +26,7 @@ struct UnusableRow {
                 code: .rowsLeftOut,
                 message: (rows.count == 1 ? "1 row was" : "\(rows.count) rows were")
                     + " left out, because \(rows.count == 1 ? "it" : "they") cannot be read;"
-                    + " the others were taken. "
+                    + " the others were accepted. "
                     + named.joined(separator: " ")
                     + (more > 0 ? " … and \(more) more." : ""),
                 leftOut: rows.count

@@ -155,7 +155,11 @@ extension DirectedLife {
             return nil
         case .refund(let percentage):
             let number = state.purchases.lastIndex { $0.revocation == nil && $0.purchaseDate <= at }
-            guard let number else { throw refusal("something must be bought and not refunded") }
+            guard let number else {
+                throw refusal(
+                    "the subscription needs a purchase that is not refunded"
+                )
+            }
             return .refund(purchase: number, percentage: percentage, at: at)
         case .reverseRefund:
             let number = state.purchases.lastIndex { $0.revocation != nil }

@@ -10,17 +10,17 @@ extension LifeMachine {
         let isFirst = state.phase == .neverBought
         switch state.phase {
         case .neverBought, .expired, .revoked: break
-        default: try require(false, .wrongState, "nothing may be running")
+        default: try require(false, .wrongState, "no subscription may be active")
         }
         try require(
             state.newest.map { $0.product.group == product.group } ?? true,
             .wrongProduct,
-            "\(product.id) must be of the group of the products bought before"
+            "\(product.id) must belong to the group of the products bought before"
         )
         try require(
             isFirst || offer?.category != .introductory,
             .wrongProduct,
-            "an introductory offer is for the first purchase"
+            "an introductory offer applies only to the first purchase"
         )
         if let newest = state.newest {
             let gap = at.milliseconds - newest.expiresDate.milliseconds
@@ -243,7 +243,7 @@ extension LifeMachine {
         try require(
             at >= end && at.milliseconds <= end.milliseconds + Self.endDelayMax,
             .wrongTime,
-            "the end is told within a day after \(end)"
+            "the end must be reported within a day after \(end)"
         )
     }
 }

@@ -15,12 +15,12 @@ extension LifeMachine {
                 && (product.level < old.level
                     || product.level == old.level && product.duration == old.duration),
             .wrongProduct,
-            "only a higher level, or the same level and length, begins at once"
+            "only a product of a higher level, or of the same level and length, begins at once"
         )
         try require(
             offer?.category != .introductory,
             .wrongProduct,
-            "an introductory offer is for the first purchase"
+            "an introductory offer applies only to the first purchase"
         )
         try require(
             at >= current.purchaseDate,
@@ -49,7 +49,11 @@ extension LifeMachine {
         let (number, current) = try renewingPurchase()
         let old = current.product
         try require(!isFamilyShared, .wrongState, "only the purchaser changes a subscription")
-        try require(product != state.renewalProduct, .wrongProduct, "the wish must be a new one")
+        try require(
+            product != state.renewalProduct,
+            .wrongProduct,
+            "the product must differ from the one requested before"
+        )
         if product == old {
             state.renewalProduct = product
             kinds.insert(.downgradeWithdrawn)
@@ -60,14 +64,14 @@ extension LifeMachine {
                 && (product.level > old.level
                     || product.level == old.level && product.duration != old.duration),
             .wrongProduct,
-            "only a lower level, or the same level at another length, can wait"
+            "only a product of a lower level, or of the same level and another length, can wait"
         )
         try require(
             offer == nil
                 || state.isAutoRenewOn
                     && (offer?.category == .promotional || offer?.category == .offerCode),
             .wrongProduct,
-            "a running subscription takes promotional offers and offer codes, if it renews"
+            "an active subscription accepts promotional offers and offer codes, if it renews"
         )
         state.renewalProduct = product
         state.coming = offer.map {
@@ -138,7 +142,7 @@ extension LifeMachine {
         try require(
             offer.category == .promotional || offer.category == .offerCode,
             .wrongProduct,
-            "a running subscription takes promotional offers and offer codes"
+            "an active subscription accepts promotional offers and offer codes"
         )
         state.coming = LifeState.CurrentOffer(offer: offer, periodsLeft: offer.periodCount)
         return [notice("OFFER_REDEEMED", about: number)]
@@ -150,7 +154,7 @@ extension LifeMachine {
             (1...90).contains(days) && at >= current.purchaseDate
                 && current.offer?.discount != .freeTrial,
             .wrongTime,
-            "1 to 90 days, in a period that has begun and is not free"
+            "an extension has 1 to 90 days, in a period that has begun and is not free"
         )
         let end = Instant(
             milliseconds: current.expiresDate.milliseconds + days * SimulatedCalendar.day
@@ -168,7 +172,7 @@ extension LifeMachine {
         try require(
             state.isPriceIncreaseAccepted == nil,
             .wrongState,
-            "it was announced already"
+            "the price increase must not be announced already"
         )
         state.isPriceIncreaseAccepted = false
         return [notice("PRICE_INCREASE", "PENDING", about: number)]
@@ -179,7 +183,7 @@ extension LifeMachine {
         try require(
             state.isPriceIncreaseAccepted == false,
             .wrongState,
-            "it must be announced before"
+            "the price increase must be announced first"
         )
         state.isPriceIncreaseAccepted = true
         kinds.insert(.priceIncreaseAccepted)

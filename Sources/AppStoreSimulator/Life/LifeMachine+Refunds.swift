@@ -8,22 +8,26 @@ extension LifeMachine {
         at: Instant
     ) throws(ScriptError) -> [Notice] {
         let purchase = try boughtPurchase(number)
-        try require(purchase.revocation == nil, .wrongState, "it must not be refunded already")
+        try require(
+            purchase.revocation == nil,
+            .wrongState,
+            "the purchase must not be refunded already"
+        )
         try require(
             at >= purchase.purchaseDate,
             .wrongTime,
-            "a renewal charged early is refunded after its period began"
+            "a renewal charged early can be refunded only after its period began"
         )
         try require(
             percentage.map { (1...100_000).contains($0) } ?? true,
             .wrongProduct,
-            "a part is 1 to 100000 thousandths of a percent"
+            "a partial refund must be from 1 to 100000 thousandths of a percent"
         )
         if case .grace = state.phase {
             try require(
                 number != state.purchases.count - 1,
                 .wrongState,
-                "what the grace period rests on is not refunded"
+                "the purchase before a running grace period cannot be refunded"
             )
         }
         noteRefund(of: purchase, number: number, percentage: percentage, at: at)
@@ -51,7 +55,7 @@ extension LifeMachine {
         at: Instant
     ) throws(ScriptError) -> [Notice] {
         let purchase = try boughtPurchase(number)
-        try require(purchase.revocation != nil, .wrongState, "it must be refunded")
+        try require(purchase.revocation != nil, .wrongState, "the purchase must be refunded")
         state.purchases[number].revocation = nil
         state.purchases[number].modifiedAt = at
         state.endRefund(of: number, at: signedAt, isAnnounced: isAnnounced)
@@ -76,7 +80,11 @@ extension LifeMachine {
 
     mutating func declineRefund(_ number: Int) throws(ScriptError) -> [Notice] {
         let purchase = try boughtPurchase(number)
-        try require(purchase.revocation == nil, .wrongState, "it must not be refunded already")
+        try require(
+            purchase.revocation == nil,
+            .wrongState,
+            "the purchase must not be refunded already"
+        )
         kinds.insert(.refundDeclined)
         let declined = notice("REFUND_DECLINED", about: number)
         if state.openRefund(of: number) != nil {
@@ -123,7 +131,7 @@ extension LifeMachine {
         try require(
             state.oneTimePurchases[number].revocation == nil,
             .wrongState,
-            "it must not be refunded already"
+            "the purchase must not be refunded already"
         )
         state.oneTimePurchases[number].revocation = LifeState.Revocation(
             date: at,

@@ -133,7 +133,7 @@ struct LifeMachine: Sendable {
             try require(
                 at < end,
                 .endIsMissing,
-                "what happened at \(end), when the period or its grace ended, must be told first"
+                "a step for \(end), when the period or its grace ended, must come first"
             )
         }
     }
@@ -168,7 +168,7 @@ struct LifeMachine: Sendable {
             throw ScriptError(
                 code: .wrongState,
                 step: stepNumber,
-                expectation: "something must be bought first"
+                expectation: "a product must be bought first"
             )
         }
         return (state.purchases.count - 1, purchase)

@@ -95,7 +95,7 @@ struct RecordedErasures {
                 return try await mismatch(
                     lane: lane,
                     offset: one.position.offset,
-                    "the erasure is not in the format of this program",
+                    "the erasure does not have the format of this program",
                     session
                 )
             }
@@ -103,7 +103,7 @@ struct RecordedErasures {
                 return try await mismatch(
                     lane: lane,
                     offset: one.position.offset,
-                    "what the erasure lists as erased is still there, or never was there",
+                    "what the erasure lists as erased still exists, or never existed",
                     session
                 )
             }

@@ -221,7 +221,7 @@ extension CitedPayload.Found {
             }
             let context = stored.context.flatMap(EvidenceContext.init(canonicalText:))
             guard (context == nil) == (stored.context == nil) else {
-                self = .damaged("its context does not have the form that is written")
+                self = .damaged("its context does not have the form that this program writes")
                 return
             }
             self = .whole(

@@ -60,7 +60,9 @@ enum AppliedSchema {
         else {
             throw EventLogError(
                 .malformedLog,
-                "ledger.ledger_config must hold one row of format \(LedgerIdentity.format)"
+                "ledger.ledger_config must contain exactly one row, of format "
+                    + "\(LedgerIdentity.format); use the subledger that created this ledger, or "
+                    + "restore the row from a backup"
             )
         }
         return LedgerIdentity(

@@ -19,7 +19,7 @@ enum LockHolders {
         let more = holders.count > shownMax ? "; and others" : ""
         let nextStep =
             holders.isEmpty
-            ? "No session holds a lock on them any more. Run"
+            ? "No session holds a lock on them now. Run"
             : "Sessions that use them: \(shown)\(more). Wait until they end, or end them with "
                 + "pg_terminate_backend, then run"
         return EventLogError(

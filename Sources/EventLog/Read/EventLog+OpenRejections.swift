@@ -55,7 +55,7 @@ extension EventLog {
         }
         guard !open.isEmpty else { return }
         try await writing(
-            "mark rejections as taken in",
+            "mark rejections as accepted",
             EventLog.insertTaken,
             [
                 .int4Array(open.map(\.0)), .byteaArray(open.map(\.1)),

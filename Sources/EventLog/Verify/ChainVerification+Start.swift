@@ -37,9 +37,9 @@ extension ChainVerification {
             commit: head.commit,
             offset: nil,
             reason: (stored == nil
-                ? "the log does not have the commit of the checkpoint"
-                : "the log has another commit than the checkpoint")
-                + " to start after; run `subledger verify` without --since"
+                ? "the log does not contain the commit of the checkpoint given with --since"
+                : "the log contains another commit than the checkpoint given with --since")
+                + "; run `subledger verify` without --since"
         )
         return unstarted
     }

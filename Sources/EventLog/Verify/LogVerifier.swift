@@ -236,12 +236,12 @@ extension LogVerifier {
             let confirmations = isBlank ? [] : row.confirmations(lane: lane),
             isBlank || !confirmations.isEmpty
         else {
-            throw mismatch(commit.number, "a confirmation does not have the form that is written")
+            throw mismatch(commit.number, "a confirmation does not have the expected form")
         }
         guard stored.knownFrom == commit.firstOffset,
             stored.microseconds == commit.committedAt.microseconds
         else {
-            throw mismatch(commit.number, "a confirmation has another date than its commit")
+            throw mismatch(commit.number, "a confirmation's date or offset differs from its commit")
         }
         let own = lanes.lane(of: row.stream.originalTransactionId)
         for confirmation in confirmations {
@@ -262,7 +262,7 @@ extension LogVerifier {
             else {
                 throw mismatch(
                     commit.number,
-                    "a confirmation has another as-of than its row",
+                    "the as-of of a confirmation is outside the range of its row",
                     offset: offset
                 )
             }
@@ -308,7 +308,7 @@ extension LogVerifier {
             throw mismatch(
                 commit.number,
                 isErased
-                    ? "evidence \(number) is still there, although its citation marks it as erased"
+                    ? "evidence \(number) still exists, although its citation marks it as erased"
                     : "evidence \(number) is missing, although its citation does not mark it as "
                         + "erased",
                 offset: offset

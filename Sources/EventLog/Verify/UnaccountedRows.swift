@@ -38,16 +38,19 @@ enum UnaccountedRows {
             return mismatch(newest + 1, "event \(offset) belongs to no commit", offset: offset)
         }
         if let commit = try row.int8IfPresent(3) {
-            return mismatch(commit, "confirmations are stored for it, but not the commit")
+            return mismatch(
+                commit,
+                "confirmations of this commit are stored, but the commit is missing"
+            )
         }
         if let commit = try row.int8IfPresent(4) {
-            return mismatch(commit, "commits are numbered from 1")
+            return mismatch(commit, "invalid commit number: commits are numbered from 1")
         }
         if let number = try row.int8IfPresent(5) {
             return mismatch(newest, "evidence \(number) belongs to no commit")
         }
         if let version = try row.int4IfPresent(6) {
-            return mismatch(newest, "version \(version) of the catalog is in no event")
+            return mismatch(newest, "version \(version) of the catalog belongs to no event")
         }
         return nil
     }

@@ -113,8 +113,8 @@ extension LaneEvidence {
             commit: contradicted.commit,
             offset: nil,
             reason: isMissing
-                ? "\(contradicted.source) records it, but the log does not have it: commits were "
-                    + "removed, or an older copy was restored"
+                ? "\(contradicted.source) records it, but the log does not contain it: commits "
+                    + "were removed, or an older copy was restored"
                 : "\(contradicted.source) records another digest: the log was rewritten, or this "
                     + "is another log"
         )

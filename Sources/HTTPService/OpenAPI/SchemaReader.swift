@@ -48,14 +48,16 @@ struct SchemaReader {
         ObjectIdentifier(PositionValue.self): (
             .object([
                 "type": .list([.text("integer"), .text("string")]),
-                "description": .text("An offset; lane:offset where the ledger has several lanes."),
+                "description": .text("An offset, or lane:offset if the ledger has several lanes."),
             ]), "1"
         ),
         ObjectIdentifier(IntervalValue.self): (
             .object([
                 "type": .text("array"), "items": .type("integer"),
                 "minItems": .number(2), "maxItems": .number(2),
-                "description": .text("From and to, in milliseconds; to is exclusive."),
+                "description": .text(
+                    "Start and end in milliseconds since 1970 UTC; the end is exclusive."
+                ),
             ]), "[0,1]"
         ),
         ObjectIdentifier(PropertyValue.self): (.object([:]), "\"\""),

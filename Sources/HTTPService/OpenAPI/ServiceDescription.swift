@@ -31,28 +31,28 @@ extension LedgerRoutes {
             RouteDescription(
                 method: .get,
                 path: "/livez",
-                summary: "Whether the process runs.",
+                summary: "Liveness: answers 200 while the process runs.",
                 role: nil,
                 document: nil
             ),
             RouteDescription(
                 method: .get,
                 path: "/readyz",
-                summary: "Whether the service is ready for requests; 503 if not.",
+                summary: "Readiness: whether the service can answer requests; 503 if not.",
                 role: nil,
                 document: ReadinessDocument.self
             ),
             RouteDescription(
                 method: .get,
                 path: "/metrics",
-                summary: "Counters and histograms, as Prometheus reads them.",
+                summary: "Metrics in the text format of Prometheus.",
                 role: .support,
                 document: nil
             ),
             RouteDescription(
                 method: .get,
                 path: "/openapi.json",
-                summary: "This description.",
+                summary: "The OpenAPI description of this service.",
                 role: nil,
                 document: nil
             ),
@@ -65,8 +65,8 @@ extension LedgerRoutes {
             RouteDescription(
                 method: .post,
                 path: "/v1/appstore/notifications",
-                summary: "Receive an App Store Server Notification, version 1 or 2; 200 when it is "
-                    + "durable.",
+                summary: "Receive an App Store Server Notification, version 1 or 2. The answer is "
+                    + "200 once the notification is durable.",
                 role: nil,
                 body: .object([
                     "type": .text("object"),
@@ -157,16 +157,25 @@ extension LedgerRoutes {
                 problems: [400, 404]
             )
         }
-        var payload = event("/payload", "The bytes that prove the event.", nil)
+        var payload = event(
+            "/payload",
+            "The payload of the event, byte for byte: the evidence that proves it.",
+            nil
+        )
         payload.problems.append(410)
         return [
-            event("", "One event.", EventDocument.self),
-            event("/proof", "What proves the event.", ProofDocument.self),
+            event("", "One event of the log.", EventDocument.self),
+            event(
+                "/proof",
+                "The digests that prove the event: of its parts, its evidence and its commit.",
+                ProofDocument.self
+            ),
             payload,
             RouteDescription(
                 method: .get,
                 path: "/v1/checkpoint",
-                summary: "The newest commit of each lane; keep it elsewhere.",
+                summary: "A checkpoint: the newest commit of each lane. Store it outside the "
+                    + "database.",
                 role: .support,
                 document: CheckpointDocument.self
             ),
@@ -276,35 +285,38 @@ extension RouteDescription {
         switch status {
         case 400:
             """
-            The request is wrong. The code is path, query, position, body or body-empty; \
-            unknown-position for a position that this ledger does not have; invalid-name for a \
-            customer id that cannot be one; not-a-notification; or the reason for which the payload \
-            was refused, such as signature-invalid. Do not send it again unchanged.
+            The request is invalid; do not send it again unchanged. The code is path, query, \
+            position, body or body-empty; unknown-position for a position that this ledger does \
+            not have; invalid-name for an invalid customer id; not-a-notification; or the reason \
+            why the payload was refused, such as signature-invalid.
             """
         case 401: "The request has no token (token-missing), or a wrong one (token-unknown)."
         case 403: "The token has no role for this route (role-missing)."
         case 404:
             """
-            Nothing has this id, or nothing was known of it then (unknown-id, empty-ledger, \
-            other-environment, nothing-known-then, unknown-product, unknown-group), or there is no \
-            event at the position (unknown-position).
+            No customer, subscription, product or group has this id, or nothing was known of it \
+            then (unknown-id, empty-ledger, other-environment, nothing-known-then, \
+            unknown-product, unknown-group), or the log has no event at this position \
+            (unknown-position).
             """
         case 408: "The body did not arrive in time (body-slow)."
         case 409:
             """
-            The id does not name one thing: several-subscriptions (subscriptions lists them), \
-            several-environments (name one with environment), or ambiguous-id. Or this service does \
-            not ask Apple (refresh-off).
+            The id is ambiguous: it matches several subscriptions (several-subscriptions; the \
+            member subscriptions lists them), several environments (several-environments; name one \
+            with environment), or a customer and a subscription of another one (ambiguous-id). Or \
+            this service does not ask Apple (refresh-off).
             """
         case 410: "The payload is not kept (payload-erased, payload-not-kept)."
         case 413: "The body is longer than the route accepts (body-too-large, payload-too-large)."
-        case 415: "The body has a Content-Encoding (content-encoding); send it unpacked."
+        case 415: "The body has a Content-Encoding (content-encoding); send it uncompressed."
         case 422: "The subscription has too many events for this question (too-many-events)."
-        case 500: "The service failed; its log has the reason, under the X-Request-Id."
+        case 500: "The service failed. Its log contains the reason, under the X-Request-Id."
         case 503:
             """
-            The service or its database cannot answer at present (busy, database-unavailable, \
-            position-not-reached); send the request again after Retry-After seconds.
+            The service or its database is temporarily unable to answer (busy, \
+            database-unavailable, position-not-reached). Send the request again after Retry-After \
+            seconds.
             """
         default: HTTPResponse.Status(integerLiteral: status).reasonPhrase
         }

@@ -83,7 +83,7 @@ extension LedgerRoutes {
             throw Problem(
                 .notFound,
                 "unknown-position",
-                "There is no event at \(try call.parameter("position"))."
+                "The log has no event at position \(try call.parameter("position"))."
             )
         }
         return value

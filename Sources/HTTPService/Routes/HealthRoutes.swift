@@ -36,7 +36,10 @@ extension LedgerRoutes {
         }
         on(.get, "/metrics", of: router, for: .support) { call in
             if let error = await metrics.collect(from: ledger) {
-                call.logger.warning("some metrics are out of date", metadata: ["error": "\(error)"])
+                call.logger.warning(
+                    "some metrics could not be updated",
+                    metadata: ["error": "\(error)"]
+                )
             }
             return .text(metrics.registry.exposition(), PrometheusRegistry.mediaType)
         }

@@ -84,8 +84,9 @@ extension LedgerRoutes {
         throw Problem(
             .badRequest,
             "not-a-notification",
-            "The body is no App Store Server Notification: it has neither signedPayload (version 2) "
-                + "nor notification_type (version 1). Transactions go to /v1/transactions."
+            "The body is not an App Store Server Notification: it has neither signedPayload "
+                + "(version 2) nor notification_type (version 1). Send transactions to "
+                + "/v1/transactions."
         )
     }
 }

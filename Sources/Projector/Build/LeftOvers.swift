@@ -90,7 +90,7 @@ enum LeftOvers {
                 // The detail contains the names of dependent objects, but no values.
                 options.notice(
                     "an unneeded table could not be dropped: \(error) \(error.detail ?? ""); drop "
-                        + "that, and the next rebuild drops the table"
+                        + "what depends on it, and the next rebuild drops the table"
                 )
             }
             return false

@@ -310,9 +310,9 @@ extension Projector {
         guard isName, !isReserved, !schema.utf8.contains(0) else {
             throw ProjectorError(
                 .schemaTaken,
-                "\(schema) cannot be the name of a schema of tables: it must have from 1 to "
-                    + "\(Projector.schemaByteCountMax) bytes, must not be used by others, and must "
-                    + "not begin with projection or pg_"
+                "invalid schema name '\(schema)': expected 1 to \(Projector.schemaByteCountMax) "
+                    + "bytes, not ledger, public or information_schema, and not beginning with "
+                    + "projection or pg_"
             )
         }
         let found = try await session.query(

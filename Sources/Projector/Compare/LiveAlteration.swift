@@ -56,7 +56,7 @@ extension LiveAlteration {
             let shown = try session.query(isShown, [.text(part.schema), .text(part.name)])
             let alteration: (Kind, String)? =
                 if columns.all.isEmpty {
-                    (.table, "the live table \(name) is gone; \(repair)")
+                    (.table, "the live table \(name) no longer exists; \(repair)")
                 } else if part.version == projection.version, columns.all != rebuilt.all {
                     (
                         .table,

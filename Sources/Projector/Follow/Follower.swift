@@ -86,8 +86,8 @@ struct Follower {
         } catch let error as PostgresError where Follower.meansGone(error) {
             throw ProjectorError(
                 .nothingLive,
-                "follow: a live table is gone: \(error); `subledger tables` shows which, and "
-                    + "`subledger rebuild` rebuilds it"
+                "follow: a live table no longer exists: \(error); `subledger tables` lists all, "
+                    + "and `subledger rebuild` rebuilds it"
             )
         }
     }
@@ -126,11 +126,11 @@ struct Follower {
         let way = "`subledger tables discard" + (state == .ready ? "`" : " --schema \(schema)`")
         let what = "the live tables are updated, but those of schema \(schema) are not: "
         if meansLocked(error) {
-            return what + "another session has locked one; they are updated when the lock is "
-                + "released"
+            return what + "another session holds a lock on one; they are updated once the "
+                + "lock is released"
         }
         if let error = error as? PostgresError, meansGone(error) {
-            return what + "one is gone (\(error)); \(way) drops the others"
+            return what + "one no longer exists (\(error)); \(way) drops the others"
         }
         if problem.code == .logForked {
             return what + "they were built from another log, which was restored or forked since; "
@@ -217,9 +217,9 @@ struct Follower {
             throw ProjectorError(
                 .nothingLive,
                 "other folds than those of this program built the live tables "
-                    + "(\(Follower.difference(of: old, from: projector.projections))), so it "
-                    + "cannot keep them up to date; `subledger tables diff` shows what a rebuild "
-                    + "would change"
+                    + "(\(Follower.difference(of: old, from: projector.projections))), so this "
+                    + "program cannot keep them up to date; `subledger tables diff` shows what a "
+                    + "rebuild would change"
             )
         }
         following.notFollowed = old.map(\.name)
@@ -231,7 +231,7 @@ struct Follower {
                 : "`subledger tables discard \(gone.joined(separator: " "))` drops tables that "
                     + "this program does not have"
             options.notice(
-                "not followed, because other folds made them: "
+                "not followed, because other folds built them: "
                     + Follower.difference(of: old, from: projector.projections) + "; " + way
             )
         }
@@ -248,8 +248,9 @@ struct Follower {
         tables.map { table in
             let here = projections.first { $0.name == table.name }?.version
             return switch here {
-            case nil: "\(table.name) is not known here"
-            case let version?: "\(table.name) of version \(table.version), here \(version)"
+            case nil: "\(table.name) is unknown to this program"
+            case let version?:
+                "\(table.name) has fold version \(table.version), this program \(version)"
             }
         }.joined(separator: ", ")
     }

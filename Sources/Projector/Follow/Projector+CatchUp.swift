@@ -90,7 +90,7 @@ extension Projector {
     func check(_ head: EventLog.Head, lane: Int) async throws {
         let known = try await log.head(lane: lane, commit: head.commit)
         guard known?.digest != head.digest else { return }
-        let found = known.map { "has the digest \($0.digest)" } ?? "is not there"
+        let found = known.map { "has the digest \($0.digest)" } ?? "does not exist"
         throw ProjectorError(
             .logForked,
             "lane \(lane): the tables contain the log up to commit \(head.commit) with digest "

@@ -59,7 +59,7 @@ extension Projector {
             guard try await LeftOvers.drop(schema, options, .maintenance, in: session) else {
                 throw ProjectorError(
                     .viewsInUse,
-                    "the tables of schema \(schema) are still used; pg_stat_activity shows which "
+                    "the tables of schema \(schema) are still in use; pg_stat_activity shows which "
                         + "sessions read them. End those sessions, drop the views on the tables, "
                         + "and try again"
                 )

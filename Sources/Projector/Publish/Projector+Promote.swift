@@ -76,8 +76,8 @@ extension Projector {
         else {
             throw ProjectorError(
                 .nothingReady,
-                "no rebuilt table\(chosen == nil ? "" : " of that name") waits to be promoted; "
-                    + "`subledger tables diff` builds one and shows what would change"
+                "no rebuilt table\(chosen == nil ? "" : " of that name") is waiting to be "
+                    + "promoted; `subledger tables diff` builds one and shows what would change"
             )
         }
         if let old = parts.first(where: { part in
@@ -138,7 +138,7 @@ extension Projector {
             .viewsInUse,
             "rebuild: the new tables are ready, but an open transaction reads the views of schema "
                 + "projection and does not end, or `follow` is always ahead; pg_stat_activity "
-                + "shows the session. End it and run `subledger rebuild` again"
+                + "lists the sessions. End it and run `subledger rebuild` again"
         )
     }
 
@@ -170,7 +170,9 @@ extension Projector {
                 catalogs.insert(old.catalogVersion)
             }
             if old.version > new.version {
-                versions.append("\(name) of version \(old.version), here \(new.version)")
+                versions.append(
+                    "\(name) has fold version \(old.version), this program \(new.version)"
+                )
             }
         }
         if let oldest = catalogs.min(), let newest = new.first?.catalogVersion {

@@ -67,7 +67,9 @@ struct ExplanationSummary {
     // When the ledger learned what the first sentence states.
     private var knowledge: [String] {
         if explanation.notAsked == .inFuture {
-            return ["That time is in the future: this is what is known now, and it may change."]
+            return [
+                "That time is in the future: this is what is known now, and the answer may change."
+            ]
         }
         guard let learnt else { return [] }
         let isConnected = answer.knewItsCustomerThen

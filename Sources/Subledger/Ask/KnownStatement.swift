@@ -98,13 +98,13 @@ extension KnownStatement {
         var words = [RefundWords.text(row.state.rawValue, row.kind?.rawValue)]
         words += [row.productId, row.purchaseDate.clock]
         for (word, instant) in [
-            ("asked", row.requested), ("declined", row.declined), ("refunded", row.revoked),
+            ("requested", row.requested), ("declined", row.declined), ("refunded", row.revoked),
             ("reversed", row.reversed),
         ] {
             if let instant { words.append("\(word) \(instant.clock)") }
         }
         if let amount = row.refundedMilliunits {
-            words.append("gives back \(Amount.text(amount, row.currency))")
+            words.append("amount \(Amount.text(amount, row.currency))")
         }
         return KnownStatement(
             aspect: .refund,

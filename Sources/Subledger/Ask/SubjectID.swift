@@ -105,7 +105,7 @@ extension Ledger {
         guard case .offsets(let offsets) = knownAt else { return }
         try await PositionVector(offsets).check(
             "knownAt",
-            because: ", and subscriptions may lie in any",
+            because: ", and subscriptions may be in any lane",
             in: log
         )
     }
@@ -123,11 +123,14 @@ extension SubjectID {
             guard !found.isEmpty else { throw unknown }
             throw QuestionError(
                 .otherEnvironment,
-                "\(id) is not known in \(environment?.word ?? ""), but in \(known)"
+                "\(id) is unknown in \(environment?.word ?? ""), but known in \(known)"
             )
         }
         guard matching.count == 1 else {
-            throw QuestionError(.severalEnvironments, "\(id) is known in \(known)")
+            throw QuestionError(
+                .severalEnvironments,
+                "\(id) is known in several environments: \(known)"
+            )
         }
         return first
     }
@@ -164,7 +167,8 @@ extension SubjectID {
         let named = ids.prefix(SubjectID.namedMax).joined(separator: ", ")
         return QuestionError(
             .severalSubscriptions,
-            "\(id) names a customer with \(ids.count) subscriptions, and this question is about one: "
+            "\(id) names a customer with \(ids.count) subscriptions, but this question is about "
+                + "one: "
                 + named + (ids.count > SubjectID.namedMax ? ", …" : ""),
             subscriptions: ids
         )

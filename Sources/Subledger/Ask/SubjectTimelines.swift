@@ -152,7 +152,7 @@ extension Ledger {
             let known = found.map(\.word).joined(separator: ", ")
             return QuestionError(
                 .otherEnvironment,
-                "\(subject.id) is not known in \(environment), but in \(known)"
+                "\(subject.id) is unknown in \(environment), but known in \(known)"
             )
         }
         guard knownAt != .latest else { return subject.noSubscription }

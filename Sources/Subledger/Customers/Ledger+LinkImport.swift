@@ -225,9 +225,9 @@ extension LinkLine {
     fileprivate var nameIsId: RefusedLine {
         refused(
             "name-is-id",
-            "\(customer) is also the id of a subscription that is not linked to them, so a "
-                + "question by this name would be about two customers; add a line before it that "
-                + "links that subscription, or use another name"
+            "\(customer) is also the id of a subscription that is not linked to this customer, "
+                + "so the name would be ambiguous; add a line before this one that links that "
+                + "subscription, or use another name"
         )
     }
 

@@ -102,8 +102,7 @@ final class PayloadProver: Sendable {
         guard stranger != nil || isUnerased || events.isEmpty else { return nil }
         return Unproven(
             .evidenceMissing,
-            "the payload is not kept, although no earlier erasure of its subscription explains "
-                + "that",
+            "the payload is not kept, and no earlier erasure of its subscription explains this",
             at: stranger?.position
         )
     }

@@ -172,10 +172,10 @@ extension AccessDifference {
             $0.overlaps(axis)
                 && ($0.lowerBound < axis.lowerBound || axis.upperBound < $0.upperBound)
         }
-        if spans.count == 1, cut == 1 { return "the span that differs goes on beyond the picture" }
+        if spans.count == 1, cut == 1 { return "the span that differs extends beyond the picture" }
         let parts = [
             outside > 0 ? "\(outside) are outside the picture" : nil,
-            cut > 0 ? "\(cut) go on beyond the picture" : nil,
+            cut > 0 ? "\(cut) extend beyond the picture" : nil,
         ]
         let words = parts.compactMap { $0 }.joined(separator: ", ")
         return words.isEmpty ? nil : "of \(spans.count) spans that differ \(words)"

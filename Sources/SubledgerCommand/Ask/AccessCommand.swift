@@ -11,13 +11,13 @@ struct AccessCommand: AsyncParsableCommand {
         discussion: """
             Considers all subscriptions of the customer, in all apps: when one ends, access from \
             the others remains. If the answer relies on a link, or on what Apple states about the \
-            account, it names that. Within a group, the highest level of the catalog counts, else \
-            the period that began last. Family sharing gives access. A sandbox purchase gives no \
-            access in production, except with --sandbox-customer and --sandbox-from. A \
-            non-consumable that was bought and not revoked is owned: access without end. \
-            Consumables and non-renewing subscriptions are listed but not judged: only the app \
-            knows what is left of them. A refunded or revoked purchase of any type gives no \
-            access. The type is Apple's or, if a receipt does not name it, the catalog's.
+            account, it says so. Within a group, the product of the highest level in the catalog \
+            counts, otherwise the period that began last. Family sharing gives access. A sandbox \
+            purchase gives no access in production, except with --sandbox-customer and \
+            --sandbox-from. A non-consumable that was bought and not revoked is owned: access \
+            without end. Consumables and non-renewing subscriptions are listed but not judged: \
+            only the app knows what is left of them. A refunded or revoked purchase of any type \
+            gives no access. The type is Apple's or, if a receipt does not name it, the catalog's.
 
             --content lists which issues of a magazine are unlocked: the newest one when an \
             unbroken run of periods began, and each one published during the run. The file \
@@ -52,7 +52,7 @@ struct AccessCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Answer by the policy in this file, as for `rebuild --with`.",
+            "Apply the policy in this file, in the format of `rebuild --with`.",
             valueName: "file"
         )
     )

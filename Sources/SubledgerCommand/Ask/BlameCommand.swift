@@ -41,7 +41,7 @@ extension BlameDocument {
     /// The answer as text.
     fileprivate var text: [String] {
         let tables = subscriptions.map { subscription in
-            var table = TextTable(["position", "what", "value", "event", "as of", "recorded"])
+            var table = TextTable(["position", "field", "value", "event", "as of", "recorded"])
             for field in subscription.fields {
                 let event = [field.kind, field.summary].compactMap { $0 }.joined(separator: " ")
                 table.add([

@@ -49,7 +49,7 @@ extension ChangesDocument {
             return [title, "no change of product or billing plan was requested or made"]
         }
         var table = TextTable([
-            "from", "to", "what", "when", "became", "requested", "effective", "withdrawn",
+            "from", "to", "change", "timing", "state", "requested", "effective", "withdrawn",
             "because of",
         ])
         for row in changes {

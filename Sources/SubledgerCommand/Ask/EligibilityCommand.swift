@@ -6,7 +6,7 @@ import Subledger
 struct EligibilityCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "eligibility",
-        abstract: "Which offers a customer is eligible for, and which purchase prevents others.",
+        abstract: "Which offers a customer is eligible for, and which purchases rule out others.",
         discussion: """
             Answers per subscription group: an introductory offer used for one product is used for \
             its whole group. Each answer names the first rule that applies, and the purchase that \
@@ -27,7 +27,7 @@ struct EligibilityCommand: AsyncParsableCommand {
 
     @OptionGroup var knowledge: KnowledgeOptions
 
-    @Option(help: "Only this subscription group, known or not. Default: all that are known.")
+    @Option(help: "Only this subscription group, even if it is unknown. Default: all known groups.")
     var group: String?
 
     @Option(

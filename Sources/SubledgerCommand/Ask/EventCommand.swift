@@ -23,13 +23,13 @@ struct EventCommand: AsyncParsableCommand {
     @Argument(help: "An offset, or lane:offset.", transform: EventCommand.position)
     var position: Position
 
-    @Flag(help: "Only the bytes of the evidence.")
+    @Flag(help: "Print only the bytes of the evidence.")
     var raw = false
 
-    @Flag(help: "Every field (the default).")
+    @Flag(help: "Print every field (the default).")
     var decoded = false
 
-    @Flag(help: "The digests of event, evidence and commit.")
+    @Flag(help: "Print the digests of event, evidence and commit.")
     var proof = false
 
     @OptionGroup var database: DatabaseOptions
@@ -77,7 +77,7 @@ struct EventCommand: AsyncParsableCommand {
         guard position.lane < lanes.value else {
             return Failure(
                 Exit.notFound,
-                "there is no lane \(position.lane): this ledger has "
+                "unknown lane \(position.lane): this ledger has "
                     + (lanes == .one
                         ? "one lane, where a position is just its offset: `subledger event "
                             + "\(position.offset)`"
@@ -88,7 +88,7 @@ struct EventCommand: AsyncParsableCommand {
         let head = heads[position.lane]?.offset ?? 0
         return Failure(
             Exit.notFound,
-            "there is no event \(position.text(lanes: lanes)): "
+            "unknown event \(position.text(lanes: lanes)): "
                 + (lanes == .one ? "the log" : "lane \(position.lane)") + " ends at \(head)"
         )
     }
@@ -156,7 +156,7 @@ extension StoredEvent {
         var table = TextTable(["event", event.position.text(lanes: lanes)])
         let lines = [
             ("subscription", "\(fact.stream.originalTransactionId) · \(fact.stream.environment)"),
-            ("kind", fact.kind.rawValue), ("says", fact.summary),
+            ("kind", fact.kind.rawValue), ("states", fact.summary),
             ("erased", event.erased.word ?? "nothing"), ("as of", fact.statedAsOf?.clock ?? "–"),
             ("recorded", event.recordedAt.clock), ("bundle", fact.bundleId),
             ("purchase", fact.purchaseDate.ifSet == nil ? "–" : fact.purchaseDate.clock),
@@ -197,7 +197,7 @@ extension StoredEvent {
                     + "\(counted(columns.confirmations, "confirmation")), "
                     + counted(columns.evidence, "payload")
             ),
-            ("commit digest", commit.digest.hex), ("digest before it", previousDigest.hex),
+            ("commit digest", commit.digest.hex), ("previous digest", previousDigest.hex),
         ]
         for (name, value) in lines { table.add([name, value]) }
         return table.text

@@ -7,12 +7,13 @@ struct ExplainCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "explain",
         abstract:
-            "Why a customer had access at an instant or not, and what the ledger answered then.",
+            "Why a customer did or did not have access, and what the ledger answered then.",
         discussion: """
             Starts with a summary that can be pasted into a ticket. ENTITLED is the answer as known \
-            now, SERVED the answer that the ledger gave then. Where they differ, the next line shows \
-            for how long, and what became known too late. Below are the picture and the events that \
-            decide the answer. Folds the history once for each time something became known.
+            now, SERVED the answer that the ledger gave then. If they differ, the next line shows \
+            for how long, and what became known too late. Below follow a timeline and the events \
+            that decide the answer. The history is evaluated once for each time at which something \
+            became known, so a long history takes longer.
             """
     )
 

@@ -7,7 +7,7 @@ import Subledger
 struct HistoryCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "history",
-        abstract: "Every event of a subscription, in the order in which it was recorded.",
+        abstract: "Every event of a subscription, in the order of recording.",
         discussion: """
             An event has the trust of the payload that it first came in: signed by Apple, fetched \
             from Apple by our client, proven by the shared secret, or vouched for by the operator. \
@@ -78,7 +78,7 @@ extension HistoryDocument {
         }
         var table = TextTable([
             "position", "effective", "as of", "recorded", "lag", "trust", "source", "kind",
-            "what it says", "effect",
+            "content", "effect",
         ])
         for line in events {
             table.add([

@@ -41,7 +41,10 @@ enum IssueFile {
                 : try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
             return try handle.read(upToCount: byteCountMax + 1) ?? Data()
         } catch {
-            throw Failure(Exit.inputMissing, "the list of issues \(place) cannot be read")
+            throw Failure(
+                Exit.inputMissing,
+                "the list of issues \(place) cannot be read; check the path and its permissions"
+            )
         }
     }
 

@@ -9,7 +9,7 @@ struct PeriodsCommand: AsyncParsableCommand {
         abstract: "When a subscription gave access, and why it stopped.",
         discussion: """
             Computed from the log, not read from a table. A period is open if it had not ended \
-            when Apple last reported on the subscription. If its end has passed since then, the \
+            when Apple last reported on the subscription. If its end has passed since, the \
             text output shows "ended 2015-07-09, no renewal known"; --json and the table \
             active_periods, which do not depend on the current time, still show open.
             """

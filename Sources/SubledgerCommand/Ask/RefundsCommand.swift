@@ -56,7 +56,7 @@ extension RefundsDocument {
         } else if withoutPurchase.isEmpty {
             lines.append("no refund was requested or granted")
         }
-        var table = TextTable(["purchase", "product", "stands", "paid", "kept"])
+        var table = TextTable(["purchase", "product", "state", "paid", "kept"])
         for purchase in purchases {
             let currency = purchase.currency
             table.add([
@@ -78,7 +78,7 @@ extension RefundsDocument {
 
     private var cases: String {
         var table = TextTable([
-            "purchase", "product", "case", "when", "requested", "declined", "refunded",
+            "purchase", "product", "state", "timing", "requested", "declined", "refunded",
             "reported", "reversed", "given back", "because of",
         ])
         for row in refunds {

@@ -52,6 +52,6 @@ struct SubjectOptions: ParsableArguments {
 
 /// Whether a question about a customer is about a single subscription.
 struct AloneOption: ParsableArguments {
-    @Flag(help: "Only the subscription that ID belongs to, not the customer's others.")
+    @Flag(help: "Only the subscription that ID belongs to, not the customer's other subscriptions.")
     var alone = false
 }

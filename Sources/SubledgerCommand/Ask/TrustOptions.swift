@@ -78,7 +78,8 @@ struct TrustOptions: ParsableArguments {
             guard let bytes = FileManager.default.contents(atPath: path) else {
                 throw Failure(
                     Exit.inputMissing,
-                    "the root certificate \(path) cannot be read"
+                    "the root certificate \(path) cannot be read; check the path and its "
+                        + "permissions"
                 )
             }
             do throws(Rejection) {
@@ -116,7 +117,10 @@ struct TrustOptions: ParsableArguments {
             return secret.isEmpty ? nil : secret
         }
         guard let bytes = FileManager.default.contents(atPath: path) else {
-            throw Failure(Exit.inputMissing, "the shared secret's file \(path) cannot be read")
+            throw Failure(
+                Exit.inputMissing,
+                "the shared secret's file \(path) cannot be read; check the path and permissions"
+            )
         }
         let secret = String(decoding: bytes, as: UTF8.self)
             .trimmingCharacters(in: .whitespacesAndNewlines)

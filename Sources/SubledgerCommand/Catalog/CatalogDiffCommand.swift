@@ -21,7 +21,7 @@ struct CatalogDiffCommand: AsyncParsableCommand {
 
     func validate() throws {
         guard numbers.isEmpty || numbers.count == 2 else {
-            throw ValidationError("name two versions, or none to compare the newest two")
+            throw ValidationError("expected two versions, or none to compare the newest two")
         }
     }
 
@@ -40,7 +40,7 @@ struct CatalogDiffCommand: AsyncParsableCommand {
             return
         }
         Terminal.print("version \(old.record.version) → version \(new.record.version)")
-        if difference.isEmpty { Terminal.print("the same") }
+        if difference.isEmpty { Terminal.print("no differences") }
         CatalogWording.print(difference)
     }
 
@@ -56,7 +56,7 @@ struct CatalogDiffCommand: AsyncParsableCommand {
         guard versions.count >= 2 else {
             throw Failure(
                 Exit.notFound,
-                "a comparison needs two versions of the catalog, and there are "
+                "a comparison needs two versions of the catalog, which has "
                     + "\(versions.count); `subledger catalog import` adds one"
             )
         }

@@ -15,7 +15,7 @@ struct CatalogImportCommand: AsyncParsableCommand {
             Accepts a .storekit file from Xcode, or a saved response of the App Store Connect API \
             (/v1/apps/ID/subscriptionGroups?include=subscriptions), or several responses in one \
             JSON array. Prints the differences from the previous version, and how each plan change \
-            is now classified. A file that equals the newest version adds nothing.
+            is now classified. A file with the content of the newest version adds nothing.
             """
     )
 
@@ -24,8 +24,8 @@ struct CatalogImportCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The first instant that it applies to; may be in the past. (default: now)",
-            discussion: "If given, a version that differs only in this instant is also added.",
+            "The time from which this version applies; may be in the past. (default: now)",
+            discussion: "If given, a version that differs only in this time is also added.",
             valueName: "instant"
         ),
         transform: Clock.time
@@ -96,7 +96,10 @@ struct CatalogImportCommand: AsyncParsableCommand {
         let handle =
             path == "-" ? FileHandle.standardInput : FileHandle(forReadingAtPath: path)
         guard let handle else {
-            throw Failure(Exit.inputMissing, "the catalog \(path) cannot be read")
+            throw Failure(
+                Exit.inputMissing,
+                "the catalog \(path) cannot be read; check the path and its permissions"
+            )
         }
         let data: Data?
         // A folder can be opened, but fails here.

@@ -26,7 +26,7 @@ struct CatalogListCommand: AsyncParsableCommand {
             return
         }
         var table = TextTable([
-            "version", "effective from", "imported", "subscriptions", "others", "source",
+            "version", "effective from", "imported", "subscriptions", "other products", "source",
         ])
         for version in versions {
             table.add([

@@ -30,8 +30,8 @@ enum CatalogVersions {
         guard let found = versions.first(where: { $0.record.version == number }) else {
             throw Failure(
                 Exit.notFound,
-                "there is no version \(number) of the catalog; `subledger catalog list` shows "
-                    + "those from 1 to \(newest.record.version)"
+                "the catalog has no version \(number); `subledger catalog list` lists the "
+                    + "versions from 1 to \(newest.record.version)"
             )
         }
         return found

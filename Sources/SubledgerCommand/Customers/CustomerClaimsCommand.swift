@@ -9,9 +9,9 @@ struct CustomerClaimsCommand: AsyncParsableCommand {
         discussion: """
             --contested lists only what needs a decision: links that had no effect because another \
             customer had the subscription, until an unlink or a transfer; and app account tokens \
-            that an Apple account (a receipt, an appTransactionId) joins to another token, which \
-            count as one customer until a link overrules it. To find these tokens, it looks up the \
-            customer of every subscription that has one.
+            that an Apple account (a receipt, an appTransactionId) joins to another token: both \
+            count as one customer until a link overrules this. To find these tokens, the command \
+            looks up the customer of every subscription that has a token.
             """
     )
 

@@ -39,10 +39,10 @@ struct StatementOptions: ParsableArguments {
     )
     var environment: Environment?
 
-    @Option(help: "Why; kept with the statement.")
+    @Option(help: "The reason; kept with the statement.")
     var reason = ""
 
-    @Option(help: "Who states it. Default: the user of this machine.")
+    @Option(help: "Who makes the statement. Default: the user of this machine.")
     var by: String?
 
     @Option(
@@ -50,7 +50,7 @@ struct StatementOptions: ParsableArguments {
             "When it takes effect; may be in the past.",
             discussion: """
                 Default for link: from the first purchase on, if no customer had the subscription \
-                before; else now. Default for unlink: now. Accepts \(AskedTime.forms).
+                before; otherwise now. Default for unlink: now. Accepts \(AskedTime.forms).
                 """,
             valueName: "time"
         ),
@@ -146,7 +146,7 @@ struct LinkCustomerCommand: AsyncParsableCommand {
             If another customer has the subscription, the link is refused with exit 65, unless \
             --transfer ends the other link at the same instant. Repeating a link changes nothing. \
             Without --at, a link holds from the first purchase on if no customer had the \
-            subscription before, else from now on. Exit 4 if the subscription has no event.
+            subscription before, otherwise from now on. Exit 4 if the subscription has no event.
             """
     )
 
@@ -205,9 +205,10 @@ extension LinkOutcome {
             return Failure(
                 Exit.badInput,
                 "\(customer) is also the id of the subscription \(other.originalTransactionId), "
-                    + "which is not theirs, so a question by this name would be about two "
-                    + "customers; nothing was appended. If it is theirs, link that subscription "
-                    + "first; otherwise use another name"
+                    + "which is not linked to this customer, so the name would be ambiguous; "
+                    + "nothing "
+                    + "was appended. If that subscription belongs to the customer, link it first; "
+                    + "otherwise use another name"
             )
         case .unknownStream:
             return Failure(

@@ -35,7 +35,7 @@ struct ErasureOptions: ParsableArguments {
     )
     var reason: String
 
-    @Option(help: "Who erases. Default: the user name on this machine.")
+    @Option(help: "Who performs the erasure. Default: the user of this machine.")
     var by: String?
 
     @Flag(help: "List what would be erased, and change nothing.")
@@ -94,13 +94,13 @@ struct EraseCustomerCommand: AsyncParsableCommand {
         discussion: """
             Applies to every subscription that was ever linked to the customer, to every \
             subscription whose app account token is NAME or a token of the customer's own \
-            subscriptions, and to those without a token that Apple's account joins to them alone \
-            (`customers show NAME` lists them). A subscription with the token of another account \
-            of your app stays, and so does one that could equally belong to another account or \
-            customer; the listing names both kinds. Links, tokens, unknown properties and all \
-            payloads are removed. Purchases, prices and periods stay for bookkeeping, under \
-            Apple's pseudonymous ids (such as appTransactionId), without any connection to the \
-            customer. From a subscription that now belongs to another customer, only the links \
+            subscriptions, and to those without a token that Apple's ids join to this customer \
+            alone (`customers show NAME` lists them). A subscription with the token of another \
+            account of your app stays, and so does one that could equally belong to another \
+            account or customer; the listing names both kinds. Links, tokens, unknown properties \
+            and all payloads are removed. Purchases, prices and periods stay for bookkeeping, \
+            under Apple's pseudonymous ids (such as appTransactionId), without any connection to \
+            the customer. From a subscription that now belongs to another customer, only the links \
             that name this customer are removed.
 
             Facts that Apple sends later about the customer's subscriptions are appended without \
@@ -172,11 +172,11 @@ extension ErasureDocument {
     /// The answer as text.
     fileprivate func print(targets: Set<StreamID>) {
         guard !erasures.isEmpty else {
-            Terminal.print("there is nothing to erase")
+            Terminal.print("nothing to erase")
             return
         }
         var table = TextTable([
-            "subscription", "environment", "takes", "events", "payloads", "event",
+            "subscription", "environment", "removes", "events", "payloads", "event",
         ])
         for line in erasures {
             table.add([

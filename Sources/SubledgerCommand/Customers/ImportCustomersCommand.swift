@@ -13,10 +13,10 @@ struct ImportCustomersCommand: AsyncParsableCommand {
         discussion: """
             The columns are customer, id (Apple's originalTransactionId) and from, in this order \
             or as named by a header (RFC 4180). Without from, a link holds from the first purchase \
-            on if no link named the subscription before, else from now on. Refused lines are \
-            listed, all others are appended, and the exit code is 65. Importing the same file \
-            again changes nothing. A subscription that another customer has is refused; use \
-            `customers link --transfer` to move it.
+            on if no link named the subscription before, otherwise from now on. If lines are \
+            refused, they are listed, all others are appended, and the exit code is 65. Importing \
+            the same file again changes nothing. A subscription that another customer has is \
+            refused; use `customers link --transfer` to move it.
             """
     )
 
@@ -29,10 +29,10 @@ struct ImportCustomersCommand: AsyncParsableCommand {
     )
     var environment: Environment?
 
-    @Option(help: "Why; kept with each statement.")
+    @Option(help: "The reason; kept with each statement.")
     var reason = ""
 
-    @Option(help: "Who states it. Default: the user of this machine.")
+    @Option(help: "Who makes the statements. Default: the user of this machine.")
     var by: String?
 
     @Flag(help: "Check each line against the ledger, and write nothing.")

@@ -21,7 +21,7 @@ struct ShowCustomerCommand: AsyncParsableCommand {
     @OptionGroup var question: SubjectOptions
 
     @Option(
-        help: Clock.help("Also list what the customer had at this instant."),
+        help: Clock.help("Also list the subscriptions that the customer had at this instant."),
         transform: Clock.time
     )
     var at: AskedTime?
@@ -61,7 +61,7 @@ extension CustomerDocument {
         let grounds = AnswerGrounds(customer, customer.streams).timedLines
         if !grounds.isEmpty { lines.append("\n" + grounds.joined(separator: "\n")) }
         if !related.isEmpty {
-            lines.append("\nwith other customers now, but linked to or claimed by this one before:")
+            lines.append("\nnow with other customers, but linked to or claimed by this one before:")
         }
         lines += related.flatMap(\.text)
         let others = AnswerGrounds(customer, customer.related).timedLines
@@ -76,7 +76,7 @@ extension CustomerDocument {
 
 extension CustomerDocument.Stream {
     fileprivate var text: [String] {
-        var table = TextTable(["from", "to", "whose", "because of"])
+        var table = TextTable(["from", "to", "owner", "because of"])
         for interval in owners {
             let owner =
                 interval.customer.map { "customer \($0)" }

@@ -38,7 +38,7 @@ struct IngestCommand: AsyncParsableCommand {
             """
     )
 
-    @Argument(help: "Files, folders, or - for stdin.")
+    @Argument(help: "The files and folders to read, or - for stdin.")
     var paths: [String]
 
     @Option(help: "The channel that the payloads came by; stored with the evidence.")
@@ -52,10 +52,10 @@ struct IngestCommand: AsyncParsableCommand {
     )
     var arrival: ArrivalFlag?
 
-    @Flag(help: "Also accept what is not signed: you know that these payloads came from Apple.")
+    @Flag(help: "Also accept unsigned payloads: you know that they came from Apple.")
     var vouch = false
 
-    @Flag(help: "Only read and verify: print what an ingest would do, without a database.")
+    @Flag(help: "Only read and verify, without a database, and print what an ingest would do.")
     var plan = false
 
     @Flag(help: "Also exit with 65 if facts were left out of accepted payloads.")

@@ -28,7 +28,9 @@ extension IngestPlan {
                 + "took \(durationWords(readingSeconds)); writing depends on the database"
         )
         Terminal.print(
-            wasStopped ? "stopped before the end; nothing was written" : "nothing was written"
+            wasStopped
+                ? "interrupted, so these figures are incomplete; nothing was written"
+                : "nothing was written"
         )
     }
 

@@ -44,7 +44,11 @@ struct IngestSummary {
                     + "delete old rows of ledger.rejection"
             )
         }
-        guard !isRetry else { return lines + ["`subledger rejections --open` lists them"] }
+        guard !isRetry else {
+            return lines + [
+                "`subledger rejections --open` lists those that are still refused"
+            ]
+        }
         lines.append(
             "`ingest --verbose` lists each payload"
                 + (report.rejected > report.rejectedUnkept
@@ -53,8 +57,9 @@ struct IngestSummary {
         let (unkept, isOne) = (report.rejectedUnkept, report.rejectedUnkept == 1)
         if unkept > 0 {
             lines.append(
-                "\(unkept) of the refused \(isOne ? "is" : "are") not kept, because no payload can "
-                    + "be read in \(isOne ? "it" : "them"): correct the input and ingest it again"
+                "\(unkept) of the refused payloads \(isOne ? "is" : "are") not kept, because "
+                    + "\(isOne ? "it" : "they") cannot be read as a payload: correct the input and "
+                    + "ingest it again"
             )
         }
         return lines
@@ -107,7 +112,7 @@ struct IngestSummary {
             "\(count) [\(group.reason)]", "  for example \(group.example): \(group.message)",
         ]
             + (group.advice.value.map {
-                ["  to take \(group.payloads == 1 ? "it" : "them"): \($0)"]
+                ["  to accept \(group.payloads == 1 ? "it" : "them"): \($0)"]
             } ?? [])
     }
 

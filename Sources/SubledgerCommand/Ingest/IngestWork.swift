@@ -56,10 +56,10 @@ struct IngestWork {
         let (done, underWay) = (last?.payloads ?? 0, last?.underWay ?? 0)
         return Failure(
             Interrupt.isRequested ? Exit.interrupted : Exit.unavailable,
-            (Interrupt.isRequested ? "stopped; " : "")
-                + "\(counted(done, "payload")) \(done == 1 ? "is" : "are") finished, \(underWay) "
-                + "\(underWay == 1 ? "was" : "were") read and \(underWay == 1 ? "is" : "are") "
-                + "not: run again; nothing is written twice. \(error)"
+            (Interrupt.isRequested ? "interrupted; " : "")
+                + "\(counted(done, "payload")) \(done == 1 ? "is" : "are") finished; "
+                + "\(underWay) more \(underWay == 1 ? "was" : "were") read but not finished. Run "
+                + "again: nothing is written twice. \(error)"
         )
     }
 }

@@ -50,12 +50,12 @@ struct MigrateCommand: AsyncParsableCommand {
         @Option(help: "Hash partitions of the tables of a new ledger; 0 for plain tables.")
         var partitions = 0
 
-        @Flag(help: "List what would be changed: apply it, then roll back.")
+        @Flag(help: "List what would change: apply all changes, then roll them back.")
         var dryRun = false
 
         @Option(
             help: ArgumentHelp(
-                "Longest wait for the lock on a table; appends are blocked meanwhile.",
+                "Seconds to wait for the lock on a table; appends are blocked meanwhile.",
                 valueName: "seconds"
             )
         )
@@ -91,7 +91,8 @@ struct MigrateCommand: AsyncParsableCommand {
             }
             let (applied, mended, built) =
                 dryRun
-                ? ("would apply", "would mend", "would build") : ("applied", "mended", "built")
+                ? ("would apply", "would repair", "would build")
+                : ("applied", "repaired", "built")
             for step in changes.applied { Terminal.print("\(applied)  \(step.name)") }
             for what in changes.mended { Terminal.print("\(mended)  \(what)") }
             for name in changes.indexed { Terminal.print("\(built)  index \(name)") }

@@ -9,7 +9,7 @@ import Subledger
 struct RejectionsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "rejections",
-        abstract: "What was refused and why; --retry ingests it again.",
+        abstract: "Payloads that were refused, and why; --retry ingests them again.",
         discussion: """
             A payload is listed once for each reason, with the place where it was first found: the \
             newest run first, and within a run in the order of the input. The first MiB of each \
@@ -23,14 +23,14 @@ struct RejectionsCommand: AsyncParsableCommand {
             """
     )
 
-    @Option(help: "Only those refused for this reason, as `ingest --json` prints it.")
+    @Option(help: "Only payloads refused for this reason, as `ingest --json` prints it.")
     var reason: String?
 
-    @Option(help: "Only those that came from this channel.")
+    @Option(help: "Only payloads from this source (see `ingest --source`).")
     var source: String?
 
     @Option(
-        help: Clock.help("Only those refused at this instant or later."),
+        help: Clock.help("Only payloads refused at this instant or later."),
         transform: Clock.time
     )
     var since: AskedTime?
@@ -48,13 +48,13 @@ struct RejectionsCommand: AsyncParsableCommand {
     )
     var body: String?
 
-    @Flag(help: "Only those that were not accepted later.")
+    @Flag(help: "Only payloads that were not accepted later.")
     var open = false
 
-    @Flag(help: "Ingest the open ones again, with the options of `ingest`.")
+    @Flag(help: "Ingest the open payloads again, with the options of `ingest`.")
     var retry = false
 
-    @Flag(help: "With --retry: also accept what is not signed.")
+    @Flag(help: "With --retry: also accept unsigned payloads.")
     var vouch = false
 
     @OptionGroup(title: "With --retry") var trust: TrustOptions
@@ -162,8 +162,8 @@ struct RejectionsCommand: AsyncParsableCommand {
         guard let bytes = kept else {
             throw Failure(
                 Exit.notFound,
-                "no bytes of \(digest) are kept: it contains a password that could not be removed, "
-                    + "or the limit for kept payloads was reached; use the original"
+                "the bytes of \(digest) are not kept: they contain a password that could not be "
+                    + "removed, or the limit for kept payloads was reached; use the original"
             )
         }
         Terminal.put(bytes: Array(bytes))
@@ -174,14 +174,13 @@ struct RejectionsCommand: AsyncParsableCommand {
         guard !rejections.isEmpty else {
             Terminal.print(
                 open
-                    ? "nothing is open: all refused payloads were accepted later, or none was "
-                        + "refused"
-                    : "nothing was refused"
+                    ? "no open rejections: no payload was refused, or all were accepted later"
+                    : "no payload was refused"
             )
             return
         }
         var table = TextTable([
-            "refused", "taken in", "reason", "bytes", "source", "digest", "found at",
+            "refused", "accepted", "reason", "bytes", "source", "digest", "found at",
         ])
         for rejection in rejections {
             table.add([
@@ -193,7 +192,7 @@ struct RejectionsCommand: AsyncParsableCommand {
         Terminal.print(table.text)
         if answer.count > rejections.count {
             Terminal.write(
-                "… and \(answer.count - Int64(rejections.count)) more; see --limit"
+                "… and \(answer.count - Int64(rejections.count)) more; --limit N lists more"
             )
         }
     }

@@ -83,7 +83,9 @@ struct KeptDocument {
             )
         }
         guard let document = decoded(CheckpointDocument.self, data) else {
-            throw Refusal(reason: "is not a document of `checkpoint`: a member is missing or wrong")
+            throw Refusal(
+                reason: "is not a document of `checkpoint`: a member is missing or invalid"
+            )
         }
         let signed: SignedCheckpoint
         do throws(CheckpointDocumentError) {
@@ -92,7 +94,7 @@ struct KeptDocument {
             throw Refusal(
                 reason: error == .forged
                     ? "was edited or forged: its signature does not match its content"
-                    : "is not a document of `checkpoint`: a value is impossible"
+                    : "is not a document of `checkpoint`: a value is invalid"
             )
         }
         try accept(signed, keys)

@@ -65,7 +65,8 @@ struct RateFile {
         guard let pair = CurrencyRate.Pair(currency, in: base) else {
             throw refused(
                 record,
-                "\(currency) is the currency and the base currency; expected two different ones"
+                "\(currency) is both the currency and the base currency; expected two different "
+                    + "ones"
             )
         }
         let (day, number) = (values["date"] ?? "", values["rate"] ?? "")

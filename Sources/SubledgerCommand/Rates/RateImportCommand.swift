@@ -8,13 +8,13 @@ struct RateImportCommand: AsyncParsableCommand {
         abstract: "Import exchange rates from a CSV file.",
         discussion: """
             The columns are date, currency, base_currency and rate, in this order or as named by a \
-            header (RFC 4180). A rate is how many units of the base currency one unit of the currency \
-            is worth: 2026-01-31,USD,EUR,0.9223. It is used as it stands: neither inverted nor \
-            multiplied with another one.
+            header (RFC 4180). A rate is how many units of the base currency one unit of the \
+            currency is worth: 2026-01-31,USD,EUR,0.9223. It is used exactly as given: it is never \
+            inverted or combined with another rate.
 
-            Refused lines are listed, all others are imported at once, and the exit code is 65. \
-            Importing the same file again changes nothing; another rate for a known day takes the \
-            place of the old one, which is kept.
+            If lines are refused, they are listed, all others are imported in one transaction, and \
+            the exit code is 65. Importing the same file again changes nothing. A different rate \
+            for a known day replaces the old one, which stays in the table.
             """
     )
 

@@ -22,11 +22,14 @@ struct RateListCommand: AsyncParsableCommand {
             return
         }
         guard !rates.isEmpty else {
-            Terminal.print("no exchange rates were imported; `subledger rates import FILE` does")
+            Terminal.print(
+                "no exchange rates were imported; `subledger rates import FILE` imports them"
+            )
             return
         }
         var table = TextTable([
-            "currency", "base", "days", "replaced", "first day", "last day", "its rate", "imported",
+            "currency", "base", "days", "replaced", "first day", "last day", "last rate",
+            "imported",
         ])
         for rate in rates {
             table.add([

@@ -3,12 +3,12 @@ import ArgumentParser
 struct RatesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "rates",
-        abstract: "Exchange rates of yours, by which reports convert money.",
+        abstract: "Your exchange rates, which reports use to convert money.",
         discussion: """
-            The ledger has no rates of its own. `report … --currency EUR` converts by the rates that \
-            you import here, exactly, and names the days of the rates that it used. A rate is never \
-            overwritten: a corrected one is kept next to it, and a report --known-at an earlier time \
-            uses the rates of that time.
+            The ledger has no rates of its own. `report … --currency EUR` converts with the exact \
+            rates that you import here, and prints the days of the rates that it used. A rate is \
+            never overwritten: a corrected rate is stored next to it, and a report with --known-at \
+            an earlier time uses the rates that were known at that time.
             """,
         subcommands: [RateImportCommand.self, RateListCommand.self]
     )

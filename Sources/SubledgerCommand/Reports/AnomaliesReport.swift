@@ -13,7 +13,7 @@ struct AnomaliesReport: AsyncParsableCommand {
             product), each of which refunds the rest of the old period. refunded_again: a purchase \
             refunded --refunds or more times. everything_refunded: all of --purchases or more \
             purchases. empty_period: periods that give no access, because the purchase date is not \
-            before the expiry date. Reads the whole log once; memory does not grow with it.
+            before the expiry date. Reads the whole log once; memory does not grow with its size.
             """
     )
 
@@ -26,7 +26,7 @@ struct AnomaliesReport: AsyncParsableCommand {
     /// The greatest threshold: more changes, days or purchases than any subscription has.
     static let thresholdMax = 100_000
 
-    @Option(help: "Maximum number of rows; the counts include all.")
+    @Option(help: "Maximum number of rows; the counts include all rows.")
     var limit = limitDefault
 
     @Option(help: "Minimum number of changes in a refund loop.")
@@ -96,7 +96,7 @@ extension AnomaliesDocument {
     fileprivate func printTable() {
         if !anomalies.isEmpty {
             var table = TextTable([
-                "stream", "environment", "what", "times", "given back", "from", "to",
+                "subscription", "environment", "anomaly", "times", "given back", "from", "to",
                 "because of",
             ])
             for row in anomalies {

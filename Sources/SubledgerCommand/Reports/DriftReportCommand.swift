@@ -5,7 +5,8 @@ import Subledger
 struct DriftReportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "drift",
-        abstract: "Whether the fold agrees with the statuses and renewal info that Apple signed.",
+        abstract: "Compare Subledger's states with the statuses and renewal info that Apple "
+            + "signed.",
         discussion: """
             Each status in a version 2 notification, and each signed renewal info, is compared \
             with the fold of everything that was signed by then. A signed status "revoked" is also \
@@ -17,7 +18,7 @@ struct DriftReportCommand: AsyncParsableCommand {
     /// The most disagreements that can be requested, which are held in memory.
     static let limitMax = 100_000
 
-    @Option(help: "Print at most this many, from 1 to \(limitMax); all are counted.")
+    @Option(help: "Maximum number of rows, from 1 to \(limitMax); the counts include all rows.")
     var limit = 100
 
     @OptionGroup var knowledge: KnowledgeOptions
@@ -48,7 +49,7 @@ struct DriftReportCommand: AsyncParsableCommand {
 
 extension DriftDocument {
     fileprivate func printTable() {
-        Terminal.print("\(agreeing) of \(checked) statements of Apple's agree with the fold")
+        Terminal.print("\(agreeing) of \(checked) of Apple's statements agree with the fold")
         guard !drift.isEmpty else { return }
         var table = TextTable(["subscription", "environment", "as of", "what", "Apple", "ours"])
         for line in drift {

@@ -36,11 +36,11 @@ struct FeedCommand: AsyncParsableCommand {
     var follow = false
 
     @Option(
-        help: ArgumentHelp("Polling interval of --follow.", valueName: "seconds")
+        help: ArgumentHelp("Polling interval of --follow, in seconds.", valueName: "seconds")
     )
     var pollInterval: Double?
 
-    @Option(help: "End after this many events.")
+    @Option(help: "Stop after this many events.")
     var limit: Int?
 
     @OptionGroup var database: DatabaseOptions

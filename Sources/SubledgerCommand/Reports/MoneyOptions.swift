@@ -6,25 +6,27 @@ import Subledger
 struct MoneyOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Convert money into this currency, as in EUR, by the rates that you imported.",
+            "Convert money into this currency, for example EUR, with the rates you imported.",
             discussion: """
-                A purchase is converted by the rate of the day of its start, UTC, a refund on its own \
-                date by that of its day: the last rate on or before it. What has no rate is listed in \
-                its own currency. See `subledger rates import`.
+                A purchase is converted with the rate of its first day, UTC, a refund with the \
+                rate of the day of the refund. If a day has no rate, the last rate before it is \
+                used. Amounts without a rate are listed in their own currency. See `subledger \
+                rates import`.
                 """
         )
     )
     var currency: String?
 
-    @Option(help: "Days for which a rate may be used after its own.")
+    @Option(help: "Maximum age of a rate, in days.")
     var rateDays = ReportMoney.rateDaysDefault
 
     @Option(
         help: ArgumentHelp(
             "Estimate proceeds (report revenue) after Apple's commission: standard, small-business.",
             discussion: """
-                standard is 30 %, and 15 % of a subscription after a year of paid service; \
-                small-business is 15 %. Apple signs no proceeds: without this there is no estimate.
+                standard is 30 %, and 15 % for a subscription after a year of paid service; \
+                small-business is 15 %. Apple signs no proceeds; without this option none are \
+                printed.
                 """
         ),
         transform: MoneyOptions.commission
@@ -33,8 +35,8 @@ struct MoneyOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "For that estimate, the share of the price that is tax, in percent, by country.",
-            discussion: "As in DEU=15.97,FRA=16.67; nothing is taken off in other countries.",
+            "For --commission: the percentage of the price that is tax, by country.",
+            discussion: "For example DEU=15.97,FRA=16.67; in other countries, no tax is deducted.",
             valueName: "taxes"
         ),
         transform: MoneyOptions.taxes

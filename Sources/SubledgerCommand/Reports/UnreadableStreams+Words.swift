@@ -14,7 +14,7 @@ extension UnreadableStreams {
                 + (count == 1 ? "it" : "them") + "; the first is \(first.originalTransactionId) "
                 + "(\(first.environment)), event #\(position): \(first.reason) `subledger "
                 + "verify` reports whether the log is intact; if a newer subledger wrote the "
-                + "event, that version can read it"
+                + "event, use that version"
         )
     }
 }

@@ -9,19 +9,19 @@ struct WrongAnswersReport: AsyncParsableCommand {
         abstract: "How long late events made access answers wrong.",
         discussion: """
             Compares, for every subscription and every instant, what was answered then with what \
-            is known now. Reads the log once and holds one subscription in memory, with one fold \
-            for each time something became known about it. Times for which nobody can have asked \
-            this ledger are left out and counted separately: those before its first commit, and \
-            those of imported payloads; --all includes them.
+            is known now. Reads the log once and holds one subscription in memory, and evaluates \
+            it once for each time something became known about it. Times at which this ledger \
+            could not yet be asked are left out and counted separately: those before its first \
+            commit, and those of imported payloads; --all includes them.
             """
     )
 
-    @Option(help: "Maximum number of subscriptions to list, those with the most seconds first.")
+    @Option(help: "Maximum number of subscriptions to list, longest wrong answers first.")
     var limit = 20
 
     @Option(
         help: ArgumentHelp(
-            "Leave out this cause; repeat for more.",
+            "Do not count wrong answers with this cause; repeat for more.",
             discussion: "One of \(WrongAnswersReport.causeWords).",
             valueName: "cause"
         ),
@@ -29,7 +29,7 @@ struct WrongAnswersReport: AsyncParsableCommand {
     )
     var without: [WrongAnswers.Cause] = []
 
-    @Flag(help: "Also count times for which nobody can have asked this ledger.")
+    @Flag(help: "Also count times at which this ledger could not yet be asked.")
     var all = false
 
     @OptionGroup var database: DatabaseOptions

@@ -27,8 +27,8 @@ enum OpenFiles {
         guard limit.rlim_cur < wanted else { return connections }
         let room = max(1, Int(limit.rlim_cur) - kept)
         Terminal.write(
-            "serve: at most \(room) connections at once: the limit of open files is "
-                + "\(limit.rlim_cur) (ulimit -Hn)"
+            "serve: accepts at most \(room) connections at once, because the limit of open files "
+                + "is \(limit.rlim_cur) (ulimit -Hn)"
         )
         return room
     }

@@ -113,7 +113,7 @@ struct Polling: Service {
                 try await Task.sleep(for: .milliseconds(milliseconds))
             }
         } catch {
-            logger.debug("asked to stop between two rounds")
+            logger.debug("stop requested between two rounds")
         }
     }
 }

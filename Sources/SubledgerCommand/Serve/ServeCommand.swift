@@ -9,13 +9,13 @@ import Subledger
 struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve",
-        abstract: "Receive what Apple sends, and answer the app, over HTTP.",
+        abstract: "Serve HTTP: receive what Apple sends, and answer your app.",
         discussion: """
             Receives Apple's notifications at /v1/appstore/notifications, transactions and \
             receipts of the app's clients at /v1/transactions and /v1/receipts, and answers \
             questions at /v1/customers/ID/… and /v1/subscriptions/ID/… with the documents that \
-            --json prints. /openapi.json describes all routes. A notification gets the answer 200 \
-            only when it is durable.
+            --json prints. /openapi.json describes all routes. A notification is answered with 200 \
+            only once it is durable.
 
             All routes except notifications, /livez, /readyz and /openapi.json need a token: \
             `subledger tokens create NAME --role ROLE`.
@@ -24,15 +24,15 @@ struct ServeCommand: AsyncParsableCommand {
             while no service ran, then every --poll-interval; and POST /v1/customers/ID/refresh \
             asks about one customer at once.
 
-            SIGTERM or SIGINT ends it gracefully: /readyz answers 503, requests under way are \
-            finished, new ones are not accepted.
+            SIGTERM or SIGINT stops the service gracefully: /readyz answers 503, requests in \
+            progress are finished, and new ones are not accepted.
             """
     )
 
-    @Option(help: "The address to listen at; 0.0.0.0 or :: for all. Default: 127.0.0.1.")
+    @Option(help: "The address to listen on; 0.0.0.0 or :: for all. Default: 127.0.0.1.")
     var host: String?
 
-    @Option(help: "The port to listen at; 0 for any that is free. Default: 8080.")
+    @Option(help: "The port to listen on; 0 for any free port. Default: 8080.")
     var port: Int?
 
     @Flag(
@@ -99,7 +99,7 @@ struct ServeCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Serve HTTPS with this certificate chain (PEM); it is read again when it changes.",
+            "Serve HTTPS with this certificate chain (PEM), which is reloaded when it changes.",
             valueName: "file"
         )
     )

@@ -27,13 +27,13 @@ struct TokensCommand: AsyncParsableCommand {
 extension TokensCommand {
     struct Create: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Create a token and print it, only this once: the ledger keeps its digest."
+            abstract: "Create a token and print it once; the ledger stores only its digest."
         )
 
-        @Argument(help: "Its name in the logs: letters, digits, - and .")
+        @Argument(help: "The name of the token in logs: letters, digits, - and .")
         var name: String
 
-        @Option(help: "What it may do: ingest, support, finance or admin; repeat for more.")
+        @Option(help: "A role of the token: ingest, support, finance or admin; repeat for more.")
         var role: [TokenRole]
 
         @OptionGroup var database: DatabaseOptions
@@ -89,8 +89,7 @@ extension TokensCommand {
             }
             guard !tokens.isEmpty else {
                 Terminal.write(
-                    "there are no tokens yet; `subledger tokens create NAME --role ROLE` creates "
-                        + "one"
+                    "no tokens exist yet; `subledger tokens create NAME --role ROLE` creates one"
                 )
                 return
             }
@@ -111,7 +110,7 @@ extension TokensCommand {
             abstract: "Revoke a token permanently: services refuse it within 5 seconds."
         )
 
-        @Argument(help: "Its name.")
+        @Argument(help: "The name of the token.")
         var name: String
 
         @OptionGroup var database: DatabaseOptions
@@ -123,7 +122,7 @@ extension TokensCommand {
             guard isThere else {
                 throw Failure(
                     Exit.notFound,
-                    "there is no token \(name); `subledger tokens` lists them"
+                    "unknown token \(name); `subledger tokens` lists all tokens"
                 )
             }
             Terminal.print("revoked \(name)")

@@ -99,7 +99,10 @@ struct CommandSettings<Name: SettingName> {
     // Only known members are allowed, so a misspelt one is not silently ignored.
     private static func check(_ file: String) throws {
         guard let data = FileManager.default.contents(atPath: file) else {
-            throw Failure(Exit.inputMissing, "the settings \(file) cannot be read")
+            throw Failure(
+                Exit.inputMissing,
+                "the settings \(file) cannot be read; check the path and its permissions"
+            )
         }
         let object: Any
         do {
@@ -162,7 +165,7 @@ extension CommandSettings {
     }
 
     private func isText(_ setting: Name, _ text: String) -> String {
-        setting.isSecret ? "not usable" : "'\(text.prefix(64))'"
+        setting.isSecret ? "invalid" : "'\(text.prefix(64))'"
     }
 
     private func content(
@@ -185,7 +188,7 @@ extension CommandSettings {
             }
         }
         guard isThere else { return nil }
-        throw Self.wrong(source.name(setting), "of another type", expected)
+        throw Self.wrong(source.name(setting), "of the wrong type", expected)
     }
 
     private mutating func note(_ setting: Name, _ text: String, _ origin: String) {
@@ -220,7 +223,7 @@ extension CommandSettings {
 
     /// The settings in force, each with its source.
     var table: String {
-        var table = TextTable(["setting", "value", "from"])
+        var table = TextTable(["setting", "value", "origin"])
         for one in effective { table.add([one.setting.rawValue, one.value, one.origin]) }
         return table.text
     }

@@ -14,8 +14,8 @@ struct AwaitedPositions {
         guard case .offsets(let offsets)? = KnownAt(text) else {
             throw ValidationError(
                 "'\(text.prefix(80))' is not a position; expected what `ingest` and `feed` "
-                    + "print: an offset (1391877), or lane:offset pairs (0:17,1:4) where there "
-                    + "are several lanes"
+                    + "print: an offset (1391877), or lane:offset pairs (0:17,1:4) if the ledger "
+                    + "has several lanes"
             )
         }
         vector = PositionVector(offsets)

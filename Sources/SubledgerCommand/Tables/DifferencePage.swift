@@ -220,7 +220,7 @@ struct DifferencePage {
             report.subject?.policy == nil
             ? "" : "<p class=\"quiet\">\(DifferenceWording.adoptedPolicy)</p>"
         return """
-            <h2>Whom it concerns most</h2>
+            <h2>Most affected subscriptions</h2>
             <p class="legend"><span class="key full"></span> access \
             <span class="key grace"></span> grace \
             <span class="key gained"></span> + gained \

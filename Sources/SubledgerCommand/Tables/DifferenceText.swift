@@ -95,7 +95,7 @@ struct DifferenceText {
     }
 
     private var kinds: String {
-        var table = TextTable(["projection", "version", "what", "rows", "subscriptions"])
+        var table = TextTable(["projection", "version", "change", "rows", "subscriptions"])
         for (compared, totals) in zip(difference.tables, difference.totals) {
             var name = compared.name
             if let rows = report.newTables[name] {
@@ -119,7 +119,7 @@ struct DifferenceText {
     private var columns: [String] {
         difference.tables.filter(report.showsColumns).flatMap { table in
             table.columnsAdded.map { "\(table.name): column \($0) is new" }
-                + table.columnsRemoved.map { "\(table.name): column \($0) is gone" }
+                + table.columnsRemoved.map { "\(table.name): column \($0) was removed" }
         }
     }
 

@@ -24,7 +24,7 @@ struct FollowCommand: AsyncParsableCommand {
             the tables were up to date.
 
             --wait-for only waits until the live tables contain what you appended; exit 75 if that \
-            takes longer than --timeout. It accepts the positions that `ingest` and `feed` print.
+            takes longer than --timeout. Pass the positions that `ingest` and `feed` print.
             """
     )
 
@@ -41,15 +41,15 @@ struct FollowCommand: AsyncParsableCommand {
     )
     var waitFor: AwaitedPositions?
 
-    @Option(help: "How many seconds --wait-for waits. Default: 30.")
+    @Option(help: "Maximum number of seconds that --wait-for waits. Default: 30.")
     var timeout: Double?
 
-    @Option(help: ArgumentHelp("Polling interval. Default: 0.5.", valueName: "seconds"))
+    @Option(help: ArgumentHelp("Polling interval in seconds. Default: 0.5.", valueName: "seconds"))
     var pollInterval: Double?
 
     @Option(
         help: ArgumentHelp(
-            "Take over a lane after its process is silent for this long. Default: 15.",
+            "Take over a lane if its process is silent for this many seconds. Default: 15.",
             valueName: "seconds"
         )
     )
@@ -163,7 +163,7 @@ struct FollowCommand: AsyncParsableCommand {
         if done.refused > 0 {
             Terminal.write(
                 "follow: \(counted(done.refused, "stream")) refused; `SELECT * FROM "
-                    + "projection.refused_stream` says which and why"
+                    + "projection.refused_stream` lists which, and why"
             )
         }
         if output.json {

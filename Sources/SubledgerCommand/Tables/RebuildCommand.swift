@@ -16,13 +16,13 @@ struct RebuildCommand: AsyncParsableCommand {
             After you change a fold, `tables diff` shows what a rebuild would change.
 
             `--with` shows what another policy would change, without making it live (`explain` and \
-            the other questions still use the adopted policy):
+            the other commands still use the adopted policy):
 
               {"graceCounts":false,"familyCounts":true,"refundIsRetroactive":true,
                "reversalIsRetroactive":true,"catalogVersion":1}
 
-            Subscriptions with an event that a fold refuses have no rows; \
-            projection.refused_stream lists them, and the exit code is 3.
+            A subscription with an event that a fold refuses has no rows; \
+            projection.refused_stream lists these subscriptions, and the exit code is 3.
             """
     )
 
@@ -41,7 +41,7 @@ struct RebuildCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "With --into, fold the commits that begin up to this position or time (UTC).",
+            "With --into: use only commits that begin up to this position or time (UTC).",
             discussion: "`follow` does not update such tables.",
             valueName: "position"
         ),

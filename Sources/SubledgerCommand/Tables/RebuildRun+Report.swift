@@ -76,8 +76,8 @@ extension RebuildRun {
         }
         if afterwards == .wait, work.action != .diff(isPromoted: true) {
             Terminal.write(
-                "\(work.name): the new tables wait: `subledger tables promote` makes them live, "
-                    + "`subledger tables discard` drops them"
+                "\(work.name): the new tables are waiting: `subledger tables promote` makes them "
+                    + "live, `subledger tables discard` drops them"
             )
         }
     }

@@ -47,7 +47,7 @@ struct RebuildRun {
             try Terminal.print(json: ["discarded": dropped])
         } else if dropped.isEmpty {
             Terminal.write(
-                "no tables wait to be promoted; nothing was dropped"
+                "no tables are waiting to be promoted; nothing was dropped"
                     + (work.tables.projections.isEmpty
                         ? "" : ": live tables stay if this program has their projections")
             )
@@ -138,7 +138,7 @@ struct RebuildRun {
             Terminal.write(
                 "\(work.name): \(table.name) has no row of \(table.refused) refused "
                     + "\(table.refused == 1 ? "subscription" : "subscriptions"); "
-                    + "`SELECT * FROM projection.refused_stream` says which and why"
+                    + "`SELECT * FROM projection.refused_stream` lists which, and why"
             )
         }
         return refused.isEmpty ? .success : Exit.mismatch

@@ -22,8 +22,8 @@ enum RefusalWording {
         if refusals.sameStreams > 0 {
             lines.append(
                 subscriptions(refusals.sameStreams)
-                    + " refused, by the live tables as by a rebuild; "
-                    + "`SELECT * FROM projection.refused_stream` says which and why"
+                    + " refused by both the live tables and a rebuild; "
+                    + "`SELECT * FROM projection.refused_stream` lists which, and why"
             )
         }
         return lines

@@ -13,11 +13,11 @@ extension TablesCommand {
             discussion: """
                 The states are:
 
-                  live     behind the view of schema projection
-                  ready    made by `tables diff`, waiting for `tables promote`
+                  live     shown by the view of the same name in schema projection
+                  ready    built by `tables diff`, waiting for `tables promote`
                   beside   kept by `rebuild --into`
                   fixed    kept by `rebuild --into` as of --to
-                  filling  being rebuilt, or left by a killed rebuild; the next one drops it
+                  filling  being rebuilt, or left by a killed rebuild; the next rebuild drops it
 
                 `follow` updates live, ready and beside tables, except those of another policy \
                 (what-if, kept by `rebuild --with --into`) or of another fold.
@@ -40,7 +40,7 @@ extension TablesCommand {
                 return
             }
             guard !tables.isEmpty else {
-                Terminal.write("there are no tables yet; `subledger rebuild` creates them")
+                Terminal.write("no tables exist yet; `subledger rebuild` creates them")
                 return
             }
             var text = TextTable([
@@ -74,7 +74,7 @@ extension TablesCommand {
 
         private func remark(_ table: Projector.Table) -> String {
             if table.policy != nil { return " (what-if)" }
-            guard table.isKnown else { return " (not known here)" }
+            guard table.isKnown else { return " (unknown here)" }
             return table.isCurrent ? "" : " (other fold)"
         }
     }

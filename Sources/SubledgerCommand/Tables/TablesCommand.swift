@@ -5,11 +5,12 @@ import Projections
 struct TablesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "tables",
-        abstract: "The tables of projections: list them, compare, check, promote, discard.",
+        abstract: "List, compare, check, promote and discard the tables of projections.",
         discussion: """
             After you change a fold, `tables diff` builds new tables up to the position of the \
-            live ones, and shows what differs, for which customers and because of which events. \
-            The new tables wait until `tables promote` brings them up to date and makes them live.
+            live ones, and shows what differs, for which customers, and which events cause the \
+            difference. The new tables wait until `tables promote` brings them up to date and \
+            makes them live.
             """,
         subcommands: [List.self, Diff.self, Check.self, Promote.self, Discard.self],
         defaultSubcommand: List.self
@@ -22,8 +23,8 @@ extension TablesCommand {
             abstract: "Show what a rebuild would change in the live tables; the new ones wait.",
             discussion: """
                 Totals of money use one table, so that no amount counts twice: `movements` if \
-                amounts differ there, else the first other table in which they differ. Amounts \
-                from further tables are shown, not added.
+                amounts differ there, otherwise the first other table in which they differ. \
+                Amounts from further tables are shown, but not added.
                 """
         )
 
@@ -66,7 +67,8 @@ extension TablesCommand {
             abstract: "Compare the live tables with a rebuild of them; exit 3 on any difference.",
             discussion: """
                 Proves that the live tables and their views equal a rebuild. Exit 3 also if a \
-                rebuild refuses other subscriptions than the live tables, or for other reasons.
+                rebuild refuses other subscriptions than the live tables do, or refuses them for \
+                other reasons.
                 """
         )
 
@@ -94,7 +96,7 @@ extension TablesCommand {
 
     struct Discard: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Drop the waiting tables, all or those named.",
+            abstract: "Drop all waiting tables, or the named ones.",
             discussion: """
                 Also drops the live table of a named projection that this program no longer has.
                 """
@@ -110,7 +112,7 @@ extension TablesCommand {
 
         func validate() throws {
             guard schema == nil || tables.projections.isEmpty else {
-                throw ValidationError("--schema drops all tables of it; leave the names out")
+                throw ValidationError("--schema drops all tables of a schema; leave the names out")
             }
         }
 

@@ -69,7 +69,7 @@ struct LineOutput {
             throw Failure(
                 Exit.internalError,
                 "stdout cannot be written: \(String(cString: strerror(number))); resume after "
-                    + "the cursor of the last complete line that arrived"
+                    + "the cursor of the last complete line that was written"
             )
         }
     }

@@ -7,7 +7,7 @@ import Subledger
 struct DatabaseCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "database",
-        abstract: "The private PostgreSQL of this folder ($SUBLEDGER_HOME, default .subledger/).",
+        abstract: "Start, stop and find the private PostgreSQL ($SUBLEDGER_HOME, or .subledger/).",
         discussion: """
             For development and small ledgers: one machine, one Unix socket, no password, no \
             replica. pg_basebackup and pg_dump back it up. Add your own settings at the end of its \
@@ -18,7 +18,7 @@ struct DatabaseCommand: AsyncParsableCommand {
 
     struct Start: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Start it, create it first if needed, and print its URL."
+            abstract: "Start the private server, create it first if needed, and print its URL."
         )
 
         func run() async throws {
@@ -30,7 +30,8 @@ struct DatabaseCommand: AsyncParsableCommand {
 
     struct Status: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Print whether it runs, and where its data is; exit 4 if it does not run."
+            abstract: "Print whether the private server runs, and where its data is; exit 4 if "
+                + "it does not run."
         )
 
         func run() async throws {
@@ -43,7 +44,9 @@ struct DatabaseCommand: AsyncParsableCommand {
                 try await printPlace()
                 throw Exit.notFound
             case .absent:
-                Terminal.print("absent; `subledger migrate` or `database start` creates it")
+                Terminal.print(
+                    "absent; `subledger migrate` or `subledger database start` creates it"
+                )
                 throw Exit.notFound
             }
         }
@@ -57,7 +60,7 @@ struct DatabaseCommand: AsyncParsableCommand {
 
     struct Stop: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Stop it; the data stays."
+            abstract: "Stop the private server; its data stays."
         )
 
         func run() async throws {
@@ -72,8 +75,8 @@ struct DatabaseCommand: AsyncParsableCommand {
             abstract: "Print the URL of the database that commands use here.",
             discussion: """
                 psql "$(subledger database url)" opens it. Starts the private server if commands \
-                use it and it is not running, but never creates one. Prints the password if the \
-                setting contains one.
+                use it and it is not running, but never creates one. If the connection settings \
+                contain a password, so does the output.
                 """
         )
 

@@ -15,17 +15,17 @@ import Synchronization
 struct DemoCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "demo",
-        abstract: "Fill a ledger with a synthetic App Store, explain customers, repair a mistake.",
+        abstract: "Fill a ledger from a synthetic App Store, explain answers, repair a mistake.",
         discussion: """
             The payloads of a synthetic App Store reach the ledger at realistic times: most \
             immediately, some hours or days late. The ledger can therefore show what it answered \
-            at which time, and why that was wrong. Its tables are built with a mistake in one \
+            at each time, and why an answer was wrong. Its tables are built with a mistake in one \
             fold; the last step shows what the corrected fold changes, and for whom, and makes it \
             live.
 
             Works in a separate database, `subledger_demo`, on the configured server, and \
-            recreates it each time. It touches no other database. If a database of that name \
-            exists that the demo did not create, it refuses to run.
+            recreates it each time. It touches no other database. The demo refuses to run if it \
+            did not create the existing database of that name.
             """
     )
 
@@ -36,7 +36,7 @@ struct DemoCommand: AsyncParsableCommand {
     var seed: UInt64 = 1
 
     @OptionGroup var database: DatabaseOptions
-    @Flag(name: .shortAndLong, help: "No progress on stderr.")
+    @Flag(name: .shortAndLong, help: "Write no progress to stderr.")
     var quiet = false
 
     private static let databaseName = "subledger_demo"
@@ -76,7 +76,7 @@ struct DemoCommand: AsyncParsableCommand {
 
         Terminal.write("4/6  building the tables, with a mistake in one fold")
         try await rebuildWithMistake(ledger)
-        Terminal.write("5/6 verifying the log, asking it questions")
+        Terminal.write("5/6  verifying the log, and asking questions")
         let report = try await ledger.log.verify()
         Terminal.print("verify: \(report.isOK ? "ok" : "MISMATCH"), \(report.events) events")
         try await showWrongAnswer(in: ledger)
