@@ -70,7 +70,7 @@ public struct Explanation: Sendable {
         func access(_ history: RecordedHistory) -> KnownAccess {
             KnownAccess(history, product: product, under: policy, catalogs, tenures[history.stream])
         }
-        let accesses = histories.map { access(connections[$0.stream].map($0.unknown) ?? $0) }
+        let accesses = histories.map { access(connections[$0.stream].map($0.asFirstSeen) ?? $0) }
         let end = accesses.instants.last ?? instant
         rowsNow = accesses.rows(knownAt: max(end, instant))
         rowsThen = accesses.rows(knownAt: instant)
