@@ -5,7 +5,7 @@ import SwiftASN1
 import Testing
 @_spi(FixedExpiryValidationTime) import X509
 
-/// App receipts say what had been bought, and verify as Apple's do.
+/// App receipts contain the purchases so far, and verify as Apple's do.
 @Suite struct AppReceiptTests {
     private static let forms: [AppReceiptForm] = [
         [], .sha1, .indefiniteLengths, .wrappedTwice, .onlyKnownAttributes,
@@ -20,7 +20,7 @@ import Testing
         1701, 1702, 1703, 1704, 1705, 1706, 1708, 1711, 1712, 1713, 1719, 1720,
     ]
 
-    @Test func `the purchases are those of the history at every moment`() throws {
+    @Test func `at every moment the receipt's purchases are those of the history`() throws {
         let seed: UInt64 = 71
         for life in AppStoreSimulator(seed: seed).lives(25) {
             for moment in life.moments {
@@ -135,14 +135,14 @@ import Testing
         }
     }
 
-    @Test func `before anything was bought the receipt is empty, and not malformed`() throws {
+    @Test func `before the first purchase the receipt is empty, not malformed`() throws {
         let life = AppStoreSimulator(seed: 2).life(0)
         let receipt = try ReadReceipt(life.appReceipt(asOf: at("2020-01-01")))
         #expect(receipt.purchases.isEmpty)
         #expect(try receipt.isSignatureValid())
     }
 
-    @Test func `a consumable is gone once it is finished`() throws {
+    @Test func `a finished consumable is gone from the receipt`() throws {
         let life = try ScriptedLife([
             .subscribe(ScriptedLife.monthly, offer: nil, at: at("2026-01-01")),
             .buyConsumable(productId: "coins", quantity: 200, at: at("2026-01-02T12:00Z")),
@@ -151,14 +151,16 @@ import Testing
         let coins = try #require(
             fresh.purchases.first { try ReadReceipt.text($0, 1702) == "coins" }
         )
-        // A number whose first bit is set needs a byte of zero before it, or it is negative.
+        // A number whose first bit is set needs a leading zero byte, otherwise it is negative.
         #expect(try ReadReceipt.number(coins, 1701) == 200)
         #expect(try ReadReceipt.date(coins, 1708) == nil)
         let finished = try ReadReceipt(life.appReceipt(asOf: at("2026-01-02T13:00Z")))
         #expect(finished.purchases.count == 1)
     }
 
-    @Test func `a restored device names other transaction ids for the same purchases`() throws {
+    @Test func `a restored device's receipt has other transaction ids for the same purchases`()
+        throws
+    {
         let life = try ScriptedLife([
             .subscribe(ScriptedLife.monthly, offer: nil, at: at("2026-01-01")),
             .restore(at: at("2026-01-10")), .renew(at: at("2026-01-31T20:00Z")),
@@ -175,7 +177,7 @@ import Testing
         #expect(Set(originals) == [life.originalTransactionId])
     }
 
-    @Test func `base64 comes in one line or in lines of 76`() throws {
+    @Test func `base64 has one line or lines of 76`() throws {
         let life = AppStoreSimulator(seed: 2).life(0)
         let moment = try #require(life.moments.first)
         let receipt = Data(life.appReceipt(asOf: moment))
@@ -187,7 +189,9 @@ import Testing
         #expect(Data(base64Encoded: lines, options: .ignoreUnknownCharacters) == receipt)
     }
 
-    @Test func `the same seed gives the same receipts, another seed other certificates`() throws {
+    @Test func `the same seed gives the same receipts, another seed gives other certificates`()
+        throws
+    {
         let moment = try at("2026-01-01")
         for form in Self.forms {
             let receipts = [9, 9, 10].map {
@@ -198,7 +202,8 @@ import Testing
         }
     }
 
-    @Test func `the receipt chain ends in the root of the JWS chain, flaws included`() async throws
+    @Test func `the receipt chain ends in the root of the JWS chain, also when flawed`()
+        async throws
     {
         let now = Date(timeIntervalSince1970: 1_767_225_600)
         let sound = SimulatedPKI(seed: 5)

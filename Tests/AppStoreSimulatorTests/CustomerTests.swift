@@ -16,7 +16,7 @@ import Testing
         return customer
     }
 
-    @Test func `two groups run in parallel and share nothing but the token`() throws {
+    @Test func `two groups run in parallel and share only the token`() throws {
         let customer = try customer(.twoGroups)
         #expect(customer.groups.count == 2 && customer.lives.count == 2)
         for (group, life) in zip(customer.groups, customer.lives) {
@@ -52,12 +52,12 @@ import Testing
         )
     }
 
-    @Test func `a member of a family has a stream of their own`() throws {
+    @Test func `a family member has a separate stream`() throws {
         let customer = try customer(.familyMember)
         #expect(customer.lives.map(\.identity.isFamilyShared) == [false, true])
     }
 
-    @Test func `a token set later is in everything signed after it`() throws {
+    @Test func `a token set later is in every payload signed after it`() throws {
         let customer = try customer(.changedToken)
         let life = try #require(customer.lives.first)
         let told = try life.notifications().map { try ReadNotification($0).transaction }

@@ -2,7 +2,7 @@ import AppStoreSimulator
 import Events
 import Testing
 
-/// What was known when, and what went wrong meanwhile.
+/// What was known when, and which answers were wrong meanwhile.
 @Suite struct DeliveryScheduleTests {
     private let seed: UInt64 = 77
 
@@ -14,10 +14,10 @@ import Testing
         ]).life
     }
 
-    @Test func `late news deny what was paid and grant what was given back`() throws {
+    @Test func `late deliveries deny paid access and grant refunded access`() throws {
         let life = try life()
         let deliveries = life.deliveries()
-        // A schedule written by hand: an hour late, two days late, three days late.
+        // A hand-written schedule: an hour late, two days late, three days late.
         let hours: [Int64] = [1, 48, 72]
         let schedule = DeliverySchedule(
             zip(deliveries, hours).map { delivery, late in
@@ -48,7 +48,7 @@ import Testing
         #expect(!life.isServed(at: try at("2026-02-14"), by: schedule))
     }
 
-    @Test func `a schedule follows from its seed, keeps order and loses nothing`() {
+    @Test func `a schedule is determined by its seed, keeps order and loses nothing`() {
         var fates: Set<DeliverySchedule.Fate> = []
         for life in AppStoreSimulator(seed: seed).lives(40) {
             let deliveries = life.deliveries()
@@ -70,7 +70,7 @@ import Testing
         #expect(fates.count == DeliverySchedule.Fate.allCases.count)
     }
 
-    @Test func `what was wrongly served is the sum over every change of either side`() {
+    @Test func `wrongly served time is summed over every change of truth and knowledge`() {
         for life in AppStoreSimulator(seed: seed).lives(60) {
             let schedule = DeliverySchedule(of: life.deliveries(), seed: seed)
             guard let end = schedule.arrivals.last?.arrivesAt else { continue }

@@ -3,7 +3,7 @@ import Crypto
 import Events
 import Testing
 
-/// The same seed gives the same bytes, wherever and in whatever order they are asked for.
+/// The same seed gives the same bytes, in any place and any order of requests.
 @Suite struct DeterminismTests {
     private func digest(_ deliveries: some Sequence<Delivery>) -> String {
         var hash = SHA256()
@@ -19,8 +19,8 @@ import Testing
         #expect(first != other)
     }
 
-    @Test func `the bytes of seed 1 are those of every earlier build`() {
-        // Whoever changes what is simulated changes this on purpose.
+    @Test func `the bytes of seed 1 are the same as in every earlier build`() {
+        // A change to the simulation must change this on purpose.
         let golden = "2e8a7fc35f725888f46c8020069dc094f048cff220197a03ca19334e1116dd66"
         #expect(digest(AppStoreSimulator(seed: 1).sampleHistory(count: 5)) == golden)
     }
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test func `disorder loses nothing and follows from its seed`() {
+    @Test func `disorder loses nothing and is determined by its seed`() {
         let deliveries = AppStoreSimulator(seed: 8).life(1).deliveries()
         let disordered = deliveries.disordered(seed: 4)
         #expect(Set(disordered) == Set(deliveries))
@@ -59,7 +59,7 @@ import Testing
         #expect(generator.next() == 9_817_491_932_198_370_423)
     }
 
-    @Test func `numbers stay in their range and reach both ends`() {
+    @Test func `random numbers stay in their range and reach both ends`() {
         var generator = SeededGenerator(seed: 3)
         var seen: Set<Int64> = []
         for _ in 0..<200 { seen.insert(generator.integer(in: -2...2)) }

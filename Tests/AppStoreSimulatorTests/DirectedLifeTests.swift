@@ -2,7 +2,7 @@
 import Events
 import Testing
 
-/// Lives that are directed while they run.
+/// Lives that are controlled while they run.
 @Suite struct DirectedLifeTests {
     private static let start = Instant(milliseconds: 1_704_067_200_000)  // 2024-01-01
     private static let day: Int64 = 86_400_000
@@ -33,14 +33,16 @@ import Testing
         }
     }
 
-    @Test func `what nobody decides renews by itself, and ends in the end`() throws {
+    @Test func `without decisions a life renews by itself and ends after its last renewal`()
+        throws
+    {
         let life = try Self.life()
         #expect(Self.periods(life, on: 40) == ["0–31 paid expired", "31–60 paid open"])
         #expect(life.life.periods.count == 1 + DirectedLife.renewalsMax)
         #expect(life.life.periods.last?.endReason == .expired)
     }
 
-    @Test func `a charge that fails is in grace, is retried, and is made up for or not`() throws {
+    @Test func `a failed charge goes through grace and retry, and may recover`() throws {
         var life = try Self.life()
         try life.decide(.failBilling(graceDays: 16), at: Self.day(5))
         #expect(
@@ -63,7 +65,7 @@ import Testing
         #expect(failed.life.status(asOf: Self.day(95))?.status == .expired)
     }
 
-    @Test func `refunds, changes and the end of automatic renewal take effect when they must`()
+    @Test func `refunds, changes and the end of automatic renewal take effect at the right time`()
         throws
     {
         var life = try Self.life()
@@ -78,7 +80,7 @@ import Testing
         #expect(
             Self.periods(life, on: 21) == ["0–10 paid upgraded", "10–20 paid refunded"]
         )
-        #expect(life.life.periods.count == 2, "a refunded subscription goes on")
+        #expect(life.life.periods.count == 2, "a refunded subscription continues")
         try life.decide(.reverseRefund, at: Self.day(22))
         try life.decide(.turnAutoRenewOff, at: Self.day(23))
         #expect(Self.periods(life, on: 200).last == "10–41 paid expired")
@@ -92,7 +94,7 @@ import Testing
         #expect(Self.periods(life, on: 201).count == 3)
     }
 
-    @Test func `no decision changes the past, and none breaks what comes by itself`() throws {
+    @Test func `no decision changes the past or disturbs automatic steps`() throws {
         let seed: UInt64 = 20_261_123
         for number in 0..<400 {
             var generator = SeededGenerator(seed: seed, branch: UInt64(number))

@@ -2,7 +2,7 @@ import AppStoreSimulator
 import Events
 import Foundation
 
-/// A row of an old format: the texts that tests compare.
+/// A row of an old format, as texts that tests compare.
 struct RowJSON: Decodable, Hashable {
     var productId: String
     var transactionId: String
@@ -50,7 +50,7 @@ struct UnifiedJSON: Decodable {
     var pendingRenewalInfo: [PendingJSON]?
 }
 
-/// What a JWS would say of the same: tests compare the formats by it.
+/// The same content as in a JWS, by which tests compare the formats.
 extension UnifiedJSON {
     struct NotANumber: Error { let text: String }
 
@@ -78,7 +78,7 @@ extension UnifiedJSON {
         }
     }
 
-    /// The renewal info; where the element was removed, that nothing will be renewed.
+    /// The renewal info; if the element was removed, that nothing will renew.
     func renewal(of stream: String) throws -> RenewalJSON? {
         let rows = try transactions().filter { $0.originalTransactionId == stream }
         guard let newest = rows.max(by: { $0.purchaseDate < $1.purchaseDate }) else { return nil }
@@ -119,7 +119,7 @@ struct StatusUpdateJSON: Decodable {
     var unifiedReceipt: Unified
 }
 
-/// A body in Apple's old names, which are all in snake case.
+/// A body with Apple's old names, all in snake case.
 func decode<Value: Decodable>(_ type: Value.Type, old bytes: [UInt8]) throws -> Value {
     let decoder = JSONDecoder()
     decoder.keyDecodingStrategy = .convertFromSnakeCase
@@ -134,7 +134,7 @@ extension SubscriptionLife {
         )
     }
 
-    /// What the transactions of the Server API's history say at an instant, by transaction id.
+    /// The transactions of the Server API's history at an instant, by transaction id.
     func historyTransactions(asOf instant: Instant) throws -> [String: TransactionJSON] {
         var result: [String: TransactionJSON] = [:]
         for page in history(asOf: instant) {
@@ -146,11 +146,11 @@ extension SubscriptionLife {
         return result
     }
 
-    /// Every instant at which something had just been signed.
+    /// Every instant just after something was signed.
     var moments: [Instant] { notifications().map(\.signedAt) }
 }
 
-/// JSON without a model: every key of every object, named by the objects around it.
+/// JSON without a model: every key of every object, prefixed with the names of its parents.
 func keyPaths(_ json: [UInt8]) throws -> Set<String> {
     var paths: Set<String> = []
     collectKeys(try JSONSerialization.jsonObject(with: Data(json)), under: "", into: &paths)
@@ -169,7 +169,7 @@ private func collectKeys(_ value: Any, under path: String, into paths: inout Set
     }
 }
 
-/// The names of an instant in its three forms.
+/// The names of an instant's three forms.
 func threeForms(_ names: String...) -> Set<String> {
     Set(names.flatMap { [$0, $0 + "_ms", $0 + "_pst"] })
 }

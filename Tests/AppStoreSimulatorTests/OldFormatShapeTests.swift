@@ -4,7 +4,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Old formats have the keys that Apple documents, all of them and no others.
+/// Old formats have exactly the keys that Apple documents.
 @Suite struct OldFormatShapeTests {
     // Apple's data: verifyReceipt response.
     private static let inApp: Set<String> =
@@ -30,7 +30,7 @@ import Testing
             "receipt_type", "adam_id", "app_item_id", "bundle_id", "application_version",
             "original_application_version", "download_id", "version_external_identifier", "in_app",
         ])
-    // Documented for latest_receipt_info only; real receipts since 2021 have it in both.
+    // Documented only for latest_receipt_info; real receipts since 2021 have it in both.
     private static let inAppObserved: Set<String> = ["in_app_ownership_type"]
     private static let unified: Set<String> =
         Set(["status", "environment", "receipt", "latest_receipt"])
@@ -88,7 +88,7 @@ import Testing
 
     private let lives = Array(AppStoreSimulator(seed: 1).lives(100))
 
-    @Test func `unified answers have all documented keys and no others`() throws {
+    @Test func `unified answers have exactly the documented keys`() throws {
         let seen = try keys(of: lives.flatMap { $0.verifyReceiptPolls().map(\.payload) })
         #expect(seen.symmetricDifference(Self.unified) == [])
         let volume = try keys(
@@ -102,7 +102,7 @@ import Testing
         )
     }
 
-    @Test func `answers of iOS 6 have all documented keys and no others`() throws {
+    @Test func `answers of iOS 6 have exactly the documented keys`() throws {
         var seen: Set<String> = []
         for life in lives {
             for moment in life.moments {
@@ -114,7 +114,7 @@ import Testing
         #expect(seen.symmetricDifference(Self.singleAnswer) == [])
     }
 
-    @Test func `V1 bodies have all documented keys and no others`() throws {
+    @Test func `V1 bodies have exactly the documented keys`() throws {
         let seen = try keys(of: lives.flatMap { $0.statusUpdateNotifications().map(\.payload) })
         #expect(seen.symmetricDifference(Self.statusUpdate) == [])
         let legacy = try keys(
@@ -127,7 +127,7 @@ import Testing
         #expect(present.subtracting(legacy) == ["original_transaction_id", "deprecation"])
     }
 
-    @Test func `text dates say the same second as the milliseconds, in both zones`() throws {
+    @Test func `text dates and milliseconds agree to the second, in both zones`() throws {
         let pacific = try #require(TimeZone(identifier: "America/Los_Angeles"))
         let gmt = try #require(TimeZone(identifier: "GMT"))
         var seasons: Set<Int> = []
@@ -154,7 +154,7 @@ import Testing
         #expect(seasons == [-7 * 3600, -8 * 3600])
     }
 
-    @Test func `Pacific time changes at two in the night of both Sundays of every year`() throws {
+    @Test func `Pacific time changes at two in the night on both Sundays of every year`() throws {
         let pacific = try #require(TimeZone(identifier: "America/Los_Angeles"))
         for year in stride(from: 2009, through: 2040, by: 1) {
             for day in ["\(year)-03-01", "\(year)-11-01"] {
@@ -180,7 +180,7 @@ import Testing
     }
 
     @Test(.enabled(if: RealData.isPresent))
-    func `every key of Apple's real answers is one of ours`() throws {
+    func `every key in Apple's real answers is also one of ours`() throws {
         let names = [
             "RevenueCat__purchases-ios/verifyReceiptSample1.json",
             "Omnimind-Ltd__app-store-server-sdk/verify_receipt.json",

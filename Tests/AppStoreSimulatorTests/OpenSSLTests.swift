@@ -4,14 +4,14 @@ import Foundation
 import TestSupport
 import Testing
 
-/// OpenSSL, where it is installed, takes the receipts for what they claim to be.
+/// OpenSSL, if it is installed, accepts the receipts as genuine.
 @Suite(.enabled(if: OpenSSL.isInstalled, "openssl is not installed"))
 struct OpenSSLTests {
     @Test(arguments: [
         AppReceiptForm(), .sha1, .indefiniteLengths, .wrappedTwice,
         [.sha1, .indefiniteLengths, .wrappedTwice],
     ])
-    func `openssl verifies every form under root.der alone`(form: AppReceiptForm) async throws {
+    func `openssl verifies every form with only root.der`(form: AppReceiptForm) async throws {
         let folder = try TestFolder()
         let life = AppStoreSimulator(seed: 8).life(1)
         let moment = try #require(life.moments.last)

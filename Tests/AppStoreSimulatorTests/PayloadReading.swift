@@ -2,7 +2,7 @@ import AppStoreSimulator
 import Events
 import Foundation
 
-/// What the tests read back from payloads: plain JSON, without any verification.
+/// The payloads as the tests read them: plain JSON, without verification.
 struct TransactionJSON: Decodable, Hashable {
     var transactionId: String
     var originalTransactionId: String
@@ -77,7 +77,7 @@ struct StatusesJSON: Decodable {
     var data: [Group]
 }
 
-/// A text that is no JWS of three parts.
+/// A text that is not a JWS of three parts.
 struct NotAJWS: Error {}
 
 func decode<Value: Decodable>(_ type: Value.Type, json bytes: [UInt8]) throws -> Value {

@@ -4,7 +4,7 @@ import Testing
 
 /// Notifications, pages and statuses are what Apple would send at that moment.
 @Suite struct PayloadTests {
-    @Test func `the status of a notification fits what it says`() throws {
+    @Test func `the status of a notification agrees with its content`() throws {
         let expected: [String: Set<Int64>] = [
             "SUBSCRIBED/INITIAL_BUY": [1], "SUBSCRIBED/RESUBSCRIBE": [1], "DID_RENEW/": [1],
             "DID_RENEW/BILLING_RECOVERY": [1], "DID_FAIL_TO_RENEW/": [3],
@@ -74,7 +74,7 @@ import Testing
         #expect(Set(pages.map(\.revision)).count == pages.count)
     }
 
-    @Test func `before the first purchase there is nothing to answer`() throws {
+    @Test func `before the first purchase there is no answer`() throws {
         let life = AppStoreSimulator(seed: 1).life(0)
         let before = try #require(Instant("2020-01-01"))
         #expect(life.periods(asOf: before).isEmpty)

@@ -4,7 +4,7 @@ import Testing
 
 /// Laws that every life drawn from a seed keeps.
 @Suite struct RandomLivesTests {
-    @Test func `all kinds of life appear within the first 200 of seed 1`() {
+    @Test func `the first 200 lives of seed 1 include every kind of life`() {
         var seen: [LifeKind: Int] = [:]
         for life in AppStoreSimulator(seed: 1).lives(200) {
             for kind in life.kinds { seen[kind, default: 0] += 1 }
@@ -13,7 +13,7 @@ import Testing
         #expect(missing.isEmpty, "missing of seed 1: \(missing)")
     }
 
-    @Test func `the truth of 2000 lives is ordered, in bounds and nowhere double`() throws {
+    @Test func `the truth of 2000 lives is ordered, within bounds and without overlaps`() throws {
         let seed: UInt64 = 20_261_121
         for life in AppStoreSimulator(seed: seed).lives(2000) {
             let name = "life \(life.identity.index) of seed \(seed)"

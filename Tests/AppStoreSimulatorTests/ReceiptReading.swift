@@ -4,7 +4,7 @@ import SwiftASN1
 import X509
 import _CryptoExtras
 
-/// An app receipt read back with libraries that the simulator does not write with.
+/// An app receipt read back with libraries that the simulator does not use for writing.
 struct ReadReceipt {
     /// Values of a set of attributes by type; attribute 17 repeats.
     typealias Attributes = [Int: [[UInt8]]]
@@ -72,7 +72,7 @@ struct ReadReceipt {
         return try Int64(derEncoded: value)
     }
 
-    /// The milliseconds of a date; nil where it is absent or an empty text.
+    /// The milliseconds of a date; nil if it is absent or an empty text.
     static func date(_ attributes: Attributes, _ type: Int) throws -> Int64? {
         guard let text = try text(attributes, type), !text.isEmpty else { return nil }
         return Int64(try Date(text, strategy: .iso8601).timeIntervalSince1970) * 1000

@@ -3,7 +3,7 @@ import Events
 import Foundation
 import Testing
 
-/// The odd shapes of old payloads change how a fact is written and never the fact.
+/// The odd shapes of old payloads change how a fact is written, never the fact itself.
 @Suite struct ReceiptStyleTests {
     private let life: SubscriptionLife
 
@@ -55,14 +55,14 @@ import Testing
         #expect(body.contains(#""original_transaction_id":\#(id),"deprecation""#))
     }
 
-    @Test func `dates can be texts alone`() throws {
+    @Test func `dates can be texts only`() throws {
         let row = try #require(try rows(.textDatesOnly).first)
         #expect(row["purchase_date"] as? String == "2026-01-20 00:00:00 Etc/GMT")
         #expect(row["purchase_date_pst"] as? String == "2026-01-19 16:00:00 America/Los_Angeles")
         #expect(try !text(.textDatesOnly).contains("_ms"))
     }
 
-    @Test func `what is not set can be an empty text or null`() throws {
+    @Test func `an unset property can be an empty text or null`() throws {
         let row = try #require(try rows(.emptyTexts).first)
         #expect(row["cancellation_date"] as? String == "")
         #expect(row["app_item_id"] as? String == "")
@@ -73,7 +73,7 @@ import Testing
         #expect(try text([]).firstMatch(of: #/"download_id":[0-9]{18,19},/#) != nil)
     }
 
-    @Test func `rows can lack their line items and what is old`() throws {
+    @Test func `rows can lack their line items and old properties`() throws {
         #expect(try !text(.withoutLineItemIds).contains("web_order_line_item_id"))
         #expect(try rows([]).count == 3)
         let newest = try rows(.excludeOldTransactions)
@@ -93,7 +93,7 @@ import Testing
         )
     }
 
-    @Test func `an upgrade can be marked by a cancellation date, in the receipt too`() throws {
+    @Test func `an upgrade can be marked by a cancellation date, also in the receipt`() throws {
         let life = try ScriptedLife([
             .subscribe(ScriptedLife.monthly, offer: nil, at: at("2026-01-01")),
             .changeNow(to: ScriptedLife.proMonthly, offer: nil, at: at("2026-01-20")),
@@ -110,7 +110,7 @@ import Testing
         #expect(dates.compactMap { $0 } == [try at("2026-01-20").milliseconds])
     }
 
-    @Test func `a restored device's answer has its ids, the periods are the same`() throws {
+    @Test func `the answer of a restored device has its own ids but the same periods`() throws {
         let plain = try rows([])
         let restored = try rows(.restoredIds)
         for (one, other) in zip(plain, restored) {
@@ -121,7 +121,7 @@ import Testing
         }
     }
 
-    @Test func `the answer of iOS 6 tells one purchase in genuine milliseconds`() throws {
+    @Test func `the iOS 6 answer gives one purchase in genuine milliseconds`() throws {
         let moment = try at("2026-01-15")
         let body = try #require(life.verifyReceiptResponse(ofPurchase: 0, asOf: moment))
         let answer = try #require(
@@ -149,7 +149,7 @@ import Testing
         #expect(inner.contains(#""transaction-id" = "\#(latest["transaction_id"] ?? "")""#))
     }
 
-    @Test func `after the end iOS 6 is answered 21006 with the expired receipt`() throws {
+    @Test func `after the end iOS 6 gets status 21006 with the expired receipt`() throws {
         let body = try #require(
             life.verifyReceiptResponse(ofPurchase: 1, asOf: at("2026-03-01"))
         )

@@ -2,7 +2,7 @@ import AppStoreSimulator
 import Events
 import Testing
 
-/// Scripts that no App Store would have let happen are refused, with the step and the reason.
+/// Scripts that no App Store would allow are refused with the step and the reason.
 @Suite struct ScriptErrorTests {
     private let monthly = ScriptedLife.monthly
     private let pro = ScriptedLife.proMonthly
@@ -41,7 +41,9 @@ import Testing
         try expect(.implausibleInstant, [.restore(at: Instant(milliseconds: 1_767_700_000_001))])
     }
 
-    @Test func `a refund that needs a running period waits for its begin`() throws {
+    @Test func `a refund that needs a running period cannot come before the period starts`()
+        throws
+    {
         try expect(
             .wrongTime,
             [

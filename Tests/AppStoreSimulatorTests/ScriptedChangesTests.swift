@@ -2,7 +2,7 @@ import AppStoreSimulator
 import Events
 import Testing
 
-/// Exact rows for each kind of life: plan changes, refunds, extensions and what lies beside.
+/// Exact rows for each kind of life: plan changes, refunds, extensions and related changes.
 @Suite struct ScriptedChangesTests {
     private let monthly = ScriptedLife.monthly
     private let pro = ScriptedLife.proMonthly
@@ -55,7 +55,7 @@ import Testing
         #expect(life.access == ["2026-01-01 2026-03-01"])
     }
 
-    @Test func `a crossgrade of the same length begins at once`() throws {
+    @Test func `a crossgrade to the same length starts at once`() throws {
         let life = try ScriptedLife([
             .subscribe(monthly, offer: nil, at: at("2026-01-01")),
             .changeNow(to: ScriptedLife.students, offer: nil, at: at("2026-01-10")),
@@ -108,7 +108,7 @@ import Testing
         )
     }
 
-    @Test func `a refund of the current period ends it, a reversal makes it whole`() throws {
+    @Test func `a refund of the current period ends it, and a reversal restores it`() throws {
         let beginning: [LifeStep] = try [
             .subscribe(monthly, offer: nil, at: at("2026-01-01")),
             .refund(purchase: 0, percentage: 67_932, at: at("2026-01-10")),
@@ -164,7 +164,7 @@ import Testing
         #expect(try life.notifications().last == "REFUND 2")
     }
 
-    @Test func `a purchase after a refund cuts the period that the reversal brings back`() throws {
+    @Test func `a purchase after a refund shortens the period that the reversal restores`() throws {
         let life = try ScriptedLife([
             .subscribe(monthly, offer: nil, at: at("2026-01-01")),
             .refund(purchase: 0, percentage: nil, at: at("2026-01-10")),
@@ -233,7 +233,7 @@ import Testing
         #expect(life.rows.count == 2)
     }
 
-    @Test func `a consumable is a stream of its own`() throws {
+    @Test func `a consumable is a separate stream`() throws {
         let life = try ScriptedLife([
             .subscribe(monthly, offer: nil, at: at("2026-01-01")),
             .buyConsumable(productId: "credits", quantity: 2, at: at("2026-01-05")),

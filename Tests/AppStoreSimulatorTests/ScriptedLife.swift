@@ -2,7 +2,7 @@ import AppStoreSimulator
 import Events
 import Testing
 
-/// A life written by hand, and its rows as text: one line each.
+/// A hand-written life, and its rows as text, one per line.
 struct ScriptedLife {
     static let monthly = SimulatedCatalog.lumen[2]
     static let students = SimulatedCatalog.lumen[3]
@@ -27,7 +27,7 @@ struct ScriptedLife {
 
     private static let store = SimulatedStore(pki: SimulatedPKI(seed: 42))
 
-    /// The rows; midnight is left out, and so is what all products have in common.
+    /// The rows; midnight is left out, and so are values that all products share.
     var rows: [String] {
         life.periods.map { period in
             [
@@ -54,5 +54,5 @@ struct ScriptedLife {
     }
 }
 
-/// The instant of an RFC 3339 text or of a bare date.
+/// The instant of an RFC 3339 text or of a date.
 func at(_ text: String) throws -> Instant { try #require(Instant(text), "\(text)") }

@@ -27,7 +27,7 @@ import Testing
         )
     }
 
-    @Test func `a paid introductory offer runs for its periods`() throws {
+    @Test func `a paid introductory offer lasts for its periods`() throws {
         let life = try ScriptedLife([
             .subscribe(
                 monthly,
@@ -49,7 +49,7 @@ import Testing
         #expect(upFront.rows == ["2026-01-10 2026-03-10 intro plus.monthly open"])
     }
 
-    @Test func `the billing day of the 31st is remembered`() throws {
+    @Test func `a billing day on the 31st is remembered`() throws {
         let life = try ScriptedLife([
             .subscribe(monthly, offer: nil, at: at("2026-01-31")),
             .renew(at: at("2026-02-28")), .renew(at: at("2026-03-31")),
@@ -135,7 +135,7 @@ import Testing
         #expect(life.life.kinds == [.failedForGood, .winBackListed])
     }
 
-    @Test func `recovery inside grace is contiguous and leaves no grace`() throws {
+    @Test func `recovery within grace is contiguous and leaves no grace period`() throws {
         let life = try ScriptedLife([
             .subscribe(monthly, offer: nil, at: at("2026-03-20")),
             .failToRenew(graceUntil: at("2026-05-06"), at: at("2026-04-20T00:01Z")),
@@ -149,7 +149,7 @@ import Testing
         )
     }
 
-    @Test func `grace that runs out ends the access, a later recovery leaves a gap`() throws {
+    @Test func `access ends with the grace period, and a later recovery leaves a gap`() throws {
         let life = try ScriptedLife([
             .subscribe(monthly, offer: nil, at: at("2026-03-20")),
             .failToRenew(graceUntil: at("2026-05-06"), at: at("2026-04-20T00:01Z")),
@@ -183,7 +183,7 @@ import Testing
         )
     }
 
-    @Test func `cancelling in grace ends it when Apple says so`() throws {
+    @Test func `cancelling during grace ends it when Apple reports it`() throws {
         let life = try ScriptedLife([
             .subscribe(monthly, offer: nil, at: at("2026-03-20")),
             .failToRenew(graceUntil: at("2026-05-06"), at: at("2026-04-20T00:01Z")),

@@ -1,10 +1,10 @@
 import AppStoreSimulator
 import Events
 
-/// The written rules of `active_periods`, applied to payloads in the plainest way.
+/// The written rules of `active_periods`, applied to payloads in the simplest way.
 ///
-/// The truth of a life never reads payloads; this never reads the script. Where both agree, the
-/// payloads tell the truth.
+/// The truth of a life never reads payloads; this oracle never reads the script. If both agree, the
+/// payloads contain the truth.
 struct SemanticsOracle {
     private var transactions: [TransactionJSON] = []
     private var renewals: [RenewalJSON] = []

@@ -6,7 +6,7 @@ import SwiftASN1
 import Testing
 @_spi(FixedExpiryValidationTime) import X509
 
-/// The chain and the JWS of a simulated store, judged by the libraries a real verifier uses.
+/// The chain and the JWS of a simulated store, judged by the libraries that a real verifier uses.
 @Suite struct SimulatedPKITests {
     private struct Header: Decodable {
         var alg: String
@@ -75,7 +75,7 @@ import Testing
         #expect(try await !isValid(pki, at: #require(Instant("2100-01-01"))))
     }
 
-    @Test func `leaf and intermediate carry the markers of Apple`() throws {
+    @Test func `leaf and intermediate carry Apple's markers`() throws {
         let chain = try certificates(SimulatedPKI(seed: 1))
         #expect(chain.count == 3)
         #expect(chain[0].extensions[oid: Self.leafMarker] != nil)
@@ -84,7 +84,7 @@ import Testing
         #expect(chain[2].extensions[oid: Self.intermediateMarker] == nil)
     }
 
-    @Test func `each flaw is there, alone, and under the same root`() async throws {
+    @Test func `each flaw appears alone and under the same root`() async throws {
         let sound = SimulatedPKI(seed: 5)
         let now = try #require(Instant("2026-01-01"))
         let unmarked = try certificates(SimulatedPKI(seed: 5, flaws: .leafWithoutMarker))
@@ -108,7 +108,7 @@ import Testing
         }
     }
 
-    @Test func `certificates and signatures follow from the seed`() {
+    @Test func `certificates and signatures are determined by the seed`() {
         let payload = Array(#"{"a":1}"#.utf8)
         let first = SimulatedPKI(seed: 9)
         let again = SimulatedPKI(seed: 9)

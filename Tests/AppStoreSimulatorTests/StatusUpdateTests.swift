@@ -3,7 +3,7 @@ import Events
 import Foundation
 import Testing
 
-/// V1 notifications are of Apple's types, about the right moments, and list what was true then.
+/// V1 notifications have Apple's types, are about the right moments, and list what was true then.
 @Suite struct StatusUpdateTests {
     private func types(
         _ life: SubscriptionLife,
@@ -16,7 +16,7 @@ import Testing
 
     private let monthly = ScriptedLife.monthly
 
-    @Test func `each event has the types of Apple's table`() throws {
+    @Test func `each event has the types in Apple's table`() throws {
         let life = try ScriptedLife([
             .subscribe(monthly, offer: nil, at: at("2026-01-01")),
             .renew(at: at("2026-01-31T12:00Z")),
@@ -40,7 +40,7 @@ import Testing
         )
     }
 
-    @Test func `the same product after a lapse, and churn, are told by the switch alone`() throws {
+    @Test func `only the renewal switch reports churn and the same product after a lapse`() throws {
         let life = try ScriptedLife([
             .subscribe(monthly, offer: nil, at: at("2026-01-01")),
             .failToRenew(graceUntil: nil, at: at("2026-02-01T00:10Z")),
@@ -62,7 +62,7 @@ import Testing
         )
     }
 
-    @Test func `a refunded consumable is asked about and then told`() throws {
+    @Test func `a refunded consumable gets a CONSUMPTION_REQUEST, then a REFUND`() throws {
         let life = try ScriptedLife([
             .subscribe(monthly, offer: nil, at: at("2026-01-01")),
             .buyConsumable(productId: "coins", quantity: 1, at: at("2026-01-02")),
@@ -85,7 +85,7 @@ import Testing
         #expect(refund.transaction.revocationDate == (try at("2026-01-05").milliseconds))
     }
 
-    @Test func `members of a family and sandboxes get fewer types`() throws {
+    @Test func `family members and sandboxes get fewer types`() throws {
         let script: [LifeStep] = [
             .subscribe(monthly, offer: nil, at: try at("2026-01-01")),
             .announcePriceIncrease(at: try at("2026-01-02")),
@@ -112,7 +112,7 @@ import Testing
         )
     }
 
-    @Test func `a body lists the rows of that moment, at most a hundred, the newest`() throws {
+    @Test func `a body lists at most the hundred newest rows of its moment`() throws {
         for life in AppStoreSimulator(seed: 12).lives(20) {
             for delivery in life.statusUpdateNotifications(password: "secret") {
                 let body = try decode(StatusUpdateJSON.self, old: delivery.payload)
@@ -154,7 +154,7 @@ import Testing
         }
     }
 
-    @Test func `the body of 2018 has one transaction as an object and old names`() throws {
+    @Test func `the body of 2018 has one transaction as an object, under old names`() throws {
         let life = try ScriptedLife([
             .subscribe(monthly, offer: nil, at: at("2026-01-01")),
             .changeNow(to: ScriptedLife.proMonthly, offer: nil, at: at("2026-01-10")),

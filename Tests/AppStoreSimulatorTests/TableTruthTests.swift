@@ -2,7 +2,7 @@ import AppStoreSimulator
 import Events
 import Testing
 
-/// The truth of tables, written by hand for lives written by hand.
+/// The hand-written truth of tables, for hand-written lives.
 ///
 /// `s3` is the instant at which Apple signed the first payload about step 3.
 @Suite struct TableTruthTests {
@@ -50,7 +50,7 @@ import Testing
         )
     }
 
-    @Test func `a refund that was undone has not happened, but the switch was off`() throws {
+    @Test func `a reversed refund is undone, but the renewal switch stays off in between`() throws {
         let life = try ScriptedLife([
             .subscribe(monthly, offer: nil, at: at("2026-01-01")),
             .refund(purchase: 0, percentage: nil, at: at("2026-01-10")),
@@ -76,7 +76,7 @@ import Testing
         #expect(life.life.silentPolls().map(\.channel) == [.history, .statuses])
     }
 
-    @Test func `a wish is withdrawn, replaced, effective in retry, or lapses`() throws {
+    @Test func `a planned change is withdrawn, replaced, effective in retry, or lapses`() throws {
         let life = try ScriptedLife([
             .subscribe(pro, offer: nil, at: at("2026-01-01")),
             .changeAtRenewal(to: monthly, at: at("2026-01-05")),
@@ -104,7 +104,7 @@ import Testing
         )
     }
 
-    @Test func `the fifteen steps have their rows in every table`() throws {
+    @Test func `the fifteen steps appear in every table`() throws {
         let life = try ScriptedLife(LifeStep.fifteenSteps(from: at("2026-01-01")))
         #expect(life.life.events.count == 15)
         #expect(
@@ -164,7 +164,7 @@ import Testing
         )
     }
 
-    @Test func `a refund is asked for and declined, then granted in part after the end`() throws {
+    @Test func `a refund request is declined, then granted in part after the end`() throws {
         let life = try ScriptedLife([
             .subscribe(monthly, offer: .free(.weeks(1)), at: at("2026-01-01")),
             .renew(at: at("2026-01-08")),
@@ -195,7 +195,7 @@ import Testing
         #expect(transactions.last?.priceMilliunits == 3204)
     }
 
-    @Test func `the states of 1000 lives are ordered, touch each other and fit the access`() {
+    @Test func `the states of 1000 lives are ordered, contiguous and consistent with access`() {
         let seed: UInt64 = 20_261_123
         for life in AppStoreSimulator(seed: seed).lives(1000) {
             let name = "life \(life.identity.index) of seed \(seed)"
@@ -221,7 +221,7 @@ import Testing
         }
     }
 
-    @Test func `the money of 1000 lives is the same in refunds, movements and transactions`() {
+    @Test func `the money of 1000 lives agrees between refunds, movements and transactions`() {
         let seed: UInt64 = 20_261_124
         for life in AppStoreSimulator(seed: seed).lives(1000) {
             let name = "life \(life.identity.index) of seed \(seed)"
@@ -237,7 +237,7 @@ import Testing
 }
 
 extension ScriptedLife {
-    /// Rows as text, with the signing instants named by their step.
+    /// Rows as text, with signing instants named by their step.
     func named(_ rows: [some CustomStringConvertible]) -> [String] {
         rows.map { row in
             life.events.enumerated().reduce(row.description) { text, event in

@@ -2,7 +2,7 @@ import AppStoreSimulator
 import Events
 import Testing
 
-/// The payloads of a life, read by the written rules, give the truth of its script.
+/// The payloads of a life, read by the written rules, give the truth in its script.
 @Suite struct TruthTests {
     private let seed: UInt64 = 4711
     private var simulator: AppStoreSimulator { AppStoreSimulator(seed: seed) }
@@ -20,7 +20,7 @@ import Testing
         )
     }
 
-    @Test func `the notifications give the whole truth, except for unannounced changes`() throws {
+    @Test func `notifications and polls of unannounced changes give the whole truth`() throws {
         for life in simulator.lives(250) {
             let told = life.notifications() + life.silentPolls()
             try expectTruth(life, from: told, "notifications")

@@ -3,9 +3,9 @@ import Events
 import Foundation
 import Testing
 
-/// The unified answers of `verifyReceipt` tell what was true at that moment.
+/// The unified answers of `verifyReceipt` contain the truth at that moment.
 @Suite struct VerifyReceiptTests {
-    @Test func `polls of verifyReceipt tell the whole truth but for win-back offers`() throws {
+    @Test func `polls of verifyReceipt give the whole truth except for win-back offers`() throws {
         let seed: UInt64 = 4712
         for life in AppStoreSimulator(seed: seed).lives(80) {
             var oracle = SemanticsOracle(stream: life.originalTransactionId)
@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    @Test func `the rows are those of the history at every moment`() throws {
+    @Test func `at every moment the rows are those of the history`() throws {
         let seed: UInt64 = 31
         for life in AppStoreSimulator(seed: seed).lives(25) {
             for moment in life.moments {
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test func `latest rows come newest first, those of the receipt in no order`() throws {
+    @Test func `latest rows are sorted newest first, those of the receipt are unordered`() throws {
         var unordered = 0
         for life in AppStoreSimulator(seed: 31).lives(40) {
             let answer = try life.unified(asOf: #require(life.horizon))
@@ -69,7 +69,7 @@ import Testing
         #expect(unordered > 10)
     }
 
-    @Test func `before the first purchase there are no rows and no latest receipt`() throws {
+    @Test func `before the first purchase there are neither rows nor a latest receipt`() throws {
         let life = AppStoreSimulator(seed: 1).life(0)
         let answer = try life.unified(asOf: at("2020-01-01"))
         #expect(answer.status == 0)
@@ -79,7 +79,7 @@ import Testing
         #expect(answer.pendingRenewalInfo == nil)
     }
 
-    @Test func `a refund shows once it happened, and a reversal removes it`() throws {
+    @Test func `a refund appears once it happened, and a reversal removes it`() throws {
         let life = try ScriptedLife([
             .subscribe(ScriptedLife.monthly, offer: nil, at: at("2026-01-01")),
             .refund(purchase: 0, percentage: nil, at: at("2026-01-10")),
@@ -107,7 +107,7 @@ import Testing
         #expect(try life.unified(asOf: at("2026-02-09T05:59Z")).latestReceiptInfo?.count == 1)
     }
 
-    @Test func `an older receipt stands as of its making, the latest rows as of now`() throws {
+    @Test func `an older receipt keeps its content, the latest rows are current`() throws {
         let life = try ScriptedLife([
             .subscribe(ScriptedLife.monthly, offer: nil, at: at("2026-01-10")),
             .renew(at: at("2026-02-10")),
@@ -130,7 +130,7 @@ import Testing
         #expect(answer.receipt.requestDateMs.hasSuffix("250"))
     }
 
-    @Test func `a cancellation in grace removes the pending renewal until the next purchase`()
+    @Test func `cancelling in grace removes the pending renewal until the next purchase`()
         throws
     {
         let life = try ScriptedLife([
@@ -150,7 +150,7 @@ import Testing
         #expect(again.expirationIntent == nil && again.isInBillingRetryPeriod == nil)
     }
 
-    @Test func `grace stays in the pending renewal after billing failed for good`() throws {
+    @Test func `the pending renewal keeps its grace date after billing failed for good`() throws {
         let life = try ScriptedLife([
             .subscribe(ScriptedLife.monthly, offer: nil, at: at("2026-01-01")),
             .failToRenew(graceUntil: at("2026-02-17"), at: at("2026-02-01T00:10Z")),
@@ -163,7 +163,7 @@ import Testing
         #expect(pending.gracePeriodExpiresDateMs == String(try at("2026-02-17").milliseconds))
     }
 
-    @Test func `the latest receipt is one made at that moment`() throws {
+    @Test func `the latest receipt is created at that moment`() throws {
         let life = AppStoreSimulator(seed: 6).life(2)
         for moment in life.moments {
             let answer = try life.unified(asOf: moment)
@@ -174,7 +174,7 @@ import Testing
         }
     }
 
-    @Test func `failures say their status, and whether to ask again`() throws {
+    @Test func `failures give their status, and whether to retry`() throws {
         let gone = try keyPaths(SubscriptionLife.verifyReceiptFailure(status: 21_003))
         #expect(gone == ["status"])
         let busy = SubscriptionLife.verifyReceiptFailure(status: 21_100, isRetryable: false)

@@ -3,13 +3,13 @@ import Testing
 
 @testable import AppStore
 
-/// The signed content of a receipt alone, whoever signed it.
+/// Only the signed content of a receipt, whoever signed it.
 struct AppReceiptTests {
     private typealias Forge = ReceiptForge
 
     private func refusal(_ content: [UInt8]) -> Rejection.Code? {
         do throws(Rejection) {
-            // What refuses a purchase alone leaves the others in.
+            // Keeps the other purchases if a fault refuses only one.
             return try AppReceipt(content: content[...]).unusable.first?.code
         } catch {
             return error.code
@@ -79,12 +79,12 @@ struct AppReceiptTests {
     @Test(arguments: [
         "Production", "ProductionSandbox", "ProductionVPP", "ProductionVPPSandbox", "Xcode", "New",
     ])
-    func `a receipt type is kept as Apple writes it, known or not`(type: String) throws {
+    func `a receipt type is kept as Apple wrote it, known or not`(type: String) throws {
         let content = ReceiptForge.payload(type: type)
         #expect(try AppReceipt(content: content[...]).receiptType == type)
     }
 
-    @Test func `purchases come in the payload's order`() throws {
+    @Test func `purchases keep the payload's order`() throws {
         let numbers = ["3", "1", "2", "10"]
         let content = Forge.payload(
             extra: numbers.map {
@@ -95,7 +95,7 @@ struct AppReceiptTests {
         #expect(receipt.inApp.compactMap(\.transactionId) == ["7"] + numbers)
     }
 
-    @Test func `what is not understood is kept as it came`() throws {
+    @Test func `unknown attributes are kept as they arrived`() throws {
         let content = Forge.payload(extra: [
             Forge.attribute(9999, [1, 2, 3]), Forge.attribute(4, []),
             Forge.attribute(
@@ -123,7 +123,7 @@ struct AppReceiptTests {
         #expect(receipt.inApp.last?.isTrialPeriod == nil)
     }
 
-    @Test func `numbers have eight bytes, and ids may use all of them`() throws {
+    @Test func `numbers have eight bytes, and ids may use them all`() throws {
         func identifier(_ bytes: [UInt8]) throws -> String? {
             let row = Forge.set([Forge.attribute(1711, der(2, bytes))])
             let content = Forge.payload(extra: [Forge.attribute(17, row)])
@@ -167,7 +167,7 @@ struct AppReceiptTests {
         #expect(refusal(extra: never) == nil)
     }
 
-    @Test func `an id is short and has no control characters, in every place`() {
+    @Test func `an id is short and has no control characters, in every attribute`() {
         let long = String(repeating: "9", count: StreamID.idByteCountMax + 1)
         for (type, text) in [
             (1703, "7\u{0}"), (1703, long), (1705, "7\n"), (1705, long), (1702, "a\u{7f}"),
@@ -184,7 +184,7 @@ struct AppReceiptTests {
         }
     }
 
-    @Test func `a value of another type than its attribute's is refused`() {
+    @Test func `a value whose type does not fit its attribute is refused`() {
         #expect(
             refusal(inPurchase: Forge.attribute(1702, Forge.integer(1)))
                 == .receiptAttributeMalformed
@@ -205,7 +205,7 @@ struct AppReceiptTests {
         #expect(refusal(extra: Forge.attribute(17, Forge.utf8("a"))) == .receiptMalformed)
     }
 
-    @Test func `an attribute may occur once, except for purchases of the receipt`() {
+    @Test func `only the receipt's purchase attribute may occur more than once`() {
         #expect(refusal(extra: Forge.attribute(3, Forge.utf8("1"))) == .receiptAttributeDuplicate)
         #expect(refusal(extra: Forge.attribute(2, Forge.utf8("b"))) == .receiptAttributeDuplicate)
         let twice = [Forge.attribute(77, [1]), Forge.attribute(77, [1])]
@@ -216,12 +216,12 @@ struct AppReceiptTests {
         #expect(refusal(inPurchase: seventeen, seventeen) == .receiptAttributeDuplicate)
     }
 
-    @Test func `a receipt of no app is refused`() {
+    @Test func `a receipt without an app is refused`() {
         #expect(refusal(Forge.set([])) == .receiptBundleMissing)
         #expect(refusal(Forge.set([Forge.attribute(2, Forge.utf8(""))])) == .receiptBundleMissing)
     }
 
-    @Test func `the payload may be wrapped once more, and come in pieces`() throws {
+    @Test func `the payload may be wrapped a second time and arrive in pieces`() throws {
         let content = Forge.payload()
         let plain = try AppReceipt(content: content[...])
         #expect(try AppReceipt(content: der(4, content)[...]) == plain)
@@ -238,7 +238,7 @@ struct AppReceiptTests {
         #expect(try AppReceipt(content: set[...]).bundleId == "a.b")
     }
 
-    @Test func `a length is believed only as far as there are bytes`() {
+    @Test func `a length is trusted only as far as there are bytes`() {
         for length: [UInt8] in [
             [0x84, 0xff, 0xff, 0xff, 0xff], [0x84, 0x7f, 0xff, 0xff, 0xff], [0x83, 1, 0, 0], [0x7f],
             [0x88, 0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff], [0xff], [0x84], [0x80],
@@ -256,7 +256,7 @@ struct AppReceiptTests {
         }
     }
 
-    @Test func `nesting has a limit, of either kind of length`() {
+    @Test func `nesting has a limit, for both kinds of length`() {
         var definite = Forge.integer(1)
         var unended = Forge.integer(1)
         for _ in 0..<40 { definite = der(0x30, definite) }
@@ -270,7 +270,7 @@ struct AppReceiptTests {
         )
     }
 
-    @Test func `elements, attributes and purchases are counted`() {
+    @Test func `the numbers of elements, attributes and purchases are limited`() {
         let nulls = [[UInt8]](repeating: [5, 0], count: BERReader.elementCountMax)
         #expect(refusal(der(0x31, nulls.flatMap { $0 })) == .receiptTooLarge)
         let types = (0..<Int64(ReceiptAttributes.typeCountMax)).map {

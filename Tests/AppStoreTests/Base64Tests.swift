@@ -29,7 +29,7 @@ struct Base64Tests {
         #expect(Base64.decodeStandard(Array(text.utf8)[...]) == nil)
     }
 
-    @Test func `whatever is accepted is the one text of its bytes`() {
+    @Test func `every accepted text is the only encoding of its bytes`() {
         let seed: UInt64 = 65
         var generator = SeededGenerator(seed: seed)
         let alphabet = Array("AQgw09-_+/=B ".utf8)

@@ -3,15 +3,15 @@ import Testing
 @testable import AppStore
 @testable import Events
 
-/// What works on many bytes at a time, at every length and offset around its steps.
+/// Scans that process many bytes at a time, at every length and offset around their step size.
 struct ByteScanTests {
-    /// Steps are of 8 and 32 bytes; a few more than two of the longer ones.
+    /// Steps are 8 and 32 bytes; this is a little more than two of the longer ones.
     private static let lengths = 0...70
 
-    @Test func `a byte is found first where it stands first`() {
+    @Test func `a scan finds the first of several equal bytes`() {
         for length in ByteScanTests.lengths {
             for position in 0..<length {
-                // Neighbours of the dot, on which a borrow between bytes would show.
+                // Neighbours of the dot, which would reveal a borrow between bytes.
                 for filler in [UInt8(ascii: "-"), UInt8(ascii: "/"), 0x00, 0xff, 0xae] {
                     var bytes = [UInt8](repeating: filler, count: length)
                     bytes[position] = UInt8(ascii: ".")
@@ -26,7 +26,7 @@ struct ByteScanTests {
         }
     }
 
-    @Test func `bytes are equal only if all are`() {
+    @Test func `byte strings are equal only if all bytes are`() {
         for length in ByteScanTests.lengths {
             let bytes = (0..<length).map { UInt8($0) }
             #expect(areEqual(bytes, bytes))
@@ -39,7 +39,7 @@ struct ByteScanTests {
         }
     }
 
-    @Test func `a run of plain characters ends at the first that is not`() {
+    @Test func `a run of plain characters ends before the first other character`() {
         let stops = Array(0x00...0x1f) + [0x22, 0x5c] + Array(0x80...0xff)
         let plain: [UInt8] = [0x20, 0x21, 0x23, 0x5b, 0x5d, 0x7f]
         for length in 0...40 {
@@ -57,7 +57,7 @@ struct ByteScanTests {
         }
     }
 
-    @Test func `base64url accepts its own bytes and no other, wherever they stand`() {
+    @Test func `base64url accepts only its own bytes, at every offset`() {
         let alphabet = Set(
             "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8
         )

@@ -6,7 +6,7 @@ import Testing
 
 /// One verifier serves any number of tasks, and remembers chains for all of them.
 struct ConcurrencyTests {
-    @Test func `many tasks get from one verifier what one task gets`() async throws {
+    @Test func `many tasks sharing one verifier get the same results as one task`() async throws {
         let stores = try (1...4).map { seed in
             let simulator = AppStoreSimulator(seed: UInt64(seed))
             return (simulator, try RootCertificate(der: simulator.store.pki.rootDER))
@@ -14,7 +14,8 @@ struct ConcurrencyTests {
         let life = stores.map { $0.0.life(0) }
         var payloads = life.flatMap { $0.notifications().prefix(3).map(\.payload) }
         payloads += try life.map { $0.appReceipt(asOf: try #require($0.horizon)) }
-        // Of each payload one that must be refused, whoever else is verified meanwhile.
+        // One altered copy of each payload, which must be refused whatever else is verified
+        // meanwhile.
         payloads += payloads.map { $0.dropLast(9) + [0x41] + $0.suffix(8) }
         let policy = VerificationPolicy(roots: stores.map(\.1))
         let expected = payloads.map {

@@ -2,7 +2,7 @@ import AppStore
 import Events
 import Testing
 
-/// The operator's statement whose a subscription is (Apple's data: trap 37).
+/// The operator's statement of which customer a subscription belongs to (Apple's data: trap 37).
 @Suite struct CustomerLinkTests {
     private let link = CustomerLink(
         stream: StreamID(environment: .production, originalTransactionId: "1000"),
@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test func `a statement comes back as it was made, vouched for`() throws {
+    @Test func `a statement is read back as it was made, and is vouched for`() throws {
         let payload = link.payload
         let verified = try #require(try verify(payload).groups.first)
         let fact = try #require(verified.value.first)
@@ -53,7 +53,7 @@ import Testing
         #expect(verified.evidence.verification == Verification(trust: .vouched, root: nil))
     }
 
-    @Test func `without a customer it states that no customer has it`() throws {
+    @Test func `a statement without a customer says that the subscription has none`() throws {
         let unlink = CustomerLink(
             stream: link.stream,
             customer: nil,
@@ -77,7 +77,7 @@ import Testing
         #expect(Content(canonicalBytes: other.canonicalBytes) == other)
     }
 
-    @Test func `only the operator can make it count`() {
+    @Test func `only the operator can vouch for a statement`() {
         let payload = String(decoding: link.payload, as: UTF8.self)
         for voucher in [Voucher.unvouched, .client] {
             let rejection = refusal(payload, voucher: voucher)
@@ -106,7 +106,7 @@ import Testing
         #""reason":"y""#, #""statedAt":1790000000000"#,
     ]
 
-    /// A statement with one member exchanged, or left out.
+    /// A statement with one member replaced or removed.
     private static func text(_ member: Int, _ replacement: String? = nil) -> String {
         var members = whole.map(Optional.some)
         members[member] = replacement

@@ -20,7 +20,7 @@ struct EvidenceUnitTests {
         }
     }
 
-    @Test func `a notification is its JWS, whatever it is wrapped in`() throws {
+    @Test func `the evidence of a notification is its JWS, whatever wraps it`() throws {
         let jws = try samples.notification("7")
         for payload in [
             jws, " \(jws)\n", "{\"signedPayload\":\"\(jws)\"}",
@@ -37,7 +37,7 @@ struct EvidenceUnitTests {
         }
     }
 
-    @Test func `a transaction is its JWS, whatever it is wrapped in`() throws {
+    @Test func `the evidence of a transaction is its JWS, whatever wraps it`() throws {
         let jws = try samples.transaction("7")
         for payload in [
             jws, "{\"signedTransactionInfo\":\"\(jws)\"}", UnitSamples.history([jws]),
@@ -55,7 +55,7 @@ struct EvidenceUnitTests {
         #expect(try verifier.groups(renewal + "\n").map(\.evidence.text) == [renewal])
     }
 
-    @Test func `an element of a statuses response keeps its bytes as they stood there`() throws {
+    @Test func `an element of a statuses response keeps its original bytes`() throws {
         let elements = try ["7", "8"].map { try samples.status($0) }
         let page = UnitSamples.statuses(elements)
         let groups = try verifier.groups(page)
@@ -74,7 +74,7 @@ struct EvidenceUnitTests {
             "\"subledger\":\"customer-link/1\"", "\"signedPayload\":\"a.b.c\"", "\"data\":[]",
         ]
     )
-    func `an element with members of other forms is still read as an element`(
+    func `an element whose members have other forms is still read as an element`(
         member: String
     ) throws {
         let element = try samples.status("7").dropLast() + ",\(member)}"
@@ -83,7 +83,8 @@ struct EvidenceUnitTests {
         try verifier.expectProven(groups)
     }
 
-    @Test func `an element with renewal info alone is a status, and without any statement nothing`()
+    @Test
+    func `an element with only renewal info is a status, and one without statements is nothing`()
         throws
     {
         let renewal = "{\"signedRenewalInfo\":\"\(try samples.renewal("7"))\"}"
@@ -96,7 +97,9 @@ struct EvidenceUnitTests {
         #expect(verifier.refusal(UnitSamples.statuses(["{\"status\":2}"])) == .nothingSigned)
     }
 
-    @Test func `a page of many customers gives a unit for each, with nobody else in it`() throws {
+    @Test func `a page of many customers gives each a unit that contains no one else's data`()
+        throws
+    {
         let ids = (100..<120).map(String.init)
         let pages = [
             UnitSamples.history(try ids.map { try samples.transaction($0) }),
@@ -119,7 +122,7 @@ struct EvidenceUnitTests {
         }
     }
 
-    // The claims of every JWS in a piece, those nested in others included.
+    // The claims of every JWS in a unit, including nested ones.
     private func claims(in evidence: Evidence) throws -> String {
         var texts = [evidence.text]
         var found = ""
@@ -133,7 +136,7 @@ struct EvidenceUnitTests {
         return found
     }
 
-    @Test func `equal pieces of a page are one unit`() throws {
+    @Test func `equal parts of a page are one unit`() throws {
         let (one, two) = (try samples.transaction("7"), try samples.transaction("8"))
         let page = UnitSamples.history([one, two, one])
         let groups = try verifier.groups(page)
@@ -153,7 +156,7 @@ struct EvidenceUnitTests {
         #expect(verifier.refusal(UnitSamples.statuses([element, mixed])) == .nestedMismatch)
     }
 
-    @Test func `an app receipt is its DER, by whichever channel it came`() throws {
+    @Test func `the evidence of an app receipt is its DER, whatever the channel`() throws {
         let der = try samples.receipt()
         let text = UnitSamples.base64(der)
         let lines = text.enumerated().map { $0 % 64 == 63 ? "\($1)\r\n" : "\($1)" }.joined()
@@ -174,7 +177,7 @@ struct EvidenceUnitTests {
         #expect(found.map(\.kind) == [.appReceipt])
     }
 
-    @Test func `an unsigned body is kept whole, without what surrounds it`() throws {
+    @Test func `an unsigned body is kept whole, without what wraps it`() throws {
         let body = UnitSamples.response(try samples.receipt(), environment: "Sandbox")
         let payload = "\t\n\(body)\r\n"
         let groups = try verifier.groups(payload, voucher: .operator)
@@ -189,7 +192,7 @@ struct EvidenceUnitTests {
         #expect(verifier.evidenceDigests(of: Array(secret.utf8)).last == blanked.evidence.digest)
     }
 
-    @Test func `a customer link is kept without what surrounds it`() throws {
+    @Test func `a customer link is kept without what wraps it`() throws {
         let link = CustomerLink(
             stream: StreamID(environment: .sandbox, originalTransactionId: "7"),
             customer: "u",
@@ -203,7 +206,7 @@ struct EvidenceUnitTests {
         expectDigests(groups, of: payload)
     }
 
-    @Test func `how a payload arrived is recorded with every unit`() throws {
+    @Test func `each unit records how its payload arrived`() throws {
         for arrival in Arrival.allCases {
             let verified = try verifier.verify(
                 payload: Array(
@@ -219,13 +222,13 @@ struct EvidenceUnitTests {
     }
 
     @Test(arguments: ["", "{", "{}", "[]", "nonsense", "{\"status\":21002}"])
-    func `what cannot be read has no addresses`(payload: String) {
+    func `an unreadable payload has no addresses`(payload: String) {
         #expect(verifier.evidenceDigests(of: Array(payload.utf8)).isEmpty)
     }
 }
 
 extension AppStoreVerifier {
-    /// The addresses of a payload's units; none where it has no form that is known.
+    /// The addresses of a payload's units; empty if its form is unknown.
     func evidenceDigests(of payload: [UInt8]) -> [Digest] {
         do throws(Rejection) {
             return evidenceDigests(of: try RecognisedPayload(payload))

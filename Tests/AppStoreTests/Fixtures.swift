@@ -6,7 +6,7 @@ import Testing
 
 /// The payloads of `../shared/real-data`, where that folder is at hand.
 enum RealData {
-    /// The folder, found by walking up from this file; nil where it is absent.
+    /// The folder, found by walking up from this file; nil if it is absent.
     static let folder: URL? = {
         var folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         while folder.path != "/" {
@@ -26,7 +26,7 @@ enum RealData {
     }
 }
 
-/// When the tests say that payloads reached us.
+/// The arrival time that the tests use for payloads.
 let receivedAt = Instant(milliseconds: 1_760_000_000_000)
 
 extension AppStoreVerifier {
@@ -38,7 +38,7 @@ extension AppStoreVerifier {
         try facts(Array(payload.utf8))
     }
 
-    /// Why a payload is refused; nil where it is accepted.
+    /// The reason why a payload is refused; nil if it is accepted.
     func rejection(_ payload: [UInt8]) -> Rejection? {
         do throws(Rejection) {
             _ = try facts(payload)
@@ -57,7 +57,7 @@ extension AppStoreVerifier {
     }
 }
 
-/// A small generator with a seed, so that a failure can be had again (SplitMix64).
+/// A small seeded generator, so that a failure can be reproduced (SplitMix64).
 struct SeededGenerator: RandomNumberGenerator {
     private var state: UInt64
 

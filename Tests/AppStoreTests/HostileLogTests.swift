@@ -2,8 +2,8 @@ import Testing
 
 @testable import AppStore
 
-/// Logs that would crash a reader, keep it busy for ever, or make it read something else than
-/// was written.
+/// Logs meant to crash a reader, to keep it busy forever, or to make it read something other than
+/// what was written.
 struct HostileLogTests {
     private static let payload = #"{"notification_type":"A","note":"é\"x","unified_receipt":{}}"#
     private static let accented =
@@ -18,12 +18,12 @@ struct HostileLogTests {
         }
     }
 
-    @Test func `any number of values on a line is read without a stack`() {
+    @Test func `any number of values on a line is read without recursion`() {
         let found = split(Self.payload + String(repeating: "{}", count: 50_000) + "\n")
         #expect(found.first == Self.payload)
     }
 
-    @Test func `rows whose quotes never match are refused together, and soon`() {
+    @Test func `rows with unmatched quotes are refused together and quickly`() {
         let found = split(String(repeating: "b\",\"x\n", count: 20_000))
         #expect(found.count < 20_000)
         let table = "id,body\n" + "1,\"\(Self.payload.replacing("\"", with: "\"\""))\"\n"
@@ -33,24 +33,24 @@ struct HostileLogTests {
     }
 
     @Test(arguments: [payload, accented])
-    func `tabs around JSON do not make it PostgreSQL's COPY`(payload: String) {
+    func `tabs around JSON do not make it PostgreSQL COPY text`(payload: String) {
         let text = payload.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
         #expect(split("2024-01-01\tid\tINFO\t\(payload)\n") == [payload])
         #expect(split("2024-01-01\tid\tINFO\t{\"body\":\"\(text)\"}\n") == [payload])
     }
 
     @Test(arguments: [payload, accented])
-    func `a row that COPY has escaped is read as what was stored`(payload: String) {
+    func `a row escaped by COPY is read as it was stored`(payload: String) {
         #expect(split("1\t\\N\t\(payload.replacing("\\", with: "\\\\"))\n") == [payload])
     }
 
-    @Test func `a receipt does not hide what stands beside it`() {
+    @Test func `a receipt does not hide a payload next to it`() {
         let found = split("{\"receipt-data\":\"bm90\",\"notification\":\(Self.payload)}\n")
         #expect(found == ["bm90", Self.payload])
     }
 
     @Test(arguments: [payload, accented])
-    func `an object whose quotes the text escapes is read`(payload: String) {
+    func `an object whose quotes are escaped in a text is read`(payload: String) {
         let escaped = payload.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
         #expect(split("INSERT INTO r VALUES (1,'\(escaped)');\n") == [payload])
         #expect(split("level=info msg=\"received \(escaped) in 3 ms\"\n") == [payload])
@@ -59,7 +59,7 @@ struct HostileLogTests {
     }
 
     @Test(arguments: [payload, accented])
-    func `an object that a URL has encoded is read`(payload: String) {
+    func `a URL-encoded object is read`(payload: String) {
         let encoded = payload.utf8.map { byte in
             EncodedForm.isLetterOrDigit(byte)
                 ? String(UnicodeScalar(byte))
@@ -70,7 +70,7 @@ struct HostileLogTests {
     }
 
     @Test(arguments: ["", " "])
-    func `a statement of the operator in a string is given as that string`(space: String) {
+    func `an operator's statement inside a string is returned as that string`(space: String) {
         let link = #"{\"subledger\":\"customer-link/1\",\"customer\":\"mallory\"}"#
         let text = "\"\(space)\(link)\""
         #expect(split("[\(text)]") == [text])

@@ -3,17 +3,17 @@ import Testing
 
 @testable import AppStore
 
-/// The parser against Foundation's, for as long as one likes.
+/// The parser compared with Foundation's, for as long as requested.
 ///
-/// `SUBLEDGER_FUZZ_SECONDS=600 swift test --filter JSONFuzzTests` takes a new seed each time and
+/// `SUBLEDGER_FUZZ_SECONDS=600 swift test --filter JSONFuzzTests` uses a new seed each time and
 /// prints it; `SUBLEDGER_FUZZ_SEED` takes the seed of a failure, whose first round fails again.
 struct JSONFuzzTests {
     private static let environment = ProcessInfo.processInfo.environment
 
-    /// Rounds without a wish: a few seconds in a debug build.
+    /// Rounds by default: a few seconds in a debug build.
     private static let roundsByDefault: UInt64 = 20_000
 
-    /// How long to go on beyond that; nil where nobody asked.
+    /// How long to continue after that; nil if not requested.
     private static let seconds = environment["SUBLEDGER_FUZZ_SECONDS"].flatMap(Int.init)
 
     private static let seed: UInt64 = {
@@ -21,7 +21,7 @@ struct JSONFuzzTests {
         return seconds == nil ? 20_261_121 : UInt64.random(in: 0...UInt64.max >> 1)
     }()
 
-    @Test func `no damaged text means anything else than Foundation says`() {
+    @Test func `a damaged text never has another meaning than in Foundation`() {
         let end = ContinuousClock.now + .seconds(JSONFuzzTests.seconds ?? 0)
         var (round, accepted, refused): (UInt64, Int, Int) = (0, 0, 0)
         while round < JSONFuzzTests.roundsByDefault || ContinuousClock.now < end {
@@ -44,7 +44,8 @@ struct JSONFuzzTests {
         }
     }
 
-    // A text of its own for each seed: shifted by up to eight bytes, so that words begin anywhere.
+    // A different text for each seed, shifted by up to eight bytes, so that words begin at any
+    // offset.
     private static func text(seed: UInt64) -> [UInt8] {
         var generator = SeededGenerator(seed: seed)
         let isRow = Int.random(in: 0..<4, using: &generator) == 0

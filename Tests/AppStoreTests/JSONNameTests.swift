@@ -2,7 +2,7 @@ import Testing
 
 @testable import AppStore
 
-/// Names of objects: none twice, and found by their bytes.
+/// Names of an object's members: none occurs twice, and they are found by their bytes.
 struct JSONNameTests {
     private func duplicate(_ text: String) -> Int? {
         do throws(JSON.Failure) {
@@ -18,13 +18,13 @@ struct JSONNameTests {
         "{" + names.map { "\"\($0)\":[1]" }.joined(separator: ",") + "}"
     }
 
-    @Test func `a name that comes twice is found at every length, and only then`() {
+    @Test func `a repeated name is detected at every length, and only a repeated one`() {
         for length in 0...40 {
             let name = String(repeating: "n", count: length)
             #expect(duplicate(object([name, "x", "\(name)"])) != nil, "\(length)")
             #expect(duplicate(object([name, "x", name + "m"])) == nil, "\(length)")
             for position in 0..<length {
-                // Same length, and for the longest the same first and last eight bytes.
+                // Same length; the longest also share their first and last eight bytes.
                 var other = Array(name)
                 other[position] = "m"
                 #expect(duplicate(object([name, String(other)])) == nil, "\(length) \(position)")
@@ -33,7 +33,7 @@ struct JSONNameTests {
     }
 
     @Test(arguments: [2, 28, 63, 64, 65, 66, 130])
-    func `the first name that repeats another is named, wherever both stand`(count: Int) {
+    func `the first repeated name is reported, wherever both occurrences are`(count: Int) {
         let names = (0..<count).map { "purchase_date_\($0)_ms_of_this" }
         #expect(duplicate(object(names)) == nil)
         for first in stride(from: 0, to: count - 1, by: 7) {
@@ -46,7 +46,7 @@ struct JSONNameTests {
         }
     }
 
-    @Test func `names are compared as what they mean`() {
+    @Test func `names are compared by their meaning, not by their escapes`() {
         #expect(duplicate(#"{"ab":1,"a\u0062":2}"#) == 9)
         #expect(duplicate(#"{"a\u0062":1,"c":2,"ab":2}"#) == 20)
         #expect(duplicate(#"{"a\u0062":1,"a\u0063":2}"#) == nil)
@@ -54,14 +54,14 @@ struct JSONNameTests {
         #expect(duplicate(#"{"a":{"b":1,"b":2},"a":1}"#) == 13)
     }
 
-    // Comparing all pairs would take many minutes, not seconds.
-    @Test func `a hostile object costs no more than its size`() throws {
+    // Comparing all pairs would take many minutes instead of seconds.
+    @Test func `the cost of a hostile object grows only with its size`() throws {
         let names = (0..<100_000).map { "same_start_\($0 + 1_000_000)_same_end" }
         #expect(duplicate(object(names)) == nil)
         #expect(duplicate(object(names + [names[7]])) != nil)
     }
 
-    @Test func `a value is found by its name among others that begin alike`() throws {
+    @Test func `a value is found by its name among names with the same prefix`() throws {
         let names = (0..<40).map { String(repeating: "n", count: $0) }
         let root = try JSON(Array(object(names).utf8)).root
         #expect(root.members.map(\.name.text) == names)

@@ -2,20 +2,20 @@ import Foundation
 
 @testable import AppStore
 
-/// What Foundation's JSONSerialization makes of a text, held against what we make of it.
+/// The meaning of a text in Foundation's JSONSerialization, compared with ours.
 enum JSONOracle {
     enum Verdict {
         case bothAccept
         case bothRefuse
-        /// Where we are stricter on purpose, or Foundation cannot tell.
+        /// We are stricter on purpose here, or Foundation cannot distinguish the cases.
         case knownDifference
         case disagree(String)
     }
 
     static func judge(_ bytes: [UInt8]) -> Verdict {
         let ours = Result { try JSON(bytes).root }
-        // Foundation also reads UTF-16 and UTF-32, which it tells by zero bytes or a byte order
-        // mark; we refuse all of them.
+        // Foundation also reads UTF-16 and UTF-32, which it recognises by zero bytes or a byte
+        // order mark; we refuse both.
         if bytes.contains(0) || bytes.starts(with: [0xef, 0xbb, 0xbf])
             || bytes.starts(with: [0xff, 0xfe]) || bytes.starts(with: [0xfe, 0xff])
         {
@@ -41,7 +41,7 @@ enum JSONOracle {
         }
     }
 
-    // Foundation lets a comma stand before a closing brace or bracket; RFC 8259 does not.
+    // Foundation accepts a comma before a closing brace or bracket; RFC 8259 does not.
     private static func isTrailingComma(_ failure: JSON.Failure, in bytes: [UInt8]) -> Bool {
         let closing = [UInt8(ascii: "}"), UInt8(ascii: "]")]
         guard failure.reason == .unexpectedByte, closing.contains(bytes[failure.offset]) else {
@@ -50,7 +50,7 @@ enum JSONOracle {
         return bytes[..<failure.offset].last { !Envelope.isWhitespace($0) } == UInt8(ascii: ",")
     }
 
-    /// Whether a value means what Foundation says.
+    /// Whether a value means the same as in Foundation.
     static func agree(_ value: JSON.Value, _ oracle: Any) -> Bool {
         switch value.kind {
         case .null: oracle is NSNull
@@ -62,7 +62,7 @@ enum JSONOracle {
         }
     }
 
-    // Foundation goes through a decimal that is rounded once more on its way to a Double.
+    // Foundation goes through a decimal, which is rounded once more when it becomes a Double.
     private static func agree(number: JSON.Value, _ oracle: NSNumber?) -> Bool {
         guard let oracle = oracle?.doubleValue,
             let ours = Double(String(decoding: number.bytes, as: UTF8.self))
@@ -83,8 +83,8 @@ enum JSONOracle {
         }
     }
 
-    // Swift's String, and so Foundation's dictionary, takes names that are canonically equivalent
-    // in Unicode for one.
+    // Swift's String, and so Foundation's dictionary, treats canonically equivalent Unicode names
+    // as one name.
     private static func hasEquivalentNames(_ value: JSON.Value) -> Bool {
         let names = value.members.compactMap(\.name.text)
         return Set(names).count < names.count

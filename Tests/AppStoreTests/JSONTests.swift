@@ -40,7 +40,7 @@ struct JSONTests {
             ("1e-999", nil), ("9007199254740993", 9_007_199_254_740_993),
         ] as [(String, Int64?)]
     )
-    func `a whole number is read without rounding, however it is written`(
+    func `a whole number is read without rounding in every notation`(
         text: String,
         number: Int64?
     ) throws {
@@ -53,7 +53,7 @@ struct JSONTests {
             ("1.6976799360497297E+12", 1_697_679_936_049), ("1e40", nil), ("\"1\"", nil),
         ] as [(String, Int64?)]
     )
-    func `milliseconds lose their fraction and nothing else`(text: String, number: Int64?) throws {
+    func `milliseconds lose only their fraction`(text: String, number: Int64?) throws {
         #expect(try parse(text).truncatedInteger == number)
     }
 
@@ -69,11 +69,11 @@ struct JSONTests {
         ("\"\\u12g4\"", .invalidEscape), ("\u{feff}1", .unexpectedByte),
         ("{\"a\":1,\"a\":1}", .duplicateName), ("{\"a\":1,\"\\u0061\":1}", .duplicateName),
     ])
-    func `what RFC 8259 does not allow is refused`(text: String, reason: JSON.Reason) {
+    func `texts that RFC 8259 does not allow are refused`(text: String, reason: JSON.Reason) {
         #expect(failure(text) == reason)
     }
 
-    @Test func `bytes that are no UTF-8 are refused`() {
+    @Test func `bytes that are not UTF-8 are refused`() {
         let bad: [[UInt8]] = [
             [0x80], [0xc0, 0x80], [0xc1, 0xbf], [0xe0, 0x80, 0x80], [0xed, 0xa0, 0x80],
             [0xf0, 0x80, 0x80, 0x80], [0xf4, 0x90, 0x80, 0x80], [0xf5, 0x80, 0x80, 0x80],
@@ -85,7 +85,7 @@ struct JSONTests {
         #expect(failure("\"é€😀\"") == nil)
     }
 
-    @Test func `depth, size and length of numbers have limits`() {
+    @Test func `depth, size and length of numbers are limited`() {
         func nested(_ depth: Int) -> String {
             String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
         }
@@ -120,7 +120,7 @@ struct JSONTests {
         #expect(try JSON(canonical).root.canonicalText == canonical)
     }
 
-    @Test func `random texts mean what Foundation says they mean`() throws {
+    @Test func `random texts mean the same as in Foundation`() throws {
         let seed: UInt64 = 4711
         var generator = SeededGenerator(seed: seed)
         for round in 0..<600 {
@@ -139,7 +139,7 @@ struct JSONTests {
         }
     }
 
-    @Test func `of damaged texts none is accepted that Foundation refuses`() throws {
+    @Test func `a damaged text that Foundation refuses is never accepted`() throws {
         let seed: UInt64 = 815
         var generator = SeededGenerator(seed: seed)
         var (accepted, refused) = (0, 0)

@@ -21,11 +21,11 @@ struct JWSTests {
         return AppStoreVerifier(policy: try pki.policy()).refusal(try pki.sign(payload))
     }
 
-    @Test func `a chain without flaws verifies`() throws {
+    @Test func `a flawless chain verifies`() throws {
         #expect(try refusal(TestPKI.Flaws()) == nil)
     }
 
-    @Test func `each flaw of a chain has its own reason`() throws {
+    @Test func `each flaw in a chain has its own reason`() throws {
         let cases: [(WritableKeyPath<TestPKI.Flaws, Bool>, Bool, Rejection.Code)] = [
             (\.hasLeafMarker, false, .leafOIDMissing),
             (\.hasIntermediateMarker, false, .intermediateOIDMissing),
@@ -47,7 +47,7 @@ struct JWSTests {
         }
     }
 
-    @Test func `a root that forbids authorities below it ends no chain of three`() throws {
+    @Test func `a chain of three is refused if its root allows no authorities below it`() throws {
         var flaws = TestPKI.Flaws()
         flaws.rootPathLength = 0
         #expect(try refusal(flaws) == .issuerNotCA)
@@ -55,7 +55,7 @@ struct JWSTests {
         #expect(try refusal(flaws) == nil)
     }
 
-    @Test func `the chain is judged at the second of signing, ends included`() throws {
+    @Test func `a chain must be valid in the second of signing, both ends included`() throws {
         var flaws = TestPKI.Flaws()
         flaws.leafNotBefore = "2023-11-14T22:13:21Z"
         flaws.leafNotAfter = "2023-11-14T22:13:21Z"
@@ -68,7 +68,7 @@ struct JWSTests {
         #expect(try refusal(flaws) == .certificateExpired)
     }
 
-    @Test func `a remembered chain is still held against each payload's date`() throws {
+    @Test func `a remembered chain is still checked against each payload's date`() throws {
         var flaws = TestPKI.Flaws()
         flaws.leafNotAfter = "2024-01-01T00:00:00Z"
         let pki = try TestPKI(flaws)
@@ -86,7 +86,7 @@ struct JWSTests {
         #expect(verifier.opener.cache.count == 1)
     }
 
-    @Test func `only a checked signature makes the verifier remember a chain`() throws {
+    @Test func `the verifier remembers a chain only after checking a signature`() throws {
         let pki = try TestPKI()
         let verifier = AppStoreVerifier(policy: try pki.policy())
         var segments = try pki.sign(JWSTests.payload).split(separator: ".").map(String.init)
@@ -95,7 +95,10 @@ struct JWSTests {
         #expect(verifier.opener.cache.count == 0)
     }
 
-    @Test func `remembered chains are not confused, and each hash is its own header's`() throws {
+    @Test
+    func `remembered chains are not confused, and each is found by the hash of its own header`()
+        throws
+    {
         let signers = [try TestPKI(), try TestPKI()]
         let roots = try signers.flatMap { try $0.policy().roots }
         let verifier = AppStoreVerifier(policy: VerificationPolicy(roots: roots))
@@ -108,7 +111,7 @@ struct JWSTests {
         #expect(verifier.refusal(segments.joined(separator: ".")) == .signatureInvalid)
     }
 
-    @Test func `the cache forgets the oldest chain when it is full`() throws {
+    @Test func `a full cache forgets the oldest chain`() throws {
         let cache = ChainCache<Int>()
         for number in 0...ChainCache<Int>.chainCountMax {
             for _ in 0..<2 { cache.remember(number, of: [UInt8(number)]) }
@@ -141,7 +144,7 @@ struct JWSTests {
         )
     }
 
-    @Test func `Xcode's certificate may not speak for the App Store`() throws {
+    @Test func `Xcode's certificate cannot sign for the App Store`() throws {
         let pki = try TestPKI()
         let policy = VerificationPolicy(
             roots: [try RootCertificate(der: try pki.leaf.der)],
@@ -165,7 +168,7 @@ struct JWSTests {
     }
 
     @Test(arguments: ["none", "HS256", "ES384", "es256", "RS256", ""])
-    func `no algorithm but ES256 is accepted`(algorithm: String) throws {
+    func `only ES256 is accepted as the algorithm`(algorithm: String) throws {
         let pki = try TestPKI()
         let header = try TestPKI.header(pki.chain, algorithm: algorithm)
         let jws = try pki.sign(JWSTests.payload, header: header)
@@ -196,7 +199,7 @@ struct JWSTests {
         #expect(verifier.refusal(segments[0] + "." + segments[1] + ".a") == .jwsMalformed)
     }
 
-    @Test func `a header must be what RFC 7515 says it is`() throws {
+    @Test func `a header must follow RFC 7515`() throws {
         let pki = try TestPKI()
         let verifier = AppStoreVerifier(policy: try pki.policy())
         func refusal(_ header: String) throws -> Rejection.Code? {
@@ -218,7 +221,7 @@ struct JWSTests {
         )
     }
 
-    @Test func `any change of one byte of a JWS is refused`() throws {
+    @Test func `changing any byte of a JWS makes it refused`() throws {
         let pki = try TestPKI()
         let verifier = AppStoreVerifier(policy: try pki.policy())
         let jws = Array(try pki.sign(JWSTests.payload).utf8)
@@ -233,7 +236,7 @@ struct JWSTests {
         }
     }
 
-    @Test func `roots are read from DER and from PEM, and nothing else is a root`() throws {
+    @Test func `roots are read from DER and PEM, and anything else is refused as a root`() throws {
         let pki = try TestPKI()
         let der = try pki.root.der
         let pem = try pki.root.serializeAsPEM().pemString

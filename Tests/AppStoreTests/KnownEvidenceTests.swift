@@ -3,7 +3,7 @@ import Testing
 
 @testable import AppStore
 
-/// Bytes that are in evidence already: their signatures are not checked twice, all else is.
+/// Bytes already in evidence: only their signatures are not checked again.
 struct KnownEvidenceTests {
     private let samples: UnitSamples
     private let verifier: AppStoreVerifier
@@ -60,7 +60,7 @@ struct KnownEvidenceTests {
         }
     }
 
-    @Test func `a broken signature passes only where exactly its bytes are known`() throws {
+    @Test func `a broken signature is accepted only if exactly its bytes are known`() throws {
         for (payload, digests) in try broken() {
             let code = refusal(payload) { _ in nil }
             #expect(code == .signatureInvalid || code == .signatureMalformed)
@@ -76,7 +76,7 @@ struct KnownEvidenceTests {
         }
     }
 
-    @Test func `another broken piece of the page is not covered by the known one`() throws {
+    @Test func `known bytes do not cover another broken part of the page`() throws {
         let one = try samples.transaction("7").dropLast(8) + "AAAAAAAA"
         let two = try samples.transaction("8").dropLast(8) + "AAAAAAAA"
         let known = Digest.of(Array(one.utf8))
@@ -86,7 +86,7 @@ struct KnownEvidenceTests {
         )
     }
 
-    @Test func `known bytes give the facts and the evidence that they gave before`() throws {
+    @Test func `known bytes give the same facts and evidence as before`() throws {
         let texts = [
             try samples.transaction("7"), try samples.renewal("7"),
             "{\"signedPayload\":\"\(try samples.notification("7"))\"}",
@@ -100,14 +100,14 @@ struct KnownEvidenceTests {
             let records = Dictionary(
                 uniqueKeysWithValues: first.map { ($0.evidence.digest, $0.evidence.verification) }
             )
-            // A verifier that has judged no chain must find out all by itself.
+            // A verifier that has judged no chain yet must derive everything itself.
             let again = try groups(payload, by: try samples.verifier()) { records[$0] }
             #expect(again.map(\.value) == first.map(\.value))
             #expect(again.map(\.evidence) == first.map(\.evidence))
         }
     }
 
-    @Test func `what is known is still held against the policy`() throws {
+    @Test func `known bytes are still checked against the policy`() throws {
         let payload = Array(try samples.transaction("7").utf8)
         var policy = verifier.policy
         policy.bundleIds = ["app.b"]
@@ -128,7 +128,7 @@ struct KnownEvidenceTests {
         #expect(refusal(Array("a.b.c".utf8)) { _ in .signed(root: root) } == .jwsMalformed)
     }
 
-    @Test func `what Xcode signed does not become Apple's by being known`() throws {
+    @Test func `being known does not turn an Xcode signature into Apple's`() throws {
         let own = try RootCertificate(der: try samples.pki.leaf.der)
         let old = try samples.pki.sign(
             "{\"transactionId\":\"1\",\"originalTransactionId\":\"1\",\"bundleId\":\"app.a\","

@@ -3,8 +3,8 @@ import Testing
 
 @testable import AppStore
 
-/// Every way in which logs, tables and databases keep payloads; the bytes must come out as they
-/// went in.
+/// Every way in which logs, tables and databases store payloads; the bytes must be recovered
+/// exactly.
 struct LogFormTests {
     private typealias Samples = LogSamples
 
@@ -28,7 +28,7 @@ struct LogFormTests {
         }
     }
 
-    @Test func `text before and after a payload is no part of it`() {
+    @Test func `text before and after a payload is not part of it`() {
         for payload in LogSamples.all {
             let prefixes = [
                 "2026-01-02T03:04:05Z INFO ", "[2026-01-02 03:04:05,123] [web-1] DEBUG body: ",
@@ -42,12 +42,12 @@ struct LogFormTests {
         }
     }
 
-    @Test func `an object that is escaped inside of quotes in a text is found`() {
+    @Test func `an escaped object inside quotes in a text is found`() {
         let line = "msg=\"got\" body=\(LogSamples.quoted(LogSamples.statusUpdate)) status=200"
         expect("\(line)\n", [LogSamples.statusUpdate])
     }
 
-    @Test func `an object printed over many lines behind a prefix is found`() {
+    @Test func `an object printed over many lines after a prefix is found`() {
         let file = """
             10:00:00 INFO received {
               "signedPayload" : "\(LogSamples.jws)"
@@ -60,7 +60,7 @@ struct LogFormTests {
         expect(file, [printed, LogSamples.notification], skippedCount: 1)
     }
 
-    @Test func `a payload inside of a record is found at any of its places`() {
+    @Test func `a payload inside a record is found in any member`() {
         for payload in LogSamples.all {
             let value = LogSamples.value(payload)
             let text = LogSamples.quoted(payload)
@@ -84,7 +84,7 @@ struct LogFormTests {
         }
     }
 
-    @Test func `the types of a database are taken off again`() {
+    @Test func `the type annotations of a database are removed`() {
         let plain =
             "{\"notification_type\":\"DID_RENEW\",\"n\":12,\"b\":true,\"l\":[\"x\",{}],\"z\":null}"
         let typed = [
@@ -104,14 +104,15 @@ struct LogFormTests {
             """,
         ]
         for record in typed { expect(record, [plain]) }
-        // A payload that is a document itself keeps what the database added.
+        // A payload that is itself a document keeps what the database added.
         expect(
             "{\"_id\":{\"$oid\":\"65a0\"},\"notification_type\":\"X\"}\n",
             ["{\"_id\":\"65a0\",\"notification_type\":\"X\"}"]
         )
     }
 
-    @Test func `tables give the cells that are payloads, quoted over many lines or not`() {
+    @Test
+    func `the cells of a table that hold payloads are read, even if quoted over many lines`() {
         for payload in LogSamples.all {
             let printed =
                 payload.hasPrefix("{") ? "{\r\n \"x\":\"\"," + payload.dropFirst() : payload
@@ -132,7 +133,7 @@ struct LogFormTests {
         expect("payload\n\(LogSamples.cell(LogSamples.notification))\n", [LogSamples.notification])
     }
 
-    @Test func `a column that is named is the only one that is read`() {
+    @Test func `if a column is named, only that column is read`() {
         let other = LogSamples.notifications[1]
         let file =
             "id,a,b\n1,\(LogSamples.cell(LogSamples.notification)),\(LogSamples.cell(other))\n"
@@ -143,7 +144,7 @@ struct LogFormTests {
         expect(file, ["! unsupported-format"], column: "c")
         let refused = PayloadSplitter.split(Array(file.utf8), column: "c").first
         guard case .failure(let reason)? = refused else {
-            Issue.record("it was taken")
+            Issue.record("the file was accepted")
             return
         }
         #expect(
@@ -152,7 +153,7 @@ struct LogFormTests {
         )
     }
 
-    @Test func `COPY gives the rows of a dump and of a file without a header`() {
+    @Test func `the rows of COPY are read from a dump and from a file without a header`() {
         let escaped = LogSamples.statusUpdate.replacing("{\"", with: "{ \"x\":\"a\\\\b\\\"\",\"")
         let rows = """
             1\t\(LogSamples.copied(escaped))\t\\N
@@ -179,7 +180,7 @@ struct LogFormTests {
         expect(dump, [LogSamples.notification], column: "raw", skippedCount: 6)
     }
 
-    @Test func `a request for verifyReceipt gives its receipt and never its password`() {
+    @Test func `a verifyReceipt request gives its receipt and never its password`() {
         let request =
             "{\"receipt-data\":\"\(LogSamples.receipt)\",\"password\":\"\(LogSamples.secret)\","
             + "\"exclude-old-transactions\":true}"
@@ -193,13 +194,14 @@ struct LogFormTests {
         }
     }
 
-    @Test func `lines of strings, and strings of any payload, give their content`() {
+    @Test func `lines of strings, and strings with any payload, give their content`() {
         let lines = LogSamples.all.map(LogSamples.quoted)
         expect(lines.joined(separator: "\n"), LogSamples.all)
         expect("[\(lines.joined(separator: ", "))]", LogSamples.all)
     }
 
-    @Test func `receipts broken over lines, marks and printed objects stand in one file`() {
+    @Test
+    func `receipts over several lines, byte order marks and printed objects may share one file`() {
         let broken = LogSamples.broken(LogSamples.receipt)
         let printed = "{\r\n  \"signedPayload\": \"\(LogSamples.jws)\"\r\n}"
         let mark = "\u{feff}"

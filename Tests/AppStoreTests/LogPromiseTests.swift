@@ -3,9 +3,9 @@ import Testing
 
 @testable import AppStore
 
-/// What must not happen, whatever a log holds: a payload twice, a part of one, one lost in silence.
+/// What must never happen with any log: a payload read twice, read in part, or lost silently.
 struct LogPromiseTests {
-    @Test func `a payload that stands twice in a line is taken once`() {
+    @Test func `a payload that occurs twice in a line is read once`() {
         let payload = LogSamples.statusUpdate
         let lines = [
             "{\"raw\":\(LogSamples.quoted(payload)),\"parsed\":\(payload)}",
@@ -18,11 +18,11 @@ struct LogPromiseTests {
         }
         let both = "{\"body\":\(LogSamples.notification),\"jws\":\"\(LogSamples.jws)\"}"
         #expect(LogSamples.split(both) == [LogSamples.notification])
-        // Another line is another arrival.
+        // A second line is a second arrival.
         #expect(LogSamples.split("\(lines[0])\n\(lines[0])\n").count == 2)
     }
 
-    @Test func `what belongs to a payload is never taken out of it`() {
+    @Test func `a part of a payload is never read as a separate payload`() {
         let response =
             "{\"status\":0,\"receipt\":{\"bundle_id\":\"a.b\"},\"latest_receipt\":"
             + "\"\(LogSamples.receipt)\"}"
@@ -46,7 +46,7 @@ struct LogPromiseTests {
         #expect(LogSamples.split(record) == [LogSamples.jws])
     }
 
-    @Test func `a statement of the operator is not taken out of a log`() {
+    @Test func `an operator's statement is not read from a log`() {
         let statement = "{\"subledger\":\"link\",\"customer\":\"mallory\"}"
         #expect(LogSamples.split(statement) == [statement])
         let line = "10:00 agent=\(LogSamples.quoted(statement)) \(statement) \(LogSamples.jws)"
@@ -55,13 +55,13 @@ struct LogPromiseTests {
         #expect(LogSamples.split(record) == [LogSamples.jws])
     }
 
-    @Test func `a file without a payload is refused with the number of its lines`() {
+    @Test func `a file without a payload is refused with its number of lines`() {
         let log = "10:00:00 INFO start\n10:00:01 INFO stop {now}\n"
         let split = LogSamples.split(Array(log.utf8))
         #expect(split.pieces == ["! unsupported-format"])
         #expect(split.skippedCount == 2)
         guard case .failure(let rejection) = PayloadSplitter.split(Array(log.utf8)).first else {
-            Issue.record("it is not refused")
+            Issue.record("the file was not refused")
             return
         }
         #expect(rejection.message.contains("none was found in 2 lines"))
@@ -69,7 +69,7 @@ struct LogPromiseTests {
         #expect(LogSamples.split(records) == ["! unsupported-format"])
     }
 
-    @Test func `a payload that was cut off is refused, and the lines after it are read`() {
+    @Test func `a truncated payload is refused, and the lines after it are read`() {
         let (payload, other) = (LogSamples.notification, LogSamples.jws)
         for count in [40, 400, payload.utf8.count - 1] {
             let cut = String(payload.prefix(count))
@@ -83,7 +83,7 @@ struct LogPromiseTests {
         #expect(LogSamples.split(file) == [receipt, LogSamples.receipt])
     }
 
-    @Test func `a damaged row is refused with its line, and the rows after it are read`() {
+    @Test func `a damaged row is refused with its line number, and the rows after it are read`() {
         let row = "1,\(LogSamples.cell(LogSamples.notification))"
         let bad = ["2,\"open", "3,\"a\"b", "4,\"x\ny\"z"]
         for line in bad {
@@ -97,7 +97,7 @@ struct LogPromiseTests {
         }
     }
 
-    @Test func `a line, a row and a quote without an end are bounded`() {
+    @Test func `an unterminated line, row or quote is bounded`() {
         let long = String(repeating: "x", count: LineReader.lineByteCountMax + 1)
         let (log, row) = ("10:00 \(LogSamples.jws)", "1,\(LogSamples.cell(LogSamples.jws))")
         let files = [
@@ -112,7 +112,7 @@ struct LogPromiseTests {
         }
     }
 
-    @Test func `a hostile line is looked at in linear time`() {
+    @Test func `a hostile line is scanned in linear time`() {
         let parts = [
             "{\"a\":", "{\"", "\"{\"\"", "\"{\\\"", "eyJ", "MII", "[[", "{\n", "{\"a\":\"b",
         ]
@@ -125,7 +125,7 @@ struct LogPromiseTests {
         #expect(LogSamples.split("\(long)\n", chunk: 1 << 18) == [LogSamples.jws])
     }
 
-    @Test func `thousands of messages in one record are all looked at`() {
+    @Test func `all of thousands of messages in one record are read`() {
         let messages =
             (0..<3000).map { LogSamples.quoted("10:00 \($0) {\"a\": [\($0)]} done") }
             + [LogSamples.quoted("10:01 body=\(LogSamples.statusUpdate)")]
@@ -133,7 +133,7 @@ struct LogPromiseTests {
         #expect(LogSamples.split(record) == [LogSamples.statusUpdate])
     }
 
-    @Test func `lines in any order and form give each payload once, whatever the chunks`() {
+    @Test func `lines in any order and form give each payload once, for any chunk size`() {
         let seed = UInt64.random(in: 0...UInt64.max)
         var generator = SeededGenerator(seed: seed)
         for _ in 0..<60 {
@@ -158,7 +158,7 @@ struct LogPromiseTests {
         }
     }
 
-    @Test func `damaged bytes make no difference to chunks and lose no other line`() {
+    @Test func `damaged bytes give the same result for every chunking and lose no other line`() {
         let seed = UInt64.random(in: 0...UInt64.max)
         var generator = SeededGenerator(seed: seed)
         for _ in 0..<60 {

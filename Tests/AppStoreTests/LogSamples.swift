@@ -3,7 +3,7 @@ import Events
 
 @testable import AppStore
 
-/// Payloads of one simulated life, and the texts that logs make of them.
+/// Payloads of one simulated life, and the texts that logs store them as.
 enum LogSamples {
     private static let life = AppStoreSimulator(seed: 16).lives(40).first { life in
         !life.appReceipts().isEmpty && life.statusUpdateNotifications(password: secret).count > 1
@@ -41,7 +41,8 @@ enum LogSamples {
         return text(output)
     }
 
-    /// The value as it stands inside of another JSON text: an object itself, or a string.
+    /// The value as it appears inside another JSON text: an object as itself, anything else as a
+    /// string.
     static func value(_ payload: String) -> String {
         payload.hasPrefix("{") ? payload : quoted(payload)
     }
@@ -68,7 +69,8 @@ enum LogSamples {
             .joined(separator: "\r\n")
     }
 
-    /// What a file gives, fed in chunks of that size: payloads, and `!` with the word of a refusal.
+    /// The result of a file read in chunks of that size: payloads, and `!` with the code of a
+    /// refusal.
     static func split(
         _ file: String,
         column: String? = nil,

@@ -3,11 +3,11 @@ import Testing
 
 @testable import AppStore
 
-/// What of an unsigned body could be lost, or believed, in silence.
+/// Statements of an unsigned body that could be lost, or trusted, silently.
 struct LostStatementTests {
     private let responses = VouchedResponses()
 
-    @Test func `two words for the environment that disagree are refused`() {
+    @Test func `two contradictory environments are refused`() {
         let body = responses.response(latest: "[\(VouchedResponses.row)]")
             .replacing("\"environment\":\"Sandbox\"", with: "\"environment\":\"Production\"")
         #expect(responses.refusal(of: body)?.code == .nestedMismatch)
@@ -17,7 +17,7 @@ struct LostStatementTests {
         "\"transaction_id\":\"101\",\"original_transaction_id\":\"100\",",
         "\"transaction_id\":\"\",\"original_transaction_id\":null,",
     ])
-    func `a row without any id belongs to no subscription and is refused`(ids: String) {
+    func `a row without any id is refused, because it belongs to no subscription`(ids: String) {
         let part = "\"transaction_id\":\"101\",\"original_transaction_id\":\"100\","
         let row = VouchedResponses.row.replacing(part, with: ids == part ? "" : ids)
         #expect(responses.refusal(of: responses.response(latest: "[\(row)]"))?.code == .idMissing)
@@ -36,7 +36,7 @@ struct LostStatementTests {
         #expect(facts[1].asOf == facts[0].asOf)
     }
 
-    @Test func `rows of one id in one array are all facts`() throws {
+    @Test func `each row with the same id in one array is a fact`() throws {
         let longer = VouchedResponses.row.replacing("1595443146000", with: "1595446746000")
         #expect(
             try responses.facts(responses.response(latest: "[\(VouchedResponses.row),\(longer)]"))
@@ -44,7 +44,7 @@ struct LostStatementTests {
         )
     }
 
-    @Test func `objects where arrays belong are taken, and text is refused`() throws {
+    @Test func `an object in place of an array is accepted, and text is refused`() throws {
         let pending = "{\"original_transaction_id\":\"100\",\"auto_renew_status\":\"0\"}"
         let facts = try responses.facts(
             responses.response(
@@ -74,12 +74,12 @@ struct LostStatementTests {
                 + " America/Los_Angeles\""
         ),
     ])
-    func `a date in Pacific time alone is not passed over`(part: String, new: String) {
+    func `a date given only in Pacific time is refused, not ignored`(part: String, new: String) {
         let row = VouchedResponses.row.replacing(part, with: new)
         #expect(responses.refusal(of: responses.response(latest: "[\(row)]"))?.code == .dateMissing)
     }
 
-    @Test func `no secret of any row gets into a fact or its evidence`() throws {
+    @Test func `a secret in a row never reaches a fact or its evidence`() throws {
         let row = VouchedResponses.row.replacing(
             "\"quantity\"",
             with: "\"Password\":\"hushhush1\",\"quantity\""
@@ -103,7 +103,7 @@ struct LostStatementTests {
                 receivedAt: receivedAt,
                 voucher: .operator
             )
-            #expect(again.facts == verified.facts, "what is stored gives the facts again")
+            #expect(again.facts == verified.facts, "the stored bytes give the facts again")
         }
         #expect(verified.facts.allSatisfy { $0.content.text(.extra) == nil })
         let twice = body.replacing("\"pro\"", with: "\"hushhush1\"")

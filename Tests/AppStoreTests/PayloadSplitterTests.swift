@@ -38,7 +38,7 @@ struct PayloadSplitterTests {
             ["ey.b.c", "{\"a\": [1,2]}", "{}", "12", "null"]
         ),
         ("[]", []), ("[ [1], \"a\\/b\" ]", ["[1]", "a/b"]),
-        // Receipts in base64: one a line, and one over two lines.
+        // Receipts in base64: one on one line, and one over two lines.
         ("MIIABAECAwQ=\nMIIABAECAwQ=\n", ["MIIABAECAwQ=", "MIIABAECAwQ="]),
         ("MIIABAEC\nAwQ=\n", ["MIIABAEC\nAwQ="]),
         ("[{\"a\":1}", ["{\"a\":1}"]), ("[{\"a\":1", ["{\"a\":1"]),
@@ -46,26 +46,26 @@ struct PayloadSplitterTests {
         ("MIIB\nAAAA\n", ["! unsupported-format"]),
     ]
 
-    @Test func `arrays and lines are taken apart and everything else is one payload`() {
+    @Test func `arrays and lines are split, and anything else is one payload`() {
         for (text, expected) in PayloadSplitterTests.cases {
             #expect(split(text) == expected, "\(text)")
         }
     }
 
-    @Test func `where the chunks end makes no difference`() {
+    @Test func `chunk boundaries make no difference`() {
         for (text, expected) in PayloadSplitterTests.cases {
             for chunk in 1...7 { #expect(split(text, chunk: chunk) == expected, "\(text)") }
         }
     }
 
-    @Test func `a payload above the limit is refused and those after it are not`() {
+    @Test func `a payload above the limit is refused, and those after it are read`() {
         let long = String(repeating: "x", count: AppStoreVerifier.payloadByteCountMax)
         let expected = ["{\"a\":1}", "! payload-too-large", "{\"b\":2}"]
         #expect(split("{\"a\":1}\n{\"l\":\"\(long)\"}\n{\"b\":2}\n", chunk: 1 << 20) == expected)
         #expect(split("[{\"a\":1},{\"l\":\"\(long)\"},{\"b\":2}]", chunk: 1 << 20) == expected)
     }
 
-    @Test func `one object over a million bytes is one payload`() {
+    @Test func `one object of more than a million bytes is one payload`() {
         let text = "{\"l\":\"" + String(repeating: "x", count: 3 << 20) + "\"}"
         #expect(split(text, chunk: 1 << 16).count == 1)
     }

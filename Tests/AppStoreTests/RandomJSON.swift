@@ -1,4 +1,4 @@
-/// Makes JSON texts of all kinds of values, and damages them.
+/// Generates JSON texts with all kinds of values, and damages them.
 enum RandomJSON {
     static func text(using generator: inout SeededGenerator) -> String {
         value(depth: 0, using: &generator)
@@ -62,7 +62,7 @@ enum RandomJSON {
 
 extension RandomJSON {
     /// An object like those of verifyReceipt (Apple's data: verifyReceipt response): many names
-    /// that begin alike.
+    /// with the same prefix.
     static func row(using generator: inout SeededGenerator) -> String {
         let words = ["purchase", "original", "expires", "date", "ms", "pst", "id", "transaction"]
         let members = (0..<Int.random(in: 0...90, using: &generator)).map { _ in

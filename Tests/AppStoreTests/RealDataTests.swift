@@ -30,7 +30,7 @@ struct RealDataTests {
         "01-DID_RENEW.json", "02-EXPIRED-VOLUNTARY.json", "03-SUBSCRIBED-RESUBSCRIBE.json",
         "04-DID_CHANGE_RENEWAL_STATUS-AUTO_RENEW_DISABLED.json", "05-EXPIRED-VOLUNTARY.json",
     ])
-    func `a notification of Apple's gives the facts an independent decoder found`(
+    func `Apple's notifications give the facts that an independent decoder found`(
         file: String
     ) throws {
         let path = RealDataTests.session + file
@@ -70,7 +70,7 @@ struct RealDataTests {
         #expect(facts[2].content.text(.extra) == "{\"data\":{\"appAppleId\":1470168868}}")
     }
 
-    @Test func `a TEST notification concerns no subscription`() throws {
+    @Test func `a TEST notification belongs to no subscription`() throws {
         let facts = try apple.facts(try RealData.bytes("imdhemy__appstore-iap/v2-TEST.json"))
         #expect(facts.map(\.kind) == [.notification])
         #expect(facts[0].stream == StreamID(environment: .sandbox, originalTransactionId: ""))
@@ -83,7 +83,9 @@ struct RealDataTests {
         #expect(copy == facts)
     }
 
-    @Test func `renewal info alone is renewal info, and no notification`() throws {
+    @Test func `a renewal info JWS gives one renewal fact, and is refused as a notification`()
+        throws
+    {
         let payload = try RealData.bytes("awa__go-iap/renewalInfo.jws")
         let verified = try apple.verify(payload: payload, source: "file", receivedAt: receivedAt)
         #expect(verified.groups[0].evidence.kind == .signedRenewalInfo)
@@ -99,7 +101,7 @@ struct RealDataTests {
         #expect(apple.refusal("{\"signedPayload\":\"\(text)\"}") == .nestedMismatch)
     }
 
-    @Test func `of a response with another app's name on it the signed name counts`() throws {
+    @Test func `the signed bundle id of a response overrides the unsigned one`() throws {
         let payload = try RealData.bytes(
             "Omnimind-Ltd__app-store-server-sdk/get_all_subscription_statuses.json"
         )
@@ -122,7 +124,9 @@ struct RealDataTests {
         #expect(apple.refusal(payload) == .signatureInvalid)
     }
 
-    @Test func `the negative cases of other libraries are refused for their own reasons`() throws {
+    @Test func `invalid payloads from other libraries' tests are refused for their own reasons`()
+        throws
+    {
         let folder = "getmimo__app-store-server-library-dotnet/"
         let broken = try RealData.bytes(folder + "InvalidSignature_Fails.jws")
         #expect(apple.refusal(broken) == .chainUntrusted)
@@ -136,7 +140,7 @@ struct RealDataTests {
         )
     }
 
-    @Test func `Apple's mock payloads verify under their mock root and no other`() throws {
+    @Test func `Apple's mock payloads verify only under their mock root`() throws {
         let verifier = try mockVerifier(bundleIds: ["com.example"])
         let transaction = try RealData.bytes(RealDataTests.mock + "transactionInfo")
         #expect(try verifier.facts(transaction).map(\.kind) == [.transaction])
@@ -160,7 +164,9 @@ struct RealDataTests {
         )
     }
 
-    @Test func `what Xcode signed is refused, unless its certificate was given as a root`() throws {
+    @Test func `payloads signed by Xcode are refused unless its certificate is given as a root`()
+        throws
+    {
         let transaction = try RealData.bytes(RealDataTests.xcode + "xcode-signed-transaction")
         let renewal = try RealData.bytes(RealDataTests.xcode + "xcode-signed-renewal-info")
         let app = try RealData.bytes(RealDataTests.xcode + "xcode-signed-app-transaction")
@@ -184,7 +190,7 @@ struct RealDataTests {
         #expect(open.refusal(app) == .appTransaction)
     }
 
-    @Test func `payloads of another verifier's authority verify under its root`() throws {
+    @Test func `payloads of another library's test authority verify under its root`() throws {
         let folder = "emindeniz99__apple-purchase-receipt-verifier/generated/"
         let verifier = AppStoreVerifier(
             policy: VerificationPolicy(
@@ -209,13 +215,13 @@ struct RealDataTests {
         ),
         ("apple__app-store-server-library-swift/models/signedTransaction.json", "decoded data"),
     ])
-    func `a form that is not decoded here is named`(path: String, words: String) throws {
+    func `an unsupported form is named in the refusal`(path: String, words: String) throws {
         let rejection = try #require(apple.rejection(try RealData.bytes(path)))
         #expect(rejection.code == .unsupportedFormat)
         #expect(rejection.message.contains(words), "\(path): \(rejection.message)")
     }
 
-    @Test func `the roots built in are those Apple publishes`() throws {
+    @Test func `the built-in roots are those that Apple publishes`() throws {
         #expect(
             RootCertificate.apple.map(\.digest.hex) == [
                 "63343abfb89a6a03ebb57e9b3f5fa7be7c4f5c756f3017b3a8c488c3653e9179",
@@ -230,7 +236,7 @@ struct RealDataTests {
     }
 }
 
-/// What `expected.json` says about one notification.
+/// The expectation in `expected.json` for one notification.
 private struct Expectation {
     let outer: [String: Any]
     let transaction: [String: Any]

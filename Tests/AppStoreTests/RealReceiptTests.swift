@@ -4,7 +4,7 @@ import Testing
 
 @testable import AppStore
 
-/// The app receipts of `../shared/real-data`, held against what an independent decoder found.
+/// The app receipts of `../shared/real-data`, compared with the results of an independent decoder.
 @Suite(.enabled(if: RealData.isPresent))
 struct RealReceiptTests {
     private static let appleRoot =
@@ -27,7 +27,7 @@ struct RealReceiptTests {
     private let apple = ReceiptOpener(roots: RootCertificate.apple)
 
     @Test(arguments: signedByApple)
-    func `a receipt of Apple's says what an independent decoder found`(path: String) throws {
+    func `Apple's receipts contain what an independent decoder found`(path: String) throws {
         let opened = try apple.open(try RealData.bytes(path)[...], receivedAt: receivedAt)
         #expect(opened.root.hex == RealReceiptTests.appleRoot)
         #expect(!opened.isLocal)
@@ -35,7 +35,7 @@ struct RealReceiptTests {
         #expect(try expected.differences(from: opened.receipt) == [])
     }
 
-    @Test func `no receipt with an expectation is left out`() throws {
+    @Test func `every receipt with an expectation is tested`() throws {
         let all = try ExpectedReceipt.document().compactMap { path, value in
             (value as? [String: Any])?["receipt"] == nil ? nil : path
         }
@@ -43,7 +43,7 @@ struct RealReceiptTests {
     }
 
     @Test(arguments: signedByApple)
-    func `a real receipt is recognised as what it is, and without its root refused`(
+    func `a real receipt is recognised by its kind, and refused without its root`(
         path: String
     ) throws {
         let bytes = try RealData.bytes(path)
@@ -53,8 +53,8 @@ struct RealReceiptTests {
         #expect(ReceiptOpener(roots: []).refusal(bytes) == .chainUntrusted)
     }
 
-    // Signers of 2010, 2015, 2023 and 2024; only the last digests with SHA-256.
-    @Test func `all receipts of one Apple certificate share one judged chain`() throws {
+    // Signers of 2010, 2015, 2023 and 2024; only the last uses SHA-256 digests.
+    @Test func `all receipts with the same Apple certificate share one judged chain`() throws {
         for path in RealReceiptTests.signedByApple {
             _ = try apple.open(try RealData.bytes(path)[...], receivedAt: receivedAt)
         }
@@ -65,7 +65,7 @@ struct RealReceiptTests {
         "tikhop__TPInAppReceipt/receipt-xcode", xcode + "xcode-app-receipt-empty",
         xcode + "xcode-app-receipt-with-transaction",
     ])
-    func `what Xcode signed needs Xcode's root`(path: String) throws {
+    func `receipts signed by Xcode need Xcode's root`(path: String) throws {
         let bytes = try RealData.bytes(path)
         #expect(ReceiptEncoding.looksLikeReceipt(bytes[...]))
         #expect(apple.refusal(bytes) == .xcodeSigned)
@@ -79,7 +79,7 @@ struct RealReceiptTests {
         #expect(opened.receipt.expirationDate == nil)
     }
 
-    @Test func `a receipt of Xcode's from 2020 has zones without a colon`() throws {
+    @Test func `an Xcode receipt from 2020 is read although its time zones lack a colon`() throws {
         let root = try RealData.bytes(
             "certificates/StoreKitTestCertificate-Xcode-legacy-receipts.cer"
         )
@@ -105,7 +105,7 @@ struct RealReceiptTests {
             .ios6Receipt
         ),
     ])
-    func `a payload that is not an app receipt is refused for what it is`(
+    func `a payload that is not an app receipt is refused with what it is`(
         path: String,
         code: Rejection.Code
     ) throws {
@@ -116,10 +116,11 @@ struct RealReceiptTests {
         #expect(code != .ios6Receipt || verifier.refusal(bytes) == code)
     }
 
-    // The stand-in for Apple's authority lacks the intermediate's marker, which all of Apple's
-    // have; its receipts show that signed attributes, indefinite lengths and pieces are read.
+    // The stand-in for Apple's authority lacks the intermediate's marker, which Apple's
+    // certificates all have; its receipts show that signed attributes, indefinite lengths and split
+    // strings are read.
     @Test(arguments: ["receipt.der", "receipt-type-production.der"])
-    func `a receipt of another maker's tests is whole, though its authority is not Apple's`(
+    func `a receipt from another library's tests is intact, although its authority is not Apple's`(
         file: String
     ) throws {
         let bytes = try RealData.bytes(RealReceiptTests.fake + file)
@@ -131,7 +132,7 @@ struct RealReceiptTests {
         let leaf = try RootCertificate(der: Array(try #require(message.certificates.first)))
         #expect(message.signer.names(leaf.certificate))
         #expect(message.signer.attributes != nil)
-        // The same signature under the leaf as its own root: only the chain is missing.
+        // The same signature with the leaf as its own root: only the chain is missing.
         let alone = ReceiptOpener(roots: [leaf])
         #expect(alone.refusal(bytes) == .xcodeSigned)
         var altered = bytes
@@ -139,7 +140,7 @@ struct RealReceiptTests {
         #expect(alone.refusal(altered) == .receiptDigestMismatch)
     }
 
-    @Test func `a receipt of another maker's tests says what its manifest says`() throws {
+    @Test func `a receipt from another library's tests contains what its manifest lists`() throws {
         let bytes = try RealData.bytes(RealReceiptTests.fake + "receipt.der")
         let text = try RealData.bytes(RealReceiptTests.fake + "manifest.json")
         let manifest = try #require(
@@ -164,7 +165,7 @@ struct RealReceiptTests {
 }
 
 extension ReceiptOpener {
-    /// Why a receipt is refused; nil where it is accepted.
+    /// The reason why a receipt is refused; nil if it is accepted.
     func refusal(_ bytes: [UInt8]) -> Rejection.Code? {
         do throws(Rejection) {
             _ = try open(bytes[...], receivedAt: receivedAt)
@@ -199,7 +200,7 @@ private struct ExpectedReceipt {
         seen["original_purchase_date_ms"] = text(receipt.originalPurchaseDate)
         seen["original_application_version"] = receipt.originalApplicationVersion
         seen["expiration_date_ms"] = text(receipt.expirationDate)
-        // These the other decoder names; here they are kept as they came.
+        // The other decoder has names for these; here they are kept as they arrived.
         let kept = Dictionary(uniqueKeysWithValues: receipt.otherAttributes.map { ($0.type, $0) })
         seen["opaque_value"] = kept[4].map { base64($0.value) }
         seen["sha1_hash"] = kept[5].map { base64($0.value) }

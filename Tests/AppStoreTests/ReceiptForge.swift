@@ -7,7 +7,7 @@ import _CryptoExtras
 
 @testable import AppStore
 
-/// Makes app receipts: good ones, and ones with every fault a receipt can have.
+/// Creates app receipts: valid ones, and one for every fault a receipt can have.
 struct ReceiptForge {
     /// The key that signs.
     enum Key {
@@ -19,22 +19,22 @@ struct ReceiptForge {
     var certificates: [[UInt8]]
     var signer: Certificate
     var key: Key
-    /// How the content is digested and, unless told otherwise, declared to be.
+    /// How the content is hashed and, by default, declared to be hashed.
     var digest = DigestAlgorithm.sha256
     var declaredDigest: String?
     var declaredSignature: String?
     var namesKeyIdentifier = false
     var hasSignedAttributes = false
     var isIndefinite = false
-    /// The signed attributes if not the usual ones; they are signed as they are.
+    /// The signed attributes if not the usual ones; they are signed unchanged.
     var attributes: [[UInt8]]?
-    /// Changes the attributes on the wire after they were signed.
+    /// Changes the encoded attributes after they were signed.
     var rearrangeAttributes: ([[UInt8]]) -> [[UInt8]] = { $0 }
     var signerCount = 1
     var hasContent = true
     var contentType = "1.2.840.113549.1.7.1"
 
-    /// The message that carries it all.
+    /// The message that contains everything.
     func message() throws -> [UInt8] {
         let oid = try ReceiptForge.oid(contentType)
         let octets =
@@ -104,7 +104,7 @@ struct ReceiptForge {
         )
     }
 
-    /// Content type and digest, in the order of DER.
+    /// Content type and digest, in DER order.
     func usualAttributes() throws -> [[UInt8]] {
         let type = try ReceiptForge.oid("1.2.840.113549.1.9.3")
         let digestType = try ReceiptForge.oid("1.2.840.113549.1.9.4")
@@ -140,7 +140,7 @@ extension ReceiptForge {
         let leaf: Certificate
         let leafKey: _RSA.Signing.PrivateKey
 
-        /// Made once: keys of 2048 bits take their time.
+        /// Created once, because keys of 2048 bits take time.
         static let sha256 = Result { try Authority(.sha256WithRSAEncryption) }
         static let sha1 = Result { try Authority(.sha1WithRSAEncryption) }
 
@@ -273,7 +273,7 @@ func der(_ tag: UInt8, _ parts: [UInt8]...) -> [UInt8] {
     return [tag, 0x80 | UInt8(length.count)] + length + body
 }
 
-/// One element of BER with a length that is not told but marked by its end.
+/// One element of BER with an indefinite length, which an end marker closes.
 func indefinite(_ tag: UInt8, _ parts: [UInt8]...) -> [UInt8] {
     [tag, 0x80] + parts.flatMap { $0 } + [0, 0]
 }

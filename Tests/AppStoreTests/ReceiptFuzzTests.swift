@@ -4,15 +4,15 @@ import Testing
 
 @testable import AppStore
 
-/// Real receipts with bytes changed at random: refused, or of the same content.
+/// Real receipts with random changes: refused, or with the same content.
 @Suite(.enabled(if: RealData.isPresent))
 struct ReceiptFuzzTests {
     private static let mutationCount = 2_000
 
-    // Not signed are the message's framing, its list of digests and what is embedded besides the
-    // chain: a change there may pass, but then the receipt says what it said before.
+    // The message's framing, its list of digests and embedded certificates outside the chain are
+    // not signed: a receipt changed there may be accepted, but its content must be the same.
     @Test(arguments: 0..<10 as Range<UInt64>)
-    func `no change to a real receipt changes what it says`(seed: UInt64) throws {
+    func `no change to a real receipt changes its accepted content`(seed: UInt64) throws {
         let path = RealReceiptTests.signedByApple[Int(seed)]
         let bytes = try RealReceiptTests.message(path)
         let opener = ReceiptOpener(roots: RootCertificate.apple)
@@ -37,8 +37,8 @@ struct ReceiptFuzzTests {
         #expect(refused > ReceiptFuzzTests.mutationCount / 2, "seed \(seed)")
     }
 
-    /// Changes, drops or repeats a few bytes; half of the time outside of the content, which is
-    /// long and always refused.
+    /// Changes, drops or repeats a few bytes; half of the time outside the content, which is long
+    /// and whose changes are always refused.
     private func mutate(
         _ bytes: inout [UInt8],
         near signed: Range<Int>,
@@ -63,7 +63,7 @@ struct ReceiptFuzzTests {
 }
 
 extension RealReceiptTests {
-    /// A real receipt as bytes of PKCS #7, whatever its file holds.
+    /// A real receipt as PKCS #7 bytes, whatever the encoding of its file.
     static func message(_ path: String) throws -> [UInt8] {
         Array(try ReceiptEncoding.decoded(try RealData.bytes(path)[...]))
     }

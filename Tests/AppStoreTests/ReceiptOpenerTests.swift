@@ -15,7 +15,7 @@ struct ReceiptOpenerTests {
         opener = try authority.opener()
     }
 
-    /// Why a receipt is refused that differs from a good one in this way.
+    /// The reason why a receipt with this one difference from a valid one is refused.
     private func refusal(
         _ change: (inout ReceiptForge) throws -> Void
     ) throws -> Rejection.Code? {
@@ -34,7 +34,7 @@ struct ReceiptOpenerTests {
         return ReceiptOpener(roots: try pki.policy().roots).refusal(try forge.message())
     }
 
-    @Test func `a receipt without flaws opens`() throws {
+    @Test func `a flawless receipt opens`() throws {
         let message = try ReceiptForge(authority).message()
         let opened = try opener.open(message[...], receivedAt: receivedAt)
         #expect(opened.receipt == (try AppReceipt(content: ReceiptForge.payload()[...])))
@@ -42,7 +42,7 @@ struct ReceiptOpenerTests {
         #expect(!opened.isLocal)
     }
 
-    @Test func `it opens in every form a receipt may have`() throws {
+    @Test func `a receipt opens in every form it may have`() throws {
         let forms: [(inout ReceiptForge) throws -> Void] = [
             { $0.isIndefinite = true },
             { $0.hasSignedAttributes = true },
@@ -71,7 +71,7 @@ struct ReceiptOpenerTests {
         #expect(try old.opener().refusal(try forge.message()) == nil)
     }
 
-    @Test func `base64 is taken with breaks, in either alphabet, padded or not`() throws {
+    @Test func `base64 is accepted with line breaks, in either alphabet, padded or not`() throws {
         for length in 0..<3 {
             var forge = try ReceiptForge(authority)
             let filler = ReceiptForge.attribute(99, [UInt8](repeating: 0, count: length))
@@ -96,7 +96,7 @@ struct ReceiptOpenerTests {
         }
     }
 
-    @Test func `a property list of iOS 6 is refused with what to do instead`() throws {
+    @Test func `an iOS 6 property list is refused with what to do instead`() throws {
         let list = "{\n\t\"signature\" = \"AAAA\";\n\t\"purchase-info\" = \"ewo=\";\n}"
         let verifier = AppStoreVerifier(policy: VerificationPolicy())
         for text in [list, Data(list.utf8).base64EncodedString()] {
@@ -107,7 +107,7 @@ struct ReceiptOpenerTests {
         }
     }
 
-    @Test func `each fault of the message has its own reason`() throws {
+    @Test func `each fault in the message has its own reason`() throws {
         let cases: [(Rejection.Code, (inout ReceiptForge) throws -> Void)] = [
             (.receiptSignerCount, { $0.signerCount = 0 }),
             (.receiptSignerCount, { $0.signerCount = 2 }),
@@ -129,7 +129,7 @@ struct ReceiptOpenerTests {
         }
     }
 
-    @Test func `no byte of content or signature can be altered`() throws {
+    @Test func `changing any byte of content or signature makes the receipt refused`() throws {
         for hasSignedAttributes in [false, true] {
             var forge = try ReceiptForge(authority)
             forge.hasSignedAttributes = hasSignedAttributes
@@ -150,7 +150,7 @@ struct ReceiptOpenerTests {
         }
     }
 
-    @Test func `signed attributes must speak for this content, once each`() throws {
+    @Test func `the signed attributes must match this content and occur once each`() throws {
         let usual = try ReceiptForge(authority).usualAttributes()
         let other = try ReceiptForge.oid("1.2.840.113549.1.7.3")
         let type = try ReceiptForge.oid("1.2.840.113549.1.9.3")
@@ -178,7 +178,7 @@ struct ReceiptOpenerTests {
         }
     }
 
-    @Test func `attributes that were not signed are no attributes`() throws {
+    @Test func `attributes added after signing make the receipt refused`() throws {
         let time = try ReceiptForge.oid("1.2.840.113549.1.9.5")
         let added = der(0x30, time, der(0x31, der(0x17, Array("231114221321Z".utf8))))
         let found = try refusal {
@@ -186,14 +186,14 @@ struct ReceiptOpenerTests {
             $0.rearrangeAttributes = { $0 + [added] }
         }
         #expect(found == .signatureInvalid)
-        // The content signed alone does not become the content of attributes, nor they of it.
+        // A signature over the content alone does not fit attributes, nor the reverse.
         var forge = try ReceiptForge(authority)
         let attributes = try forge.usualAttributes()
         forge.content = der(0x31, attributes.flatMap { $0 })
         #expect(opener.refusal(try forge.message()) == .receiptMalformed)
     }
 
-    @Test func `a signer who did not sign is found out`() throws {
+    @Test func `a signer who did not sign is detected`() throws {
         let stranger = try TestPKI()
         #expect(
             try refusal { $0.key = .p256(stranger.leafKey) } == .receiptAlgorithmMismatch
@@ -213,7 +213,7 @@ struct ReceiptOpenerTests {
         )
     }
 
-    @Test func `each flaw of a chain has the reason it has in a JWS`() throws {
+    @Test func `each flaw in a chain has the same reason as in a JWS`() throws {
         let cases: [(WritableKeyPath<TestPKI.Flaws, Bool>, Bool, Rejection.Code)] = [
             (\.hasLeafMarker, false, .leafOIDMissing),
             (\.hasIntermediateMarker, false, .intermediateOIDMissing),
@@ -234,7 +234,7 @@ struct ReceiptOpenerTests {
         }
     }
 
-    @Test func `SHA-1 chains are for receipts; a JWS under one is refused`() throws {
+    @Test func `SHA-1 chains are accepted for receipts, and refused for a JWS`() throws {
         let old = try ReceiptForge.Authority.sha1.get()
         do throws(Rejection) {
             try CertificateRules.check(old.leaf, "leaf", isIssuedBy: old.intermediate)
@@ -244,7 +244,10 @@ struct ReceiptOpenerTests {
         }
     }
 
-    @Test func `the chain is judged at the receipt's creation, else when it arrived`() throws {
+    @Test
+    func `the chain is judged at the receipt's creation, or at its arrival if that is missing`()
+        throws
+    {
         var flaws = TestPKI.Flaws()
         flaws.leafNotAfter = "2023-11-14T22:13:21Z"
         #expect(try refusal(flaws) == nil)
@@ -259,7 +262,7 @@ struct ReceiptOpenerTests {
         #expect(try refusal(TestPKI.Flaws(), content: undated) == nil)
     }
 
-    @Test func `a chain is remembered after its signature fitted, per signer and certificates`()
+    @Test func `a chain is remembered per signer and certificates, once its signature is verified`()
         throws
     {
         let opener = try authority.opener()
@@ -281,7 +284,7 @@ struct ReceiptOpenerTests {
         #expect(opener.cache.count == 2)
     }
 
-    @Test func `what a root signed itself speaks for Xcode only`() throws {
+    @Test func `a receipt signed by a root or directly below it counts only for Xcode`() throws {
         let pki = try TestPKI()
         let leaf = try RootCertificate(der: try pki.leaf.der)
         let local = ReceiptOpener(roots: [leaf])
@@ -295,7 +298,7 @@ struct ReceiptOpenerTests {
         #expect(try below.open(try forge.message()[...], receivedAt: receivedAt).isLocal)
     }
 
-    @Test func `a receipt cut anywhere, or followed by anything, is refused`() throws {
+    @Test func `a receipt truncated anywhere or followed by anything is refused`() throws {
         for isIndefinite in [false, true] {
             var forge = try ReceiptForge(authority)
             forge.isIndefinite = isIndefinite
@@ -310,7 +313,7 @@ struct ReceiptOpenerTests {
         }
     }
 
-    @Test func `size has a limit, and lengths promise nothing`() {
+    @Test func `size is limited, and declared lengths are not trusted`() {
         let tooLarge =
             [0x30, 0x80] + [UInt8](repeating: 0, count: ReceiptOpener.receiptByteCountMax)
         #expect(opener.refusal(tooLarge) == .payloadTooLarge)

@@ -1,7 +1,7 @@
 import AppStore
 import Testing
 
-/// What of a refused payload is kept, and what is not.
+/// Which part of a refused payload is kept, and which is not.
 @Suite struct SecretFreeBodyTests {
     private static let secret = "0123456789abcdef0123456789abcdef"
 
@@ -36,7 +36,7 @@ import Testing
         ("\n {\"password\":\"S\"}\n", "\n {\"password\":\"\"}\n"),
         ("{\"password\":\"\"}", "{\"password\":\"\"}"),
     ])
-    func `a member named like a password is blanked, the rest keeps its bytes`(
+    func `a member named like a password is blanked, and the rest keeps its bytes`(
         body: String,
         expected: String
     ) {
@@ -46,30 +46,30 @@ import Testing
     }
 
     @Test(arguments: [
-        // No JSON, cut off, or JSON that is refused as such.
+        // Text that is not JSON, truncated JSON, or JSON that is refused as such.
         "{\"password\":\"S\"", "{\"p\\u0061ssword\":\"S", "password=S&receipt-data=x",
         "p%61ssword=S", "<key>password</key><string>S</string>", "x password S",
         "{\"password\":\"S\",\"password\":\"S\"}", "{\"PassWord\": S}",
         String(repeating: "[", count: 40) + "{\"password\":\"S\"}"
             + String(repeating: "]", count: 40),
-        // In a text, where its end is not known.
+        // In a text, where its end is unknown.
         "{\"body\":\"{\\\"password\\\":\\\"S\\\"}\"}", "[\"password S\"]",
         "{\"body\":\"{\\\"p\\\\u0061ssword\\\":\\\"S\\\"}\"}",
-        // Once more under another name.
+        // The same secret again under another name.
         "{\"password\":\"S\",\"copy\":\"S\"}",
     ])
     func `nothing is kept if a secret cannot be separated from the rest`(body: String) {
         #expect(kept(body.replacing("S", with: Self.secret)) == nil)
     }
 
-    @Test func `a password between zero bytes is seen`() {
+    @Test func `a password between zero bytes is detected`() {
         for text in ["{\"password\":\"x\"}", "{\"p\\u0061ssword\":\"x\"}"] {
             #expect(SecretFreeBody.redacted(text.utf8.flatMap { [$0, 0] }, secret: nil) == nil)
             #expect(SecretFreeBody.redacted(text.utf8.flatMap { [0, $0] }, secret: nil) == nil)
         }
     }
 
-    @Test func `a password inside base64 is seen at every alignment and depth`() {
+    @Test func `a password inside base64 is detected at every alignment and depth`() {
         let body = Array("{\"password\":\"\(Self.secret)\"}".utf8)
         for prefix in ["", "a", "ab", "abc", "abcd", "{\"receipt-data\":\"", "x."] {
             for isURL in [false, true] {
@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    @Test func `the secret that is known is looked for under any name`() {
+    @Test func `a known secret is searched for under any name`() {
         let body = "{\"token\":\"\(Self.secret)\"}"
         #expect(kept(body) == body)
         #expect(kept(body, secret: Self.secret) == nil)
@@ -97,7 +97,7 @@ import Testing
     @Test(arguments: [
         "", " ", "{}", "{\"a\":1", "passwor", "pass word", "\u{0}\u{1}", "eyJhbGciOi",
     ])
-    func `what mentions no password is kept as it is`(body: String) {
+    func `a payload that mentions no password is kept unchanged`(body: String) {
         #expect(kept(body) == body)
     }
 
@@ -118,7 +118,7 @@ import Testing
         return String(decoding: text, as: UTF8.self)
     }
 
-    @Test func `more passwords than anybody has cost no more than their bytes: nothing is kept`() {
+    @Test func `a payload with very many passwords is not kept and costs only its size`() {
         let members = (0..<20_000).map { "{\"password\":\"secret-\($0 + 1_000_000)\"}" }
         #expect(kept("[\(members.joined(separator: ","))]") == nil)
     }

@@ -3,8 +3,8 @@ import Testing
 
 @testable import AppStore
 
-/// What a version 1 notification says, in all shapes it came in
-/// (Apple's data: version 1 notifications, odd values).
+/// The content of a version 1 notification, in every shape it came in (Apple's data: version 1
+/// notifications, odd values).
 struct StatusUpdateTests {
     private let verifier = AppStoreVerifier(policy: VerificationPolicy())
 
@@ -35,7 +35,9 @@ struct StatusUpdateTests {
         "pending_renewal_info":[\(pending)]},"deprecation":"Mon, 1 Jan 2030 00:00:00 GMT"}
         """
 
-    @Test func `it is its transactions, what renews, and itself`() throws {
+    @Test func `a version 1 notification gives its transactions, its renewal info and itself`()
+        throws
+    {
         let facts = try verified(Self.body).facts
         try #require(facts.map(\.kind) == [.transaction, .renewal, .notification])
         #expect(
@@ -67,7 +69,7 @@ struct StatusUpdateTests {
             "\"price_consent_status\":\"0\""
         ),
     ])
-    func `a statement before the expiry is as of the latest past date`(
+    func `a statement before the expiry takes the latest past date as its as-of`(
         part: String,
         less: String
     ) throws {
@@ -80,7 +82,7 @@ struct StatusUpdateTests {
         "\"grace_period_expires_date_ms\":\"1606293962000\"",
         "\"grace_period_expires_date\":\"2020-11-25 08:46:02 Etc/GMT\"",
     ])
-    func `retry, grace and an intent are dated after the expiry of the newest period`(
+    func `retry, grace and an expiration intent are dated after the newest period's expiry`(
         member: String
     ) throws {
         let older = Self.row.replacing("\"101\"", with: "\"100\"")
@@ -115,13 +117,13 @@ struct StatusUpdateTests {
         ("\"expiration_intent\":\"1\"", "\"expiration_intent\":1"),
         ("\"is_in_billing_retry_period\":\"0\"", "\"is_in_billing_retry_period\":false"),
     ])
-    func `odd spellings of one notification give the same facts`(part: String, odd: String) throws {
+    func `odd spellings of a notification give the same facts`(part: String, odd: String) throws {
         let body = Self.body.replacing(part, with: odd)
         #expect(body != Self.body)
         #expect(try verified(body).facts == verified(Self.body).facts)
     }
 
-    @Test func `the secret is in no evidence, and everything else is`() throws {
+    @Test func `evidence keeps everything but the shared secret`() throws {
         let evidence = try #require(try verified("  \(Self.body)\n").groups.last).evidence
         let stored = String(decoding: evidence.payload, as: UTF8.self)
         #expect(stored == Self.body.replacing("\"hush\"", with: "\"\""))
@@ -133,7 +135,9 @@ struct StatusUpdateTests {
         #expect(!String(decoding: other, as: UTF8.self).contains("12345"))
     }
 
-    @Test func `the shared secret proves a notification, and another one refuses it`() throws {
+    @Test func `the right shared secret proves a notification, and a wrong one refuses it`()
+        throws
+    {
         func read(_ secret: String, _ body: String = Self.body) throws -> VerifiedPayload {
             try AppStoreVerifier(policy: VerificationPolicy(sharedSecret: secret)).verify(
                 payload: Array(body.utf8),
@@ -157,7 +161,9 @@ struct StatusUpdateTests {
         }
     }
 
-    @Test func `a secret proves only what carries one, and is compared whoever vouches`() throws {
+    @Test func `a secret proves only its own body, and a wrong one is refused even if vouched for`()
+        throws
+    {
         let knowing = AppStoreVerifier(policy: VerificationPolicy(sharedSecret: "hush"))
         let wrong = Self.body.replacing("\"hush\"", with: "\"hust\"")
         #expect(throws: Rejection(.sharedSecretMismatch, "")) {
@@ -187,7 +193,7 @@ struct StatusUpdateTests {
     }
 
     @Test(arguments: ["\"PROD\"", "\"Production\"", "\"com.example\"", "\"pro\""])
-    func `a secret in the wrong place is in no message`(part: String) throws {
+    func `a secret in the wrong place appears in no message`(part: String) throws {
         let secret = "5ec4e75ec4e75ec4"
         let body = Self.body.replacing("\"hush\"", with: "\"\(secret)\"")
             .replacing(part, with: "\"\(secret)\"")
@@ -204,7 +210,7 @@ struct StatusUpdateTests {
         }
     }
 
-    @Test func `the old shape gives one period, and what renews`() throws {
+    @Test func `the old shape gives one period and its renewal info`() throws {
         let single = """
             {"original_transaction_id":"1","transaction_id":"2","product_id":"p",\
             "purchase_date_ms":"1531643137200","expires_date":"1534321537200"}
@@ -225,7 +231,9 @@ struct StatusUpdateTests {
         #expect(facts[2].stream == facts[0].stream)
     }
 
-    @Test func `of several subscriptions the one it renews into is meant`() throws {
+    @Test func `of several subscriptions the notification is about the one it renews into`()
+        throws
+    {
         // Apple's data: scenario 17
         let other = Self.row.replacing("\"100\"", with: "\"200\"").replacing("101", with: "201")
         let second = Self.pending.replacing("\"100\"", with: "\"200\"")
@@ -241,7 +249,7 @@ struct StatusUpdateTests {
         #expect(try verified(unclear).facts.last?.stream.originalTransactionId.isEmpty == true)
     }
 
-    @Test func `a notification of nothing is still one`() throws {
+    @Test func `a notification without transactions still gives a fact`() throws {
         let facts = try verified(
             """
             {"notification_type":"CONSUMPTION_REQUEST","environment":"Sandbox","bid":"com.example",\
@@ -253,7 +261,7 @@ struct StatusUpdateTests {
         #expect(facts[0].stream.originalTransactionId.isEmpty)
     }
 
-    @Test func `one without any date has no place on Apple's clock`() {
+    @Test func `a notification without any date is refused`() {
         #expect(throws: Rejection(.dateMissing, "")) {
             try verified("{\"notification_type\":\"CANCEL\",\"environment\":\"PROD\"}")
         }

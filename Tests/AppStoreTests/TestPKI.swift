@@ -6,9 +6,10 @@ import X509
 
 @testable import AppStore
 
-/// A private imitation of Apple's authority: root, intermediate, leaf, and the leaf's key.
+/// A private imitation of Apple's certificate authority: root, intermediate, leaf, and the leaf's
+/// key.
 struct TestPKI {
-    /// What differs from a chain that is good.
+    /// The differences from a valid chain.
     struct Flaws {
         var hasLeafMarker = true
         var hasIntermediateMarker = true
@@ -75,7 +76,7 @@ struct TestPKI {
         )
     }
 
-    /// The policy that trusts this authority alone.
+    /// The policy that trusts only this authority.
     func policy(
         bundleIds: Set<String> = [],
         appAppleId: Int64? = nil,
@@ -92,7 +93,7 @@ struct TestPKI {
     /// The chain as Apple sends it.
     var chain: [Certificate] { [leaf, intermediate, root] }
 
-    /// A JWS of that payload; the header has ES256 and the chain unless told otherwise.
+    /// A JWS of that payload; by default the header has ES256 and the chain.
     func sign(
         _ payload: String,
         header: String? = nil,

@@ -38,7 +38,7 @@ struct TranslationTests {
         return "{\"signedPayload\":\"\(try pki.sign(payload))\"}"
     }
 
-    @Test func `a transaction's key is floored to seconds and its as-of is not`() throws {
+    @Test func `a transaction's key is rounded down to seconds, its as-of is not`() throws {
         let fact = try fact(transaction())
         #expect(fact.stream == StreamID(environment: .sandbox, originalTransactionId: "7"))
         #expect(fact.purchaseDate.milliseconds == 1_700_000_000_000)
@@ -47,7 +47,7 @@ struct TranslationTests {
         #expect(fact.content.entries.map(\.field) == [.transactionId])
     }
 
-    @Test func `without an original id the transaction's own is the stream's`() throws {
+    @Test func `without an original id the transaction's own id names the stream`() throws {
         // Apple's data: traps 1, 48
         let payload = transaction().replacing("\"originalTransactionId\":\"7\",", with: "")
         #expect(try fact(payload).stream.originalTransactionId == "9")
@@ -55,7 +55,7 @@ struct TranslationTests {
         #expect(try fact(numeric).stream.originalTransactionId == "9007199254740993")
     }
 
-    @Test func `unknown properties and odd types are kept as they were written`() throws {
+    @Test func `unknown properties and unexpected types are kept as they were written`() throws {
         let fact = try fact(
             transaction(
                 ",\"price\":\"1.99\",\"quantity\":1.5,\"offerType\":1.0,"
@@ -97,7 +97,7 @@ struct TranslationTests {
         #expect(odd.content.text(.extra) == "{\"commitmentInfo\":\"none\"}")
     }
 
-    @Test func `not upgraded and not said to be are the same`() throws {
+    @Test func `a missing isUpgraded means the same as false`() throws {
         #expect(
             try fact(transaction(",\"isUpgraded\":false")).content == fact(transaction()).content
         )
@@ -106,7 +106,7 @@ struct TranslationTests {
         )
     }
 
-    @Test func `signing again changes nothing but the as-of`() throws {
+    @Test func `signing again changes only the as-of`() throws {
         let later = transaction(
             ",\"deviceVerification\":\"x\",\"originalPurchaseDate\":1600000000000"
         )
@@ -116,7 +116,7 @@ struct TranslationTests {
     }
 
     @Test(arguments: [1_700_000_001_612, 1_700_000_002_612, 1_600_000_000_000, 134_723_435_406_809])
-    func `the original purchase date is no start, and may be later than the purchase`(
+    func `the original purchase date is not a start, and may be later than the purchase`(
         original: Int64
     ) throws {
         // Apple's data: traps 12, 13
@@ -125,7 +125,9 @@ struct TranslationTests {
         #expect(told.purchaseDate.milliseconds == 1_700_000_000_000)
     }
 
-    @Test func `a notification speaks of what is nested in it, after it`() throws {
+    @Test func `a notification names the subscription of its nested statements and follows them`()
+        throws
+    {
         let renewal =
             "{\"originalTransactionId\":\"7\",\"productId\":\"p\",\"autoRenewStatus\":0,"
             + "\"isInBillingRetryPeriod\":false,\"signedDate\":1700000001500,"
@@ -154,18 +156,18 @@ struct TranslationTests {
         #expect(alone[1].purchaseDate == Instant(milliseconds: 0))
     }
 
-    @Test func `a notification without a date is of the date of what is nested in it`() throws {
+    @Test func `a notification without a date takes the date of its nested statement`() throws {
         let facts = try verifier.facts(try notification(outer: "", transaction: transaction()))
         #expect(facts[1].asOf.milliseconds == 1_700_000_001_234)
         #expect(verifier.refusal(try notification(outer: "")) == .dateMissing)
     }
 
-    @Test func `a date that lies ahead does not make a statement late`() throws {
+    @Test func `a future date does not make a statement late`() throws {
         let payload = transaction().replacing(",\"signedDate\":1700000001234", with: "")
         #expect(try fact(payload).asOf.milliseconds == 1_700_000_000_612)
     }
 
-    @Test func `every kind of section is kept, and every type of notification`() throws {
+    @Test func `every kind of section and every type of notification is kept`() throws {
         func extra(_ body: String) throws -> (Fact, String?) {
             let payload =
                 "{\"notificationType\":\"BRAND_NEW\",\"subtype\":\"\","
@@ -204,7 +206,7 @@ struct TranslationTests {
         #expect(consent.1 == "{\"appData\":{\"appAppleId\":3}}")
     }
 
-    @Test func `each response of the server gives the facts that are signed in it`() throws {
+    @Test func `each server response gives the facts signed in it`() throws {
         let one = try pki.sign(transaction())
         let two = try pki.sign(transaction())
         let history = "{\"environment\":\"Sandbox\",\"signedTransactions\":[\"\(one)\",\"\(two)\"]}"
@@ -221,7 +223,7 @@ struct TranslationTests {
         #expect(verifier.refusal(bad) == .signatureInvalid)
     }
 
-    @Test func `an unsigned wrapper cannot pair statements of two subscriptions`() throws {
+    @Test func `an unsigned wrapper cannot combine statements of two subscriptions`() throws {
         let one = try pki.sign(transaction())
         let renewal = try pki.sign(
             "{\"originalTransactionId\":\"8\",\"autoRenewStatus\":1,\"signedDate\":1700000001234,"
@@ -238,7 +240,7 @@ struct TranslationTests {
         #expect(facts.map(\.kind) == [.renewal])
     }
 
-    @Test func `old payloads take their environment from what is around them`() throws {
+    @Test func `old payloads take their environment from the wrapper`() throws {
         let old = transaction().replacing("\"environment\":\"Sandbox\",", with: "")
         #expect(verifier.refusal(try pki.sign(old)) == .environmentUnknown)
         let nested = try verifier.facts(try notification(transaction: old))
@@ -246,7 +248,7 @@ struct TranslationTests {
         let wrapped =
             "{\"environment\":\"Sandbox\",\"signedTransactions\":[\"\(try pki.sign(old))\"]}"
         #expect(try verifier.facts(wrapped)[0].stream.environment == .sandbox)
-        // Nobody signed the wrapper: its word must not make a test purchase a real one.
+        // The wrapper is not signed: it must not turn a test purchase into a real one.
         let promoted = wrapped.replacing("Sandbox", with: "Production")
         #expect(verifier.refusal(promoted) == .environmentUnknown)
         var policy = try pki.policy(environments: [.production])
@@ -287,14 +289,14 @@ struct TranslationTests {
         #expect(strict.refusal(try note("")) == .appAppleIdMismatch)
     }
 
-    @Test func `what is nested must agree with what surrounds it`() throws {
+    @Test func `nested statements must agree with the wrapper`() throws {
         for change in [("app.a", "app.b"), ("Sandbox", "Production")] {
             let inner = transaction().replacing(change.0, with: change.1)
             #expect(verifier.refusal(try notification(transaction: inner)) == .nestedMismatch)
         }
     }
 
-    @Test func `claims that identify must be what they should be`() throws {
+    @Test func `identifying claims must have the right type and form`() throws {
         let cases: [(String, String, Rejection.Code)] = [
             ("1700000000612", "147234354068091", .dateImplausible),
             ("1700000000612", "-1", .dateImplausible),
@@ -322,7 +324,7 @@ struct TranslationTests {
         )
     }
 
-    @Test func `an app transaction is genuine and says nothing about subscriptions`() throws {
+    @Test func `an app transaction is genuine and contains nothing about subscriptions`() throws {
         let payload =
             "{\"receiptType\":\"Sandbox\",\"bundleId\":\"app.a\","
             + "\"receiptCreationDate\":1700000001234}"
@@ -331,7 +333,7 @@ struct TranslationTests {
         #expect(verifier.refusal(response) == .appTransaction)
     }
 
-    @Test func `a retention message is no renewal info`() throws {
+    @Test func `a retention message is not renewal info`() throws {
         let payload =
             "{\"originalTransactionId\":\"7\",\"productId\":\"p\",\"userLocale\":\"de\","
             + "\"requestIdentifier\":\"r\",\"environment\":\"Sandbox\","
@@ -339,7 +341,7 @@ struct TranslationTests {
         #expect(verifier.refusal(try pki.sign(payload)) == .unsupportedFormat)
     }
 
-    @Test func `payloads have limits and may stand in white space`() throws {
+    @Test func `payloads have size limits and may be surrounded by white space`() throws {
         let jws = try pki.sign(transaction())
         #expect(verifier.refusal("\n \(jws)\r\n") == nil)
         #expect(verifier.refusal("\t{\"signedTransactionInfo\":\"\(jws)\"}\n") == nil)
@@ -357,7 +359,7 @@ struct TranslationTests {
         #expect(verifier.refusal("a.b.c") == .jwsMalformed)
     }
 
-    @Test func `a message states what was expected and shows no payload`() throws {
+    @Test func `a message gives what was expected and shows no payload`() throws {
         let rejection = try #require(
             verifier.rejection(
                 Array(try pki.sign(transaction().replacing("Sandbox", with: "Xcode")).utf8)

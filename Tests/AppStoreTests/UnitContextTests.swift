@@ -3,7 +3,8 @@ import Testing
 
 @testable import AppStore
 
-/// Unsigned words that were used: they stay with the unit, with the reason to believe them.
+/// Unsigned words that were used: they are stored with the unit, and so is the reason to trust
+/// them.
 struct UnitContextTests {
     private let samples: UnitSamples
     private let verifier: AppStoreVerifier
@@ -13,7 +14,7 @@ struct UnitContextTests {
         verifier = try samples.verifier()
     }
 
-    /// Every kind of page, with statements that name no environment.
+    /// Every kind of page, with statements that do not name an environment.
     private func oldPages() throws -> [String] {
         let ids = ["7", "8"]
         let notes = UnitSamples.notificationHistory(
@@ -44,7 +45,7 @@ struct UnitContextTests {
             (.operator, .vouched),
         ]
     )
-    func `a page that demotes to Sandbox leaves that word with each unit`(
+    func `a page that demotes to Sandbox records that word with each unit`(
         voucher: Voucher,
         trust: EvidenceContext.Trust
     ) throws {
@@ -59,7 +60,7 @@ struct UnitContextTests {
         }
     }
 
-    @Test func `the page's word comes before the environment to be assumed`() throws {
+    @Test func `the page's environment overrides the assumed one`() throws {
         let assuming = try samples.verifier(assuming: .production)
         for page in try oldPages() {
             let groups = try assuming.groups(page)
@@ -72,7 +73,7 @@ struct UnitContextTests {
         }
     }
 
-    @Test func `an environment that was assumed stays with the unit, vouched for`() throws {
+    @Test func `an assumed environment is stored with the unit as vouched for`() throws {
         let assuming = try samples.verifier(assuming: .production)
         let context = EvidenceContext(environment: .production, trust: .vouched)
         for page in try oldPages() {
@@ -96,7 +97,7 @@ struct UnitContextTests {
             .groups
         expect(context, of: groups, in: .production)
         try assuming.expectProven(groups)
-        // The body names its environment, but what it says is held against the receipt in it.
+        // The body names its environment, but its rows are compared with the receipt in it.
         let body = UnitSamples.response(receipt, environment: "Production")
         let both = try assuming.groups(body, voucher: .operator)
         #expect(both.count == 2)
@@ -104,7 +105,7 @@ struct UnitContextTests {
         try assuming.expectProven(both, voucher: .operator)
     }
 
-    @Test func `an unsigned body that names no environment keeps the one assumed`() throws {
+    @Test func `an unsigned body without an environment keeps the assumed one`() throws {
         let body = "{\"status\":0,\"receipt\":\(VouchedResponses.single)}"
         let assuming = try samples.verifier(assuming: .sandbox)
         let groups = try assuming.groups(body, voucher: .operator)
@@ -115,7 +116,7 @@ struct UnitContextTests {
         }
     }
 
-    @Test func `a body that names no environment is of that of the signed receipt in it`() throws {
+    @Test func `a body without an environment takes that of the signed receipt in it`() throws {
         let groups = try verifier.groups(
             UnitSamples.response(try samples.receipt()),
             voucher: .operator
@@ -125,7 +126,7 @@ struct UnitContextTests {
         try verifier.expectProven(groups, voucher: .operator)
     }
 
-    @Test func `only the operator's word makes a purchase real, in a context as well`() throws {
+    @Test func `only an operator's context can turn a purchase into a production one`() throws {
         let jws = try samples.transaction("7", environment: nil)
         for trust in EvidenceContext.Trust.allCases {
             let context = EvidenceContext(environment: .production, trust: trust)
@@ -144,7 +145,7 @@ struct UnitContextTests {
         }
     }
 
-    @Test func `a context that was not needed is not recorded`() throws {
+    @Test func `an unneeded context is not recorded`() throws {
         let context = EvidenceContext(environment: .production, trust: .vouched)
         let groups = try verifier.groups(try samples.status("7"), context: context)
         expect(nil, of: groups, in: .sandbox)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import AppStore
 
-/// Statements and payloads of one test authority, from which the tests of evidence are made.
+/// Statements and payloads of one test authority, on which the tests of evidence are based.
 struct UnitSamples {
     let pki: TestPKI
 
@@ -22,7 +22,7 @@ struct UnitSamples {
         return AppStoreVerifier(policy: policy)
     }
 
-    /// A signed transaction of a subscription; without an environment as all before 2022-02-24.
+    /// A signed transaction of a subscription; without an environment, as before 2022-02-24.
     func transaction(_ id: String, environment: String? = "Sandbox") throws -> String {
         let named = environment.map { "\"environment\":\"\($0)\"," } ?? ""
         return try pki.sign(
@@ -69,7 +69,7 @@ struct UnitSamples {
             + "\"signedTransactionInfo\":\"\(transaction)\",\"signedRenewalInfo\":\"\(renewal)\"}"
     }
 
-    /// A response about the statuses of these elements, each in a group of its own.
+    /// A statuses response with these elements, each in a separate group.
     static func statuses(_ elements: [String], environment: String = "Sandbox") -> String {
         let groups = elements.map { "{\"lastTransactions\":[\($0)]}" }
         return "{\"environment\":\"\(environment)\",\"data\":[\(groups.joined(separator: ","))]}"
@@ -94,7 +94,7 @@ struct UnitSamples {
         return try forge.message()
     }
 
-    /// A verifyReceipt response that embeds a receipt, and lists its purchase and another one.
+    /// A verifyReceipt response that embeds a receipt and lists its purchase and one other.
     static func response(_ receipt: [UInt8], environment: String? = nil) -> String {
         func row(_ id: String) -> String {
             "{\"transaction_id\":\"\(id)\",\"original_transaction_id\":\"\(id)\","
@@ -130,7 +130,7 @@ extension AppStoreVerifier {
         ).groups
     }
 
-    /// Expects that each unit gives its facts again, from its own bytes and its context alone.
+    /// Expects each unit to give its facts again from only its own bytes and context.
     func expectProven(_ groups: [Verified<[Fact]>], voucher: Voucher = .unvouched) throws {
         var policy = policy
         policy.assumedEnvironment = nil

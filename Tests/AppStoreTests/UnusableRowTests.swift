@@ -4,7 +4,7 @@ import Testing
 
 @testable import AppStore
 
-/// Rows that cannot be read, in responses and receipts whose other rows can.
+/// Unreadable rows in responses and receipts whose other rows are readable.
 struct UnusableRowTests {
     private let responses = VouchedResponses()
     private static let row = VouchedResponses.row
@@ -33,7 +33,7 @@ struct UnusableRowTests {
         #expect(notice.message.contains("claim-malformed"), "\(notice.message)")
     }
 
-    @Test func `beside an element that names nothing, no subscription is said to have none`()
+    @Test func `next to an element without an id, a missing renewal is not read as absence`()
         throws
     {
         let nameless = "\"pending_renewal_info\":[{\"auto_renew_status\":\"1\"}]"
@@ -44,7 +44,7 @@ struct UnusableRowTests {
         let none = try responses.facts(
             responses.response(latest: "[\(Self.row)]", more: "\"pending_renewal_info\":[]")
         )
-        #expect(none.map(\.kind) == [.transaction, .renewal], "an absence is said")
+        #expect(none.map(\.kind) == [.transaction, .renewal], "an absence is a statement")
     }
 
     @Test(arguments: [
@@ -58,7 +58,7 @@ struct UnusableRowTests {
             .replacing("\"101\"", with: "\"102\""), "date-implausible"
         ),
     ])
-    func `one bad row does not refuse the others`(bad: String, code: String) throws {
+    func `a bad row does not refuse the others`(bad: String, code: String) throws {
         for latest in ["[\(bad),\(Self.row)]", "[\(Self.row),\(bad)]"] {
             let verified = try verified(responses.response(latest: latest))
             #expect(verified.facts.map(\.stream.originalTransactionId) == ["100"])
@@ -69,13 +69,13 @@ struct UnusableRowTests {
         }
     }
 
-    @Test func `where nothing else is left, the row's reason refuses the payload`() {
+    @Test func `if no readable row is left, the row's reason refuses the payload`() {
         #expect(
             responses.refusal(of: responses.response(latest: "[1,{}]"))?.code == .claimMalformed
         )
     }
 
-    @Test func `a notice names twenty rows, and counts all`() throws {
+    @Test func `a notice names at most twenty rows and counts them all`() throws {
         let bad = [String](repeating: "{}", count: 30).joined(separator: ",")
         let notice = try #require(
             try verified(responses.response(latest: "[\(Self.row),\(bad)]")).notices.first
@@ -113,7 +113,8 @@ struct UnusableRowTests {
             )
         }
 
-        @Test func `an old response counts without the renewal that names no subscription`() throws
+        @Test func `an old response is accepted without a renewal that names no subscription`()
+            throws
         {
             let verified = try verified("vr-aporat-old-1.json")
             #expect(verified.facts.contains { $0.kind == .transaction })
@@ -130,7 +131,7 @@ struct UnusableRowTests {
             #expect(empty.message.hasPrefix("3 periods give no access"), "\(empty.message)")
         }
 
-        @Test func `a V2 notification of 2022 without an outer date stays one period`() throws {
+        @Test func `a V2 notification of 2022 without an outer date gives one period`() throws {
             let facts = try verified("jws-gopay-did-renew-2022.json").facts
             #expect(facts.count { $0.kind == .transaction } == 1)
         }

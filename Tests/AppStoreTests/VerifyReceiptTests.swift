@@ -3,11 +3,11 @@ import Testing
 
 @testable import AppStore
 
-/// What a verifyReceipt response says, vouched for (Apple's data: verifyReceipt).
+/// The content of a verifyReceipt response that is vouched for (Apple's data: verifyReceipt).
 struct VerifyReceiptTests {
     private let responses = VouchedResponses()
 
-    @Test func `an entry becomes the fact of its period as of the request`() throws {
+    @Test func `an entry becomes the fact of its period, as of the request`() throws {
         let facts = try responses.facts(responses.response(latest: "[\(VouchedResponses.row)]"))
         let fact = try #require(facts.first)
         #expect(facts.count == 1)
@@ -25,7 +25,7 @@ struct VerifyReceiptTests {
         #expect(fact.content[.offerType] == nil)
         #expect(fact.content[.extra] == nil)
         #expect(fact.content.asserted.contains(.revocationDate), "not cancelled is a statement")
-        #expect(!fact.content.asserted.contains(.isUpgraded), "silence about upgrades is none")
+        #expect(!fact.content.asserted.contains(.isUpgraded), "no upgrade flag is not a statement")
     }
 
     @Test(arguments: [
@@ -56,7 +56,7 @@ struct VerifyReceiptTests {
             "\"quantity\":\"1\",\"original_purchase_date_ms\":\"1595439548000\","
         ),
     ])
-    func `odd spellings of one entry give the same fact`(part: String, odd: String) throws {
+    func `odd spellings of an entry give the same fact`(part: String, odd: String) throws {
         // Apple's data: traps 12, 13, 48, odd values
         let row = VouchedResponses.row.replacing(part, with: odd)
         #expect(row != VouchedResponses.row)
@@ -66,14 +66,14 @@ struct VerifyReceiptTests {
         )
     }
 
-    @Test func `an id beyond 2^53 written as a number keeps every digit`() throws {
+    @Test func `an id above 2^53 written as a number keeps every digit`() throws {
         // Apple's data: trap 48
         let row = VouchedResponses.row.replacing("\"100\"", with: "9007199254740993")
         let fact = try #require(try responses.facts(responses.response(latest: "[\(row)]")).first)
         #expect(fact.stream.originalTransactionId == "9007199254740993")
     }
 
-    @Test func `an entry that stands in both places is one fact, and the richer one counts`()
+    @Test func `an entry in both places is one fact, and the more complete one counts`()
         throws
     {
         let poorer = VouchedResponses.row.replacing(
@@ -87,7 +87,7 @@ struct VerifyReceiptTests {
         #expect(facts.first?.content.text(.inAppOwnershipType) == "PURCHASED")
     }
 
-    @Test func `an entry that only the sent receipt has speaks as of that receipt`() throws {
+    @Test func `an entry found only in the sent receipt is as of that receipt`() throws {
         let other = VouchedResponses.row.replacing("\"101\"", with: "\"102\"")
         let facts = try responses.facts(
             responses.response(latest: "[\(VouchedResponses.row)]", inApp: "[\(other)]")
@@ -106,7 +106,7 @@ struct VerifyReceiptTests {
             ("\"quantity\":\"1\"", "\"offer_code_ref_name\":\"back\"", 3, nil),
         ] as [(String, String, Int64, String?)]
     )
-    func `offers are stated in the words of a JWS`(
+    func `offers are stated in the terms of a JWS`(
         part: String,
         new: String,
         offerType: Int64,
@@ -135,7 +135,7 @@ struct VerifyReceiptTests {
         #expect(content.boolean(.isUpgraded) == true)
     }
 
-    @Test func `what has no name here is kept`() throws {
+    @Test func `unknown properties are kept`() throws {
         let row = VouchedResponses.row.replacing(
             "\"quantity\":\"1\"",
             with: "\"new_thing\":{\"b\":1,\"a\":\"x\"}"
@@ -174,7 +174,7 @@ struct VerifyReceiptTests {
         #expect(renewal.content[.extra] == nil)
     }
 
-    @Test func `an element that is gone says that there is no grace and no retry`() throws {
+    @Test func `a missing renewal element states that there is neither grace nor retry`() throws {
         let facts = try responses.facts(
             responses.response(
                 latest: "[\(VouchedResponses.row)]",
@@ -188,7 +188,7 @@ struct VerifyReceiptTests {
         #expect(!facts[1].content.asserted.contains(.autoRenewStatus))
     }
 
-    @Test func `a consumable expires never and has no renewal`() throws {
+    @Test func `a consumable never expires and has no renewal`() throws {
         let row = """
             {"product_id":"coins","transaction_id":"7","original_transaction_id":"7",\
             "purchase_date_ms":"1595439546000"}
@@ -205,7 +205,7 @@ struct VerifyReceiptTests {
         "{\"status\":21006,\"receipt\":ROW,\"latest_expired_receipt_info\":ROW,"
             + "\"auto_renew_status\":0,\"expiration_intent\":\"1\"}",
     ])
-    func `an iOS 6 response is one transaction, floored to its second`(body: String) throws {
+    func `an iOS 6 response is one transaction, rounded down to the second`(body: String) throws {
         let facts = try VouchedResponses(assuming: .production)
             .facts(body.replacing("ROW", with: VouchedResponses.single))
         try #require(facts.map(\.kind) == [.transaction, .renewal])
@@ -224,7 +224,7 @@ struct VerifyReceiptTests {
         #expect(facts[1].content.integer(.autoRenewStatus) == (isOver ? 0 : 1))
     }
 
-    @Test func `an environment to be assumed is taken where none is named`() throws {
+    @Test func `the assumed environment applies if none is named`() throws {
         let assuming = AppStoreVerifier(policy: VerificationPolicy(assumedEnvironment: .production))
         let body = "{\"status\":0,\"receipt\":\(VouchedResponses.single)}"
         let verified = try assuming.verify(
@@ -238,7 +238,7 @@ struct VerifyReceiptTests {
     }
 
     @Test(arguments: [[.production], [.production, .sandbox]] as [Set<Environment>])
-    func `an environment is never guessed, even with a voucher`(
+    func `an environment is never guessed, even if the payload is vouched for`(
         accepted: Set<Environment>
     ) throws {
         let verifier = AppStoreVerifier(policy: VerificationPolicy(environments: accepted))
@@ -275,7 +275,7 @@ struct VerifyReceiptTests {
             ("{}", .claimMalformed, "status"),
         ] as [(String, Rejection.Code, String)]
     )
-    func `a status without data is refused with what to do about it`(
+    func `a status without data is refused with advice on what to do`(
         status: String,
         code: Rejection.Code,
         words: String
@@ -297,7 +297,7 @@ struct VerifyReceiptTests {
         )
     }
 
-    @Test func `a period without a start, and an entry that is none, are refused`() {
+    @Test func `a period without a start and a malformed entry are refused`() {
         let row = "{\"transaction_id\":\"1\",\"product_id\":\"p\"}"
         #expect(responses.refusal(of: responses.response(latest: "[\(row)]"))?.code == .dateMissing)
         #expect(responses.refusal(of: responses.response(latest: "[1]"))?.code == .claimMalformed)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import AppStore
 
-/// Answers of verifyReceipt, vouched for: what the tests of that format share.
+/// verifyReceipt responses that are vouched for, which the tests of that format share.
 struct VouchedResponses {
     let verifier: AppStoreVerifier
 
@@ -42,7 +42,7 @@ struct VouchedResponses {
         """
     }
 
-    /// A period with every property an entry mostly has.
+    /// A period with every property that an entry usually has.
     static let row = """
         {"quantity":"1","product_id":"pro","transaction_id":"101","original_transaction_id":"100",\
         "purchase_date":"2020-07-22 17:39:06 Etc/GMT","purchase_date_ms":"1595439546000",\
@@ -51,7 +51,8 @@ struct VouchedResponses {
         "subscription_group_identifier":"20","in_app_ownership_type":"PURCHASED"}
         """
 
-    // The object of published samples: milliseconds under the name of the text, and genuine ones.
+    // The object from published samples: milliseconds under the text property's name, and genuine
+    // ones.
     static let single = """
         {"original_transaction_id":"1","transaction_id":"2","product_id":"p","bid":"com.example",\
         "purchase_date_ms":"1355271005612","expires_date":"1355271305612",\

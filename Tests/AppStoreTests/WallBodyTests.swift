@@ -5,8 +5,8 @@ import Testing
 
 @testable import AppStore
 
-/// The wall around what is not signed: a body may say what it likes, only what its embedded receipt
-/// proves enters as signed, and only what somebody vouches for enters besides.
+/// The wall around unsigned data: a body may contain anything, but only what its embedded receipt
+/// proves enters as signed, and other data enters only if someone vouches for it.
 struct WallBodyTests {
     private let life: SubscriptionLife
     private let verifier: AppStoreVerifier
@@ -80,7 +80,7 @@ struct WallBodyTests {
         verified.groups.filter { $0.evidence.verification.trust == .signed }.flatMap(\.value)
     }
 
-    @Test func `from a genuine body without a voucher, its receipt is taken`() throws {
+    @Test func `without a voucher a genuine body gives only its receipt`() throws {
         for body in bodies {
             let proven = try verifier.facts(try receipt(in: body))
             #expect(!proven.isEmpty)
@@ -91,7 +91,7 @@ struct WallBodyTests {
         }
     }
 
-    // What is altered must not appear as signed, and where the receipt says otherwise, not at all.
+    // Altered data must never appear as signed and, where it contradicts the receipt, not at all.
     @Test(
         arguments: [
             ("\"product_id\"", "\"product_id\":\"example.free\""),
@@ -103,7 +103,7 @@ struct WallBodyTests {
             ("\"(environment|receipt_type)\"", "\"environment\":\"Sandbox\""),
         ]
     )
-    func `a body that contradicts its receipt is not believed, vouched for or not`(
+    func `a body that contradicts its receipt is not trusted, even if vouched for`(
         name: String,
         forged: String
     ) throws {
@@ -120,7 +120,7 @@ struct WallBodyTests {
     }
 
     @Test(arguments: ["\"latest_receipt_info\":\\[[^\\]]*\\],?", "\"transaction_id\":\"[^\"]*\",?"])
-    func `a longer period is not believed from the sent receipt, nor without an id`(
+    func `a longer period is refused from the sent receipt and from rows without an id`(
         removed: String
     ) throws {
         let proven = try verifier.facts(try receipt(in: bodies[0]))
@@ -131,7 +131,7 @@ struct WallBodyTests {
         #expect(vouched.notices.map(\.code) == [.receiptContradicted])
     }
 
-    @Test func `a row that is made up is left out, or stands apart as vouched for`() throws {
+    @Test func `an invented row is left out, or kept separate as vouched for`() throws {
         let row = """
             {"product_id":"example.gold","transaction_id":"666","original_transaction_id":"666",\
             "purchase_date_ms":"1700000000000","expires_date_ms":"4000000000000"}
@@ -152,7 +152,7 @@ struct WallBodyTests {
         }
     }
 
-    @Test func `another app's or environment's receipt refuses the body around it`() throws {
+    @Test func `a receipt of another app or environment refuses the body around it`() throws {
         let foreign = [
             (WallBodyTests.life(0, bundleId: "example.other"), Rejection.Code.bundleIdMismatch),
             (WallBodyTests.life(0, environment: .sandbox), .environmentNotAccepted),
@@ -169,7 +169,7 @@ struct WallBodyTests {
         }
     }
 
-    @Test func `a receipt that proves nothing makes nothing signed`() throws {
+    @Test func `with a receipt that proves nothing, nothing counts as signed`() throws {
         let stranger = WallBodyTests.life(0, seed: 666)
         let strange = String(decoding: stranger.appReceiptBase64(asOf: instant), as: UTF8.self)
         #expect(verifier.refusal(strange) == .chainBroken, "a root of the same name, another key")
@@ -191,8 +191,7 @@ struct WallBodyTests {
         }
     }
 
-    @Test func `another customer's receipt proves that customer's purchases and no others`() throws
-    {
+    @Test func `another customer's receipt proves only that customer's purchases`() throws {
         let other = WallBodyTests.life(1)
         let when = try #require(other.horizon)
         let text = String(decoding: other.appReceiptBase64(asOf: when), as: UTF8.self)
@@ -204,7 +203,7 @@ struct WallBodyTests {
         }
     }
 
-    @Test func `a password that is not the secret refuses the notification, receipt or not`()
+    @Test func `a wrong password refuses the notification, even with a genuine receipt`()
         throws
     {
         let body = try #require(bodies.last)

@@ -7,13 +7,14 @@ import X509
 
 @testable import AppStore
 
-/// The wall, second course: chains of certificates that do not vouch, wherever a statement stands.
+/// The wall, second course: certificate chains that must not be trusted, wherever a statement
+/// appears.
 struct WallChainTests {
     private let forge: WallForge
 
     init() throws { forge = try WallForge() }
 
-    /// A chain that a forger makes himself, under names like the genuine ones.
+    /// A chain that a forger creates, with names like the genuine ones.
     @Sendable private static func selfMade(_ statement: WallForge.Statement) throws -> String {
         try TestPKI().sign(statement.claims)
     }
@@ -113,7 +114,9 @@ struct WallChainTests {
     ]
 
     @Test(arguments: WallPlace.allCases)
-    func `only leaf, intermediate and pinned root in their order vouch`(place: WallPlace) throws {
+    func `only leaf, intermediate and pinned root in that order are trusted`(
+        place: WallPlace
+    ) throws {
         let verifier = try forge.verifier()
         for forgery in WallChainTests.chains {
             let found = verifier.refusal(try forge.payload(forgery, at: place))
@@ -146,9 +149,9 @@ struct WallChainTests {
         ),
     ]
 
-    // The flawed authority is trusted, so that the flaw alone is the reason.
+    // The flawed authority is trusted, so that the flaw is the only reason.
     @Test(arguments: WallPlace.allCases)
-    func `a pinned root does not excuse what is below it`(place: WallPlace) throws {
+    func `a pinned root does not excuse flaws below it`(place: WallPlace) throws {
         for (code, name, change) in WallChainTests.flaws {
             var flaws = TestPKI.Flaws()
             change(&flaws)
@@ -161,7 +164,7 @@ struct WallChainTests {
     }
 
     @Test(.enabled(if: RealData.isPresent), arguments: WallPlace.allCases)
-    func `Apple's own leaf and intermediate vouch for nobody else's signature`(
+    func `Apple's own leaf and intermediate do not validate another key's signature`(
         place: WallPlace
     ) throws {
         let file = try RealData.bytes("imdhemy__laravel-in-app-purchases/x5c-chain.json")
@@ -172,7 +175,7 @@ struct WallChainTests {
                 roots: try forge.verifier().policy.roots + RootCertificate.apple
             )
         )
-        // The leaf of the file expired in 2023; simulated statements are of later.
+        // The leaf in the file expired in 2023; simulated statements are later.
         let date = #/"signedDate":\d+/#
         let claims = try forge.claims(at: place)
             .replacing(date, with: "\"signedDate\":1680000000000")

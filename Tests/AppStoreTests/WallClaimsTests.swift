@@ -5,8 +5,8 @@ import Testing
 
 @testable import AppStore
 
-/// The wall, third course: statements that are signed, but say what none of the App Store's can
-/// say, or not what surrounds them.
+/// The wall, third course: signed statements whose claims the App Store cannot make, or which
+/// contradict what surrounds them.
 struct WallClaimsTests {
     private let forge: WallForge
     private let verifier: AppStoreVerifier
@@ -16,7 +16,7 @@ struct WallClaimsTests {
         verifier = try forge.verifier()
     }
 
-    /// Signs claims with a change and puts them at a place.
+    /// Signs changed claims and puts them at a place in the payload.
     private func refusal(
         at place: WallPlace,
         by verifier: AppStoreVerifier? = nil,
@@ -36,7 +36,7 @@ struct WallClaimsTests {
     private static var signedDate: Regex<Substring> { #/"signedDate":\d+/# }
 
     @Test(arguments: WallPlace.allCases)
-    func `a date must be one of the App Store's`(place: WallPlace) throws {
+    func `a date must be one that the App Store can give`(place: WallPlace) throws {
         let dates: [(String, Rejection.Code)] = [
             ("1199145599999", .dateImplausible), ("7258118400000", .dateImplausible),
             ("0", .dateImplausible), ("-0", .dateImplausible), ("1.5", .dateImplausible),
@@ -57,7 +57,7 @@ struct WallClaimsTests {
     }
 
     @Test(arguments: WallPlace.allCases)
-    func `claims are one JSON text without a second meaning`(place: WallPlace) throws {
+    func `claims are one JSON text with a single meaning`(place: WallPlace) throws {
         let twice = "\"signedDate\":1700000000000"
         let escaped = "\"signedD\\u0061te\":1700000000000"
         let added: [(String, Rejection.Code)] = [
@@ -88,7 +88,7 @@ struct WallClaimsTests {
     }
 
     @Test(arguments: WallPlace.allCases)
-    func `bytes that are no UTF-8 are no text`(place: WallPlace) throws {
+    func `bytes that are not UTF-8 are refused as text`(place: WallPlace) throws {
         let claims = try forge.claims(at: place).dropLast()
         for bytes in [
             [0xff], [0xc0, 0x80], [0xed, 0xa0, 0x80], [0xf4, 0x90, 0x80, 0x80], [0xe2, 0x82],
@@ -122,7 +122,7 @@ struct WallClaimsTests {
         #expect(found == .idMalformed, "\(place)")
     }
 
-    @Test func `a statement of another app or environment is not ours, alone or nested`() throws {
+    @Test func `a statement of another app or environment is refused, alone or nested`() throws {
         let app = "\"example.subledger\""
         let word = "\"Production\""
         let cases: [(WallPlace, String, String, Rejection.Code)] = [
@@ -153,7 +153,7 @@ struct WallClaimsTests {
         }
     }
 
-    @Test func `a statement stands only where its kind belongs`() throws {
+    @Test func `a statement is accepted only where its kind belongs`() throws {
         let transaction = try forge.pki.sign(forge.transaction)
         let renewalInfo = try forge.pki.sign(forge.renewalInfo)
         let notification = try forge.pki.sign(try forge.notification())
@@ -179,7 +179,7 @@ struct WallClaimsTests {
         )
     }
 
-    @Test func `an unsigned pairing cannot join two subscriptions or two apps`() throws {
+    @Test func `an unsigned wrapper cannot combine two subscriptions or two apps`() throws {
         let transaction = try forge.pki.sign(forge.transaction)
         let id = #/"originalTransactionId":"[^"]*"/#
         let other = try forge.pki.sign(
@@ -199,7 +199,7 @@ struct WallClaimsTests {
         )
     }
 
-    @Test func `what the unsigned wrapper says counts for nothing`() throws {
+    @Test func `contents of the unsigned wrapper are ignored`() throws {
         let sandbox = try forge.verifier(environments: [.production, .sandbox])
         let statement = try forge.pki.sign(
             forge.transaction.replacing("\"Production\"", with: "\"Sandbox\"")
@@ -210,7 +210,7 @@ struct WallClaimsTests {
         let facts = try sandbox.facts(body)
         #expect(facts.map(\.stream.environment) == [.sandbox])
         #expect(facts.map(\.bundleId) == ["example.subledger"])
-        // Payloads of 2021 name no environment; the wrapper may not make production of them.
+        // Payloads of 2021 name no environment; the wrapper must not turn them into production.
         let old = try forge.pki.sign(
             forge.transaction.replacing("\"environment\":\"Production\",", with: "")
         )
@@ -218,7 +218,8 @@ struct WallClaimsTests {
         #expect(sandbox.refusal(claim) == .environmentUnknown)
     }
 
-    @Test func `bodies with a name twice, unsigned statements or no statement say nothing`() throws
+    @Test func `bodies with a repeated name, unsigned statements or no statement are refused`()
+        throws
     {
         let jws = try forge.pki.sign(try forge.notification())
         let other = try forge.pki.sign(forge.transaction)
@@ -239,8 +240,8 @@ struct WallClaimsTests {
         }
     }
 
-    // Each of these would be refused for another reason if anything looked into it first.
-    @Test func `what is too large is refused before it is read`() throws {
+    // Each of these would be refused for another reason if it were parsed first.
+    @Test func `an oversized payload is refused before it is parsed`() throws {
         let limit = AppStoreVerifier.payloadByteCountMax
         let jws = try forge.pki.sign(forge.transaction)
         for count in [limit + 1, 100_000_000] {
@@ -252,7 +253,7 @@ struct WallClaimsTests {
                 #expect(verifier.refusal(payload) == .payloadTooLarge, "\(count) of \(filler)")
             }
         }
-        // A JWS has a limit of its own, so that a body holds no few giant ones.
+        // A JWS has its own limit, so that a body cannot hold a few giant ones.
         for place in WallPlace.allCases {
             let long = try forge.payload(jws + String(repeating: "A", count: 1 << 20), at: place)
             #expect(verifier.refusal(long) == .payloadTooLarge, "\(place)")

@@ -7,7 +7,7 @@ import X509
 
 @testable import AppStore
 
-/// Where a signed statement can stand in a payload.
+/// Where a signed statement can appear in a payload.
 enum WallPlace: String, CaseIterable {
     case transaction
     case renewalInfo
@@ -16,13 +16,13 @@ enum WallPlace: String, CaseIterable {
     case nestedRenewalInfo
     case response
 
-    /// What a statement there says.
+    /// The kind of statement at that place.
     var isNotification: Bool { self == .notification }
     var isRenewalInfo: Bool { self == .renewalInfo || self == .nestedRenewalInfo }
 }
 
 /// Statements of a simulated life, signed by an authority whose keys the tests hold, so that each
-/// layer can be forged alone: everything around a forged statement is genuine and signed.
+/// layer can be forged separately: everything around a forged statement is genuine and signed.
 struct WallForge {
     let pki: TestPKI
     /// Claims as JSON.
@@ -73,7 +73,7 @@ struct WallForge {
             .replacing(nestedRenewalInfo, with: try renewalInfo ?? pki.sign(self.renewalInfo))
     }
 
-    /// The payload with that JWS at a place; what is around it is genuine.
+    /// The payload with that JWS at a place; everything around it is genuine.
     func payload(_ jws: String, at place: WallPlace) throws -> [UInt8] {
         let text: String
         switch place {
@@ -99,11 +99,11 @@ struct WallForge {
     }
 }
 
-/// A forgery as a person would name it, and how it is made of a genuine statement.
+/// A forgery with a plain name, and how it is made from a genuine statement.
 struct Forgery: Sendable {
     /// What was done.
     let name: String
-    /// Why it must be refused.
+    /// The reason why it must be refused.
     let code: Rejection.Code
     /// Makes the JWS of it.
     let make: @Sendable (WallForge.Statement) throws -> String
@@ -148,7 +148,7 @@ extension WallForge {
             try replacing(2, with: base64URL(signature))
         }
 
-        /// Signed by the genuine key, under a header of these certificates.
+        /// Signed by the genuine key, under a header with these certificates.
         func chained(_ chain: [Certificate]) throws -> String {
             try pki.sign(claims, chain: chain)
         }

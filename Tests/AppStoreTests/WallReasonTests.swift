@@ -5,9 +5,9 @@ import Testing
 
 @testable import AppStore
 
-/// Whether the wall tells forgeries apart: each kind that a person would name has its own reason.
+/// Whether the wall distinguishes forgeries: each kind with a plain name has its own reason.
 struct WallReasonTests {
-    /// Forged statements of the other tables of the wall, one for each kind.
+    /// Forged statements from the wall's other tables, one of each kind.
     private static let kinds = [
         "no algorithm", "a critical extension", "no certificates", "two certificates",
         "no base64", "self-made from the root", "a foreign intermediate",
@@ -15,14 +15,14 @@ struct WallReasonTests {
         "an empty header", "four segments", "signature truncated", "signature of zeros",
     ]
 
-    @Test func `no two kinds of forged statements share a reason`() throws {
+    @Test func `each kind of forged statement has its own reason`() throws {
         let forge = try WallForge()
         let tables =
             WallTests.signatures + WallTests.algorithms + WallTests.headers + WallChainTests.chains
         var reasons: [Rejection.Code: String] = [:]
         func note(_ code: Rejection.Code?, _ kind: String) throws {
             let code = try #require(code, "\(kind) was accepted")
-            #expect(reasons.updateValue(kind, forKey: code) == nil, "\(kind) is no kind of its own")
+            #expect(reasons.updateValue(kind, forKey: code) == nil, "\(kind) shares its reason")
         }
         let verifier = try forge.verifier()
         for kind in WallReasonTests.kinds {
@@ -67,7 +67,7 @@ struct WallReasonTests {
         #expect(reasons.count == 31, "\(reasons.count) kinds")
     }
 
-    // A JWS and a receipt with the same flaw of their chain are refused with the same word.
+    // A JWS and a receipt with the same flaw in their chain are refused with the same code.
     @Test(
         arguments: [
             (.leafWithoutMarker, .leafOIDMissing),
@@ -76,7 +76,7 @@ struct WallReasonTests {
             (.intermediateWithoutAuthority, .issuerNotCA),
         ] as [(SimulatedPKI.Flaws, Rejection.Code)]
     )
-    func `every format names the same flaw of a chain by the same word`(
+    func `every format gives the same code for the same flaw in a chain`(
         flaws: SimulatedPKI.Flaws,
         code: Rejection.Code
     ) throws {

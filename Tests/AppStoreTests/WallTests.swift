@@ -6,9 +6,9 @@ import X509
 
 @testable import AppStore
 
-/// The wall: what a forger without Apple's keys can make of a signed statement, wherever it stands.
+/// The wall: what a forger without Apple's keys can do to a signed statement, wherever it appears.
 ///
-/// Everything around the forged statement is genuine, so that the forgery alone is the reason.
+/// Everything around the forged statement is genuine, so that the forgery is the only reason.
 struct WallTests {
     private let forge: WallForge
     private let verifier: AppStoreVerifier
@@ -19,7 +19,7 @@ struct WallTests {
     }
 
     @Test(arguments: WallPlace.allCases)
-    func `what is genuine is accepted, so that only the forgery is the reason`(
+    func `genuine statements are accepted, so that only the forgery is the reason`(
         place: WallPlace
     ) throws {
         let jws = try forge.pki.sign(try forge.claims(at: place))
@@ -34,7 +34,7 @@ struct WallTests {
     }
 
     @Test(arguments: WallPlace.allCases)
-    func `no claim can be altered under its signature`(place: WallPlace) throws {
+    func `changing any claim breaks its signature`(place: WallPlace) throws {
         let segments = try forge.pki.sign(try forge.claims(at: place)).split(separator: ".")
         let claims = try #require(Base64.decodeURLUnpadded(Array(segments[1].utf8)[...]))
         let root = try JSON(claims).root
@@ -49,7 +49,7 @@ struct WallTests {
             altered[index] = WallTests.neighbour(of: altered[index])
             let jws = "\(segments[0]).\(base64URL(altered)).\(segments[2])"
             let code = verifier.refusal(try forge.payload(jws, at: place))
-            // What is no JSON any more is refused even before.
+            // Text that is no longer JSON is refused even earlier.
             let isJSON = WallTests.isJSON(altered)
             #expect(code == (isJSON ? .signatureInvalid : .jsonMalformed), "byte \(index)")
         }
@@ -64,7 +64,7 @@ struct WallTests {
         }
     }
 
-    // Another byte of the same class, so that the text stays JSON where it can.
+    // Another byte of the same class, so that the text stays JSON where possible.
     private static func neighbour(of byte: UInt8) -> UInt8 {
         switch byte {
         case UInt8(ascii: "9"): UInt8(ascii: "8")
@@ -73,7 +73,7 @@ struct WallTests {
         }
     }
 
-    // The order of P-256 (SEC 2 §2.4.2): no part of a signature may reach it.
+    // The order of P-256 (SEC 2 §2.4.2): both parts of a signature must be below it.
     private static let order: [UInt8] = [
         0xff, 0xff, 0xff, 0xff, 0x00, 0x00, 0x00, 0x00, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
         0xff, 0xbc, 0xe6, 0xfa, 0xad, 0xa7, 0x17, 0x9e, 0x84, 0xf3, 0xb9, 0xca, 0xc2, 0xfc, 0x63,
@@ -128,16 +128,16 @@ struct WallTests {
     ]
 
     @Test(arguments: WallPlace.allCases)
-    func `only the signature that was made for the statement fits it`(place: WallPlace) throws {
+    func `only the signature made for a statement fits it`(place: WallPlace) throws {
         try expectRefused(WallTests.signatures, at: place)
     }
 
-    @Test func `base64 with padding is none of RFC 7515`() throws {
+    @Test func `base64 with padding is refused, as RFC 7515 requires`() throws {
         for segment in 0..<3 {
             var segments = try forge.pki.sign(forge.transaction).split(separator: ".")
             segments[segment] += "=="
             let jws = segments.joined(separator: ".")
-            #expect(verifier.refusal(jws) == .unsupportedFormat, "no letter of a bare JWS")
+            #expect(verifier.refusal(jws) == .unsupportedFormat, "not a letter of a bare JWS")
             let body = try forge.payload(jws, at: .response)
             #expect(verifier.refusal(body) == .jwsMalformed)
         }
@@ -223,15 +223,17 @@ struct WallTests {
     ]
 
     @Test(arguments: [WallPlace.notification, .nestedTransaction, .nestedRenewalInfo, .response])
-    func `nothing in the header replaces the chain or hides a second meaning`(
+    func `no header member replaces the chain or hides a second meaning`(
         place: WallPlace
     ) throws {
-        // A body holds the text of a JWS in quotes, so that its braces are no matter.
+        // A body holds the text of a JWS in quotes, so that its braces do not matter.
         try expectRefused(WallTests.headers, at: place)
     }
 
     @Test(arguments: [WallPlace.transaction, .renewalInfo])
-    func `the same holds for a bare JWS, whose form its letters tell`(place: WallPlace) throws {
+    func `the same holds for a bare JWS, which is recognised by its letters`(
+        place: WallPlace
+    ) throws {
         try expectRefused(WallTests.headers.filter { !$0.name.contains("in dots") }, at: place)
         #expect(verifier.refusal("{}.{}.{}") == .jsonMalformed)
     }

@@ -14,11 +14,11 @@ import Testing
         #expect(pro.subscriptionGroupIdentifier == "21400001" && pro.groupName == "Plans")
         #expect(pro.level == 1 && pro.duration == SubscriptionPeriod("P1Y"))
         #expect(pro.referenceName == "Pro" && pro.isFamilyShareable)
-        // Who subscribed while it was sold may still have it.
+        // Customers who subscribed while it was sold may still have it.
         #expect(content.catalog.change(from: "app.plus", to: "app.pro") == .upgrade)
     }
 
-    @Test func `the group may stand in the link only, and each offer is read once`() throws {
+    @Test func `the group may appear only in the link, and each offer is read once`() throws {
         let content = try read(Fixtures.subscriptions)
         #expect(content.warningCodes == ["incomplete-response"])
         let pro = try #require(content.subscriptions.first)
@@ -35,7 +35,7 @@ import Testing
     @Test func `several responses in one array are one catalog`() throws {
         let other = Fixtures.subscriptions.replacing("app.pro", with: "other.pro")
             .replacing("\"id\":\"1\"", with: "\"id\":\"91\"")
-        // The last one says whether there are more.
+        // The last one shows whether there are more.
         let content = try read("[\(other),\(Fixtures.groups),\(Fixtures.groups)]")
         #expect(content.warningCodes == ["product-left-out"])
         #expect(
@@ -58,7 +58,7 @@ import Testing
         #expect(content.warningCodes.contains("incomplete-response"))
     }
 
-    @Test func `one resource may be the answer, and a one-time purchase is another product`()
+    @Test func `a response may hold one resource, and a one-time purchase is another product`()
         throws
     {
         let content = try read(

@@ -4,11 +4,11 @@ import Events
 import Projections
 import Testing
 
-/// The normalised JSON that a version is kept as.
+/// The normalised JSON in which a version is stored.
 @Suite struct DocumentTests {
     private static let instant = Instant(milliseconds: 1_780_000_000_000)
 
-    @Test func `what is kept is read back whole`() throws {
+    @Test func `a stored catalog is read back completely`() throws {
         let storekit = Fixtures.storekit(
             5,
             introductory: Fixtures.listedOffers,
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test func `one catalog has one text, however its file is laid out`() throws {
+    @Test func `a catalog has one text, whatever the layout of its file`() throws {
         let text = Fixtures.storekit(4, introductory: Fixtures.singleOffer)
         let spread = text.replacing(" : ", with: ":").replacing("\n", with: "\n\n  ")
         let other = Fixtures.storekit(5, introductory: Fixtures.listedOffers)
@@ -39,13 +39,13 @@ import Testing
             try CatalogDocument(try read($0).catalog).bytes()
         }
         #expect(bodies[1] == bodies[0])
-        #expect(bodies[2] == bodies[0], "the format is no part of it")
+        #expect(bodies[2] == bodies[0], "the format is not part of it")
     }
 
     @Test(arguments: [
         "", "{}", "{\"subscriptions\":[]}", "{\"products\":[],\"subscriptions\":[{}]}",
     ])
-    func `what was not written by us is refused with its number`(body: String) {
+    func `a stored text that we did not write is refused with its version number`(body: String) {
         let error = #expect(throws: CatalogError.self) {
             _ = try CatalogDocument.catalog(
                 3,
@@ -57,7 +57,7 @@ import Testing
         #expect(error?.message.contains("version 3") == true)
     }
 
-    @Test func `members of a later subledger are ignored`() throws {
+    @Test func `members from a later version of subledger are ignored`() throws {
         let body = "{\"products\":[],\"subscriptions\":[],\"bundles\":[1]}"
         let catalog = try CatalogDocument.catalog(
             1,

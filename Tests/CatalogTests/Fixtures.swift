@@ -2,8 +2,8 @@ import Catalog
 import Events
 import Projections
 
-/// Small files made by hand in the shapes of
-/// Apple's data: StoreKit configuration, App Store Connect responses.
+/// Small hand-written files in the shapes of Apple's data: StoreKit configuration, App Store
+/// Connect responses.
 enum Fixtures {
     /// The first format: no identifier, no storefront, no lists of later offers.
     static let storekit1 = """
@@ -51,7 +51,7 @@ enum Fixtures {
         }
         """
 
-    /// Formats 2 to 4: one subscription with every kind of offer; `version` is put in.
+    /// Formats 2 to 4: one subscription with every kind of offer; `version` is inserted.
     static func storekit(_ version: Int, introductory: String, more: String = "") -> String {
         """
         {
@@ -118,14 +118,14 @@ enum Fixtures {
         "displayPrice" : "4.99", "internalID" : "13", "isEnabled" : false } ],
         """
 
-    /// A file of one subscription, whose members are given.
+    /// A file with one subscription, whose members are given.
     static func subscription(_ members: String, group: String = "20000003") -> String {
         """
         {"subscriptionGroups":[{"id":"\(group)","name":"G","subscriptions":[{\(members)}]}]}
         """
     }
 
-    /// What a subscription needs, and nothing else.
+    /// The required members of a subscription, and nothing else.
     static let needed = """
         "productID":"a","groupNumber":1,"recurringSubscriptionPeriod":"P1M"
         """
@@ -178,7 +178,7 @@ enum Fixtures {
         """
 }
 
-/// Reads a file of that text.
+/// Reads a file with that text.
 func read(_ text: String) throws -> CatalogContent {
     try CatalogFile.read(Array(text.utf8))
 }
@@ -187,6 +187,6 @@ extension CatalogContent {
     /// The content as a version.
     var catalog: ProductCatalog { version(1, effectiveFrom: Instant(milliseconds: 0)) }
 
-    /// The machine words of its warnings.
+    /// The codes of its warnings.
     var warningCodes: [String] { warnings.map(\.code.rawValue) }
 }

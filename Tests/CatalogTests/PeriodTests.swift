@@ -1,13 +1,13 @@
 import Projections
 import Testing
 
-/// Lengths and prices as a catalog writes them.
+/// Durations and prices as a catalog writes them.
 @Suite struct PeriodTests {
     @Test(arguments: [
         ("P7D", "P1W"), ("P14D", "P2W"), ("P12M", "P1Y"), ("P1W", "P1W"), ("P3D", "P3D"),
         ("P1M", "P1M"), ("P2M", "P2M"), ("P6M", "P6M"), ("P1Y", "P1Y"), ("P24M", "P2Y"),
     ])
-    func `one length is one value, in its greatest unit`(text: String, shown: String) throws {
+    func `equal durations are one value, in its largest unit`(text: String, shown: String) throws {
         let period = try #require(SubscriptionPeriod(text))
         #expect("\(period)" == shown)
         #expect(SubscriptionPeriod(shown) == period)
@@ -23,7 +23,7 @@ import Testing
         "", "P", "PM", "P1", "1M", "P0D", "P-1M", "P+1M", "P1H", "PT1M", "P1Y2M", "p1m", "P1m",
         "P1.5M", "P1001W", "P99999W", "P 1M", "P1M ", "P１M", "P1M\u{301}",
     ])
-    func `anything else is not a length`(text: String) {
+    func `any other text is not a duration`(text: String) {
         #expect(SubscriptionPeriod(text) == nil)
     }
 
@@ -34,7 +34,7 @@ import Testing
             ("999999999999999", 999_999_999_999_999_000),
         ] as [(String, Int64)]
     )
-    func `a plain amount is known in milliunits`(text: String, milliunits: Int64) {
+    func `a plain amount is read in milliunits`(text: String, milliunits: Int64) {
         #expect(price(text).milliunits == milliunits)
         #expect(price(text).text == text)
     }

@@ -2,7 +2,7 @@ import Catalog
 import Projections
 import Testing
 
-/// What is no catalog, and what a refusal says.
+/// Files that are not catalogs, and the messages that refuse them.
 @Suite struct RefusalTests {
     @Test(arguments: [
         "", " ", "not JSON", "[]", "{}", "null", "7", "\"text\"", "{\"version\":{\"major\":4}}",
@@ -47,7 +47,7 @@ import Testing
         #expect(error.message.contains(words), "\(error.message)")
     }
 
-    @Test func `two products of one identifier are refused, with both places`() throws {
+    @Test func `two products with one identifier are refused, with both places`() throws {
         let twice = "\(Fixtures.needed)},{\(Fixtures.needed)"
         let inGroup = try #require(refusal(of: Fixtures.subscription(twice)))
         #expect(inGroup.code == .duplicateProduct)

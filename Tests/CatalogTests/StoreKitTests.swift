@@ -48,7 +48,7 @@ import Testing
         #expect(monthly.subscriptionGroupIdentifier == "20000002", "the enclosing group")
         #expect(monthly.prices.map(\.summary) == ["4.99 DEU"])
         let plans = version < 5 ? [] : ["BILLED_UPFRONT 49.99 DEU of 49.99 DEU"]
-        #expect(monthly.billingPlans.map(\.summary) == plans, "what is switched off is not sold")
+        #expect(monthly.billingPlans.map(\.summary) == plans, "a disabled plan is not sold")
         #expect(
             content.catalog.otherProducts.map { "\($0.productId) \($0.type)" } == [
                 "app.coins Consumable", "app.season Non-Renewing Subscription",
@@ -62,7 +62,7 @@ import Testing
         #expect(content.subscriptions.count == 1)
     }
 
-    @Test func `a group that only Xcode knows is reported once, and still orders its products`()
+    @Test func `a group known only to Xcode is reported once and still orders its products`()
         throws
     {
         let two =
@@ -87,7 +87,7 @@ import Testing
         "{\"paymentMode\":\"free\",\"subscriptionPeriod\":\"soon\"}",
         "{\"paymentMode\":\"free\",\"subscriptionPeriod\":\"P1W\",\"numberOfPeriods\":0}",
     ])
-    func `an offer that cannot be read is left out, and the product stays`(offer: String) throws {
+    func `an unreadable offer is left out, and the product stays`(offer: String) throws {
         let content = try read(
             Fixtures.subscription("\(Fixtures.needed),\"introductoryOffer\":\(offer)")
         )
@@ -103,7 +103,7 @@ import Testing
         #expect(content.subscriptions.first?.offers.first?.paymentMode == .unrecognised("barter"))
     }
 
-    @Test func `a price written as a number stays what it is`() throws {
+    @Test func `a price written as a number keeps its digits`() throws {
         let content = try read(
             Fixtures.subscription("\(Fixtures.needed),\"displayPrice\":1234567890123456.78")
         )
@@ -111,7 +111,7 @@ import Testing
     }
 
     @Test(.enabled(if: RealData.isPresent))
-    func `files of real projects are read`() throws {
+    func `files from real projects are read`() throws {
         let apphud = try real("apphud__ApphudSDK/storekit/StoreKit.storekit")
         #expect(apphud.format == "storekit 3.0" && apphud.warnings.isEmpty)
         #expect(apphud.subscriptions.count == 7 && apphud.otherProducts.count == 3)
@@ -141,7 +141,7 @@ import Testing
         )
     }
 
-    @Test func `the simulator's file says what the simulator sells`() throws {
+    @Test func `the simulator's file contains what the simulator sells`() throws {
         #expect(SimulatedCatalog.storekit == SimulatedCatalog.storekit)
         let content = try CatalogFile.read(SimulatedCatalog.storekit)
         #expect(content.warnings.isEmpty && content.format == "storekit 4.0")

@@ -58,7 +58,9 @@ struct AccessTests {
         let groups: [Group]
     }
 
-    @Test func `yes is 0, no is 1, unknown is 4, and -q prints nothing`() async throws {
+    @Test func `access exits with 0 for yes, 1 for no, 4 for unknown, and -q prints nothing`()
+        async throws
+    {
         try await withMagazine { command, _ in
             func code(_ at: String, _ more: String...) async throws -> Int32 {
                 let ending = try await command.run(["access", "-q", "--at", at] + more)
@@ -77,12 +79,12 @@ struct AccessTests {
             #expect(try await code("2016-07-01", "1", "--known-at", "0") == 4)
             let sandbox = try await command.run("access", "1", "--environment", "Sandbox")
             #expect(sandbox.code == 4 && sandbox.errors.contains("Production"))
-            // Without --at it is now, long after.
+            // Without --at the question is about now, long after.
             #expect(try await command.run("access", "1").code == 1)
         }
     }
 
-    @Test func `the document names what counts, and because of which events`() async throws {
+    @Test func `the document names what counts and the events that cause it`() async throws {
         try await withMagazine { command, _ in
             let told = try await command.json(
                 AccessDocument.self,
@@ -111,7 +113,8 @@ struct AccessTests {
         }
     }
 
-    @Test func `content: the five issues of Apple's table, from either form of file`() async throws
+    @Test func `content gives the five issues of Apple's table, from either form of file`()
+        async throws
     {
         try await withMagazine { command, folder in
             let lines = folder.path(of: "issues.txt")
@@ -164,7 +167,10 @@ struct AccessTests {
         ("2016-05-01", "line 1"), (#"[{"name":"May"}]"#, "not a list of issues"),
         (#"[{"name":"May","publishedAt":"soon"}]"#, "element 1"), ("1999-01-01 May", "line 1"),
     ])
-    func `a bad list of issues is 65 and says where`(text: String, words: String) async throws {
+    func `an invalid list of issues exits with 65 and gives its position`(
+        text: String,
+        words: String
+    ) async throws {
         let folder = try TestFolder()
         let path = folder.path(of: "issues")
         try text.write(toFile: path, atomically: true, encoding: .utf8)
@@ -208,9 +214,10 @@ struct AccessTests {
         }
     }
 
-    // The three periods of the magazine rule, the first of them a trial, in one answer of
-    // verifyReceipt.
-    @Test func `purchases of the sandbox count for whom they are said to count`() async throws {
+    // The three periods of the magazine rule, the first a trial, in one verifyReceipt response.
+    @Test func `sandbox purchases count only for the customers or times that the options name`()
+        async throws
+    {
         try await withMagazine("Sandbox") { command, _ in
             let question = ["access", "1", "--at", "2016-07-01"]
             #expect(try await command.run(question).code == 4)

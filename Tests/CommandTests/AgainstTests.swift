@@ -5,16 +5,16 @@ import Postgres
 import TestSupport
 import Testing
 
-/// `verify --against`: what it finds, and that it claims nothing more.
+/// What `verify --against` finds, and that it claims nothing more.
 @Suite(
     .enabled { await TestServer.isAvailable },
     .enabled(if: OpenSSL.isInstalled, "openssl is not installed")
 )
 struct AgainstTests {
-    /// The attack of a superuser, who chains what came later again, with digests that match.
+    /// A superuser's attack, who chains the later commits again with matching digests.
     ///
-    /// Nothing inside the database remembers it.
-    @Test func `a deleted refund is found by a checkpoint kept outside, and by nothing else`()
+    /// Nothing inside the database remembers the original.
+    @Test func `only a checkpoint kept outside reveals a deleted refund`()
         async throws
     {
         let folder = try TestFolder()
@@ -34,7 +34,7 @@ struct AgainstTests {
 
             try await settings.meddle(Self.cut(after: before))
             try await Self.ingest(payloads[later], command)
-            // The rows of ledger.checkpoint still contradict, until they are deleted, too.
+            // The rows of ledger.checkpoint still contradict until they are deleted, too.
             let inside = try await command.expect(3, "verify")
             #expect(inside.contains("MISMATCH in lane 0, commit \(after.commit): the row of "))
             try await settings.meddle("DELETE FROM ledger.checkpoint")
@@ -55,7 +55,7 @@ struct AgainstTests {
         }
     }
 
-    // What is claimed of the log that was rewritten, word by word.
+    // The exact claims about the rewritten log.
     private static func expectClaims(
         _ command: Command,
         _ early: String,
@@ -100,7 +100,7 @@ struct AgainstTests {
         #expect(old.contains(proven + "\nNot excluded for later commits: "), "\(old)")
     }
 
-    @Test func `the JSON has the same claims`() async throws {
+    @Test func `the JSON contains the same claims`() async throws {
         let folder = try TestFolder()
         try await withLedger { command, settings in
             let payloads = try await Simulation.shared.allPayloads()
@@ -164,7 +164,7 @@ struct AgainstTests {
         }
     }
 
-    @Test func `edited and forged documents are refused, each by its name`() async throws {
+    @Test func `edited and forged documents are refused, each with its own error`() async throws {
         let folder = try TestFolder()
         let key = try await OpenSSL.makeKey("key.pem", in: folder)
         try await withSimulatedLedger { command in
@@ -193,7 +193,7 @@ struct AgainstTests {
         }
     }
 
-    @Test func `a given key is the only one that is accepted`() async throws {
+    @Test func `only the given key is accepted`() async throws {
         let folder = try TestFolder()
         let keys = [
             try await OpenSSL.makeKey("key.pem", in: folder),
@@ -262,12 +262,13 @@ struct AgainstTests {
         }
     }
 
-    @Test func `a file may hold a document a line, and one of another ledger is a mismatch`()
+    @Test
+    func `a file may hold one document per line, and a document of another ledger is a mismatch`()
         async throws
     {
         let folder = try TestFolder()
         var other = ""
-        // Databases that are made from one template have one ledger id; this one has its own.
+        // Databases created from one template share a ledger id; this one gets a new one.
         try await TestServer.shared.withDatabase { settings in
             _ = try await Migrator.migrate(settings)
             let command = Command(settings)
@@ -339,7 +340,7 @@ extension AgainstTests {
         }
     }
 
-    /// Removes everything that was committed after a head.
+    /// Removes everything committed after a head.
     static func cut(after head: Head) -> String {
         """
         DELETE FROM ledger.event WHERE lane_offset >=

@@ -3,12 +3,11 @@ import Postgres
 import TestSupport
 import Testing
 
-/// Live tables and views that somebody has altered by hand: told by `tables check`, and set
-/// right by what it says.
+/// Live tables and views changed by hand: `tables check` reports them, and its advice repairs them.
 @Suite(.enabled { await TestServer.isAvailable })
 struct AlteredTablesTests {
     @Test(arguments: Alteration.all)
-    func `a manual change is reported with its repair, which works`(
+    func `a manual change is reported with a repair that works`(
         alteration: Alteration
     ) async throws {
         try await withSimulatedLedger { command, settings in
@@ -42,7 +41,7 @@ struct AlteredTablesTests {
         }
     }
 
-    @Test func `a live table that is gone is a difference of its own, and on the page`()
+    @Test func `a missing live table is a separate difference and appears on the page`()
         async throws
     {
         try await withSimulatedLedger { command, settings in
@@ -66,7 +65,7 @@ struct AlteredTablesTests {
             )
             #expect(!html.contains("Columns of"))
 
-            // The next one must not take the name of what is only listed.
+            // The next build must not take the name of a schema that is only listed.
             try await settings.meddle("DROP SCHEMA projection_1 CASCADE")
             let document = try await command.json(Altered.self, exit: 3, "tables", "check")
             #expect(document.alterations.map(\.kind) == Array(repeating: "table", count: 7))
@@ -77,13 +76,13 @@ struct AlteredTablesTests {
     }
 }
 
-/// What somebody may do to the live table of `refunds`, or to its view.
+/// Manual changes to the live table of `refunds` or to its view.
 struct Alteration: Sendable, CustomTestStringConvertible {
     let sql: String
     let kind: String
-    /// What is told of it.
+    /// What is reported about it.
     let words: String
-    /// What has to be done before a rebuild can make the view.
+    /// What has to be done before a rebuild can create the view.
     var next: String?
 
     var testDescription: String { sql }
@@ -155,7 +154,7 @@ struct Alteration: Sendable, CustomTestStringConvertible {
         ),
     ]
 
-    // A column that a view shows can be neither dropped nor made another.
+    // A column that a view shows can be neither dropped nor given another type.
     private var afterDropOfTheView: Alteration {
         Alteration(
             sql: "DROP VIEW projection.refunds; \(sql); \(Alteration.view)",

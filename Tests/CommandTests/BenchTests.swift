@@ -2,12 +2,12 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `bench` with a few events: its numbers say nothing then, but each has to be there.
+/// `bench` with a few events: its numbers mean nothing then, but each must be present.
 ///
-/// One after the other, for all work in one database.
+/// The tests run one after the other, because all work in one database.
 @Suite(.enabled { await TestServer.isAvailable }, .serialized)
 struct BenchTests {
-    @Test func `bench rebuild follows something however short the log is`() async throws {
+    @Test func `bench rebuild follows at least something, however short the log`() async throws {
         try await withLedger { command, _ in
             let output = try await command.expect(
                 0,
@@ -26,7 +26,8 @@ struct BenchTests {
         }
     }
 
-    @Test func `bench report finds the rows of every report by hand, and exports what COPY copies`()
+    @Test
+    func `bench report compares every report with hand-written SQL, and exports the rows of COPY`()
         async throws
     {
         try await withLedger { command, _ in
@@ -52,7 +53,7 @@ struct BenchTests {
         }
     }
 
-    @Test func `bench ingest takes every kind of file in, twice`() async throws {
+    @Test func `bench ingest reads every kind of file, twice`() async throws {
         try await withLedger { command, _ in
             let output = try await command.expect(
                 0,
@@ -75,7 +76,7 @@ struct BenchTests {
         }
     }
 
-    @Test func `bench serve measures a service of its own, and none of its requests fails`()
+    @Test func `bench serve measures its own service, and none of its requests fails`()
         async throws
     {
         try await withLedger { command, _ in

@@ -71,7 +71,7 @@ struct CatalogTests {
     private static let plus = "example.subledger.lumen.plus.monthly"
     private static let pro = "example.subledger.lumen.pro.yearly"
 
-    /// The simulator's file, and the same with one level, one period and one product changed.
+    /// The simulator's file, and a copy with one level, one period and one product changed.
     private func files(_ folder: TestFolder) async throws -> (first: String, second: String) {
         let simulation = try await Simulation.shared
         let first = "\(simulation.payloads)/catalog.storekit"
@@ -84,7 +84,7 @@ struct CatalogTests {
         return (first, try folder.write("plans.storekit", changed.utf8))
     }
 
-    @Test func `a catalog goes in, and its versions come out`() async throws {
+    @Test func `a catalog is imported, and its versions are shown`() async throws {
         let folder = try TestFolder()
         let (first, second) = try await files(folder)
         try await withLedger { command, settings in
@@ -166,7 +166,7 @@ struct CatalogTests {
         #expect(try await command.expect(0, "catalog", "list").contains(second))
     }
 
-    @Test func `warnings go to stderr, and stdin is a file too`() async throws {
+    @Test func `warnings go to stderr, and stdin is accepted as a file`() async throws {
         let folder = try TestFolder()
         let local = try folder.write(
             "local.storekit",
@@ -210,7 +210,7 @@ struct CatalogTests {
         }
     }
 
-    @Test func `a missing version is exit 4, and existing versions are listed`() async throws {
+    @Test func `a missing version exits with 4, and existing versions are listed`() async throws {
         let folder = try TestFolder()
         let (first, _) = try await files(folder)
         try await withLedger { command, _ in
@@ -227,7 +227,7 @@ struct CatalogTests {
         }
     }
 
-    @Test func `a version that cannot be read back is 3, and named`() async throws {
+    @Test func `an unreadable version exits with 3 and is named`() async throws {
         for (body, digest, words) in [
             ("{}", "{}", ["version 1", "import the file again", "[unreadable-version]"]),
             ("{}", "[]", ["version 1", "not what was imported", "[malformed-log]"]),
@@ -248,7 +248,7 @@ struct CatalogTests {
     }
 
     @Test(.enabled(if: RealData.isPresent))
-    func `files of real projects are imported one after the other`() async throws {
+    func `files from real projects are imported one after the other`() async throws {
         try await withLedger { command, _ in
             let files = [
                 ("apphud__ApphudSDK/storekit/StoreKit.storekit", 7),

@@ -25,7 +25,8 @@ struct CheckpointTests {
         }
     }
 
-    @Test func `a document has the heads, is kept as a row, and openssl verifies it`() async throws
+    @Test func `a document holds the heads, is stored as a row, and openssl verifies it`()
+        async throws
     {
         let folder = try TestFolder()
         let key = try await OpenSSL.makeKey("key.pem", in: folder)
@@ -102,7 +103,7 @@ struct CheckpointTests {
         #expect(again == printed)
     }
 
-    @Test func `a key that others may read, or that is no P-256 key, is refused and not shown`()
+    @Test func `a key that others may read or that is not P-256 is refused and not shown`()
         async throws
     {
         let folder = try TestFolder()
@@ -142,7 +143,9 @@ struct CheckpointTests {
             ProcessInfo.processInfo.environment["SUBLEDGER_TEST_DATABASE_URL"] == nil
         }
     )
-    func `a reader gets the document without the row, and the option for it`() async throws {
+    func `a reader is refused the row, and gets the document with the option that is named`()
+        async throws
+    {
         try await withLedger { command, settings in
             let name = "auditor_\(ProcessInfo.processInfo.processIdentifier)"
             try await settings.meddle("CREATE ROLE \(name) LOGIN; GRANT ledger_reader TO \(name)")

@@ -13,15 +13,15 @@ struct Command: Sendable {
         environment = ["DATABASE_URL": settings.fullConnectionString]
     }
 
-    /// With these variables and nothing else that says where a database is.
+    /// With only these variables, and no others that name a database.
     init(environment: [String: String]) { self.environment = environment }
 
-    /// Runs it to its end, whatever that is.
+    /// Runs it to its end and expects no particular exit code.
     func run(_ arguments: String..., inputFile: String? = nil) async throws -> Program.Ending {
         try await run(arguments, inputFile: inputFile)
     }
 
-    /// Runs it to its end, whatever that is.
+    /// Runs it to its end and expects no particular exit code.
     func run(_ arguments: [String], inputFile: String? = nil) async throws -> Program.Ending {
         try await Program("subledger").run(
             arguments,
@@ -30,7 +30,7 @@ struct Command: Sendable {
         )
     }
 
-    /// Runs it and expects an exit code; gives its stdout.
+    /// Runs it and expects an exit code; returns its stdout.
     @discardableResult
     func expect(
         _ code: Int32 = 0,
@@ -40,7 +40,7 @@ struct Command: Sendable {
         try await expect(code, arguments, location: location)
     }
 
-    /// Runs it and expects an exit code; gives its stdout.
+    /// Runs it and expects an exit code; returns its stdout.
     @discardableResult
     func expect(
         _ code: Int32 = 0,
@@ -88,7 +88,7 @@ struct Command: Sendable {
         try await json([RebuildLine].self, "rebuild", "--quiet").map(\.digest)
     }
 
-    /// Expects a log that verifies, with dense offsets and that many events.
+    /// Expects a log that verifies, with dense offsets and this many events.
     func expectSoundLog(
         events: Int64? = nil,
         location: SourceLocation = #_sourceLocation
@@ -117,7 +117,7 @@ func withLedger(_ body: (Command, ConnectionSettings) async throws -> Void) asyn
 }
 
 extension ConnectionSettings {
-    /// The text that a query gives.
+    /// The text that a query returns.
     func text(_ sql: String) async throws -> String {
         let session = try await PostgresSession.connect(self)
         let rows = try await session.query(sql, [])
@@ -125,7 +125,7 @@ extension ConnectionSettings {
         return try rows.single().text(0)
     }
 
-    /// The number that a query gives.
+    /// The number that a query returns.
     func number(_ sql: String) async throws -> Int64 {
         let session = try await PostgresSession.connect(self)
         let rows = try await session.query(sql, [])

@@ -3,14 +3,14 @@ import Postgres
 import TestSupport
 import Testing
 
-/// What a report of `rebuild` says it is of, and what its samples are about.
+/// What a report of `rebuild` is about, and what its samples are about.
 @Suite(.enabled { await TestServer.isAvailable })
 struct ComparedBuildsTests {
     private static let words =
         "{\"familyCounts\":true,\"graceCounts\":false,\"refundIsRetroactive\":false,"
         + "\"reversalIsRetroactive\":true}"
 
-    @Test func `a report of another policy says which, where it is kept and as of where`()
+    @Test func `a report of another policy names the policy, its folder and its position`()
         async throws
     {
         let simulation = try await Simulation.shared
@@ -22,7 +22,7 @@ struct ComparedBuildsTests {
             try await command.expect(0, simulation.arguments + [first])
             try await command.expect(0, "rebuild", "--quiet")
             let verified = try await command.json(VerifyDocument.self, "verify")
-            // What comes in later is in neither side.
+            // Payloads ingested later are on neither side.
             try await command.expect(0, simulation.arguments + [simulation.payloads])
             let grown = try await command.json(VerifyDocument.self, "verify")
             #expect(grown.events > verified.events)
@@ -104,7 +104,7 @@ struct ComparedBuildsTests {
             #expect(text.contains("catalog  none -> 1"), "\(text.prefix(600))")
             let html = try String(contentsOfFile: page, encoding: .utf8)
             #expect(html.contains("<dt>catalog</dt><dd>none → 1</dd>"))
-            // A check rebuilds with what the live tables know.
+            // A check rebuilds with the catalog version of the live tables.
             let check = try await command.json(Report.self, "tables", "check", "--quiet")
             #expect(check.comparison.kind == "check" && check.comparison.policy == nil)
             for table in check.projections {
@@ -114,7 +114,7 @@ struct ComparedBuildsTests {
             for table in difference.projections {
                 #expect(table.oldCatalogVersion == 0 && table.newCatalogVersion == 1)
             }
-            // What a catalog changes is the class of a plan change, and no access.
+            // A catalog changes the class of a plan change, but no access.
             let sample = try #require(
                 difference.samples.first { $0.explain.old.row?.projection == "plan_changes" }
             )
@@ -141,7 +141,7 @@ struct ComparedBuildsTests {
             let given = try await settings.number(
                 "SELECT sum(refunded_milliunits)::bigint FROM projection.refunds"
             )
-            #expect(given > 0, "nothing is given back, and nothing could be forgotten")
+            #expect(given > 0, "no refund that the live table could lose")
             try await settings.meddle(
                 "UPDATE projection.refunds SET refunded_milliunits = 0"
             )
@@ -152,7 +152,7 @@ struct ComparedBuildsTests {
                 "check",
                 "--quiet"
             )
-            // The rebuilt table gives back what the live one forgot: less money.
+            // The rebuilt table contains a refund that the live one lost: less money.
             #expect(!refunds.money.isEmpty && refunds.otherMoney.isEmpty)
             #expect(refunds.money.allSatisfy { $0.projection == "refunds" })
             #expect(refunds.money.map(\.lostMilliunits).reduce(0, +) == given)
@@ -188,7 +188,7 @@ struct ComparedBuildsTests {
     }
 }
 
-/// What a report says of itself; decoding fails where there is more than one document.
+/// What a report is about; decoding fails if there is more than one document.
 private struct Report: Decodable {
     let comparison: Comparison
     let equal: Bool

@@ -3,12 +3,13 @@ import Postgres
 import TestSupport
 import Testing
 
-/// Which database is used, and what is printed where it cannot be.
+/// Which database is used, and what is printed if it cannot be.
 @Suite(.enabled { await TestServer.isAvailable })
 struct ConnectionTests {
     private static let secret = "open-sesame"
 
-    @Test func `a database that does not exist is named with host, user and setting`() async throws
+    @Test func `a database that does not exist is reported with host, user and setting`()
+        async throws
     {
         try await withLedger { _, settings in
             var absent = settings
@@ -38,7 +39,7 @@ struct ConnectionTests {
         ("mysql://me:SECRET@localhost/x?a=b", 78, "postgresql://", "from DATABASE_URL"),
         ("postgresql://me:1SECRET/x@localhost/db", 69, "no server", "from DATABASE_URL"),
     ])
-    func `a server that cannot be reached is named without its password`(
+    func `a server that cannot be reached is reported without its password`(
         url: String,
         code: Int32,
         reason: String,
@@ -55,7 +56,7 @@ struct ConnectionTests {
         print(ending.errors, terminator: "")
     }
 
-    @Test func `a question makes no server and no folder, and says how to make a ledger`()
+    @Test func `a question creates no server and no folder, and explains how to create a ledger`()
         async throws
     {
         let folder = try TestFolder()
@@ -116,8 +117,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test func `a password in --database-url does not stay in the list of processes`() async throws
-    {
+    @Test func `a password in --database-url is removed from the list of processes`() async throws {
         #if os(Linux)
         let simulation = try await Simulation.shared
         let folder = try TestFolder()

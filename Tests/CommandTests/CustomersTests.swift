@@ -3,10 +3,12 @@ import Postgres
 import TestSupport
 import Testing
 
-/// `customers` from the outside: whose a subscription is, stated and asked.
+/// `customers` from the outside: which customer a subscription belongs to, stated and queried.
 @Suite(.enabled { await TestServer.isAvailable })
 struct CustomersTests {
-    @Test func `link, link again, contest, transfer, unlink`() async throws {
+    @Test func `a subscription is linked, linked again, contested, transferred and unlinked`()
+        async throws
+    {
         try await withStream { command, _, id in
             let before = try await command.json(VerifyDocument.self, "verify").events
             let first = try await Self.link(command, "anna", id, "2024-01-01")
@@ -49,7 +51,7 @@ struct CustomersTests {
             let told = try await Self.show(command, id)
             let stream = try #require(told.streams.first)
             #expect(stream.owners.suffix(3).map(\.customer) == ["anna", "ben", nil])
-            // After the unlink the token decides again, where there is one.
+            // After the unlink the token decides again, if there is one.
             #expect(
                 stream.owners.suffix(3).prefix(2).map(\.position) == [before + 1, before + 3]
             )
@@ -65,7 +67,7 @@ struct CustomersTests {
         }
     }
 
-    @Test func `two clocks: who had it then, and what we knew then`() async throws {
+    @Test func `two clocks answer who owned it then, and what was known then`() async throws {
         try await withStream { command, _, id in
             let linked = try await Self.link(command, "anna", id, "2024-01-01")
             let known = try #require(linked.positions.first)
@@ -79,7 +81,7 @@ struct CustomersTests {
             #expect(try await owned("anna", "2024-03-01") == false)
             #expect(try await owned("ben", "2024-03-01"))
             #expect(try await owned("ben", "2024-01-15") == false)
-            // Before the transfer was recorded, anna had it for ever, and ben was nobody.
+            // Before the transfer was recorded, anna owned it forever and ben was unknown.
             #expect(try await owned("anna", "2024-03-01", known))
             #expect(try await owned("ben", "2024-03-01", known) == false)
             #expect(try await owned("anna", "2024-03-01", known - 1) == false)
@@ -89,7 +91,7 @@ struct CustomersTests {
         }
     }
 
-    @Test func `a contested claim of a file is listed, and moves nothing`() async throws {
+    @Test func `a contested claim from a file is listed and moves nothing`() async throws {
         try await withStream { command, _, id in
             try await Self.link(command, "anna", id, "2024-01-01")
             let folder = try TestFolder()
@@ -138,7 +140,7 @@ struct CustomersTests {
         }
     }
 
-    @Test func `a customer is shown by every name, and listed`() async throws {
+    @Test func `a customer is shown by every name, and is listed`() async throws {
         try await withStream { command, settings, id in
             try await Self.link(command, "anna", id, "2024-01-01")
             let names = try await Self.names(of: id, settings)
@@ -159,7 +161,7 @@ struct CustomersTests {
         }
     }
 
-    @Test func `what is unknown is 4, and what cannot be is 64`() async throws {
+    @Test func `an unknown customer exits with 4, an invalid command with 64`() async throws {
         try await withStream { command, _, id in
             let unknown = try await command.run("customers", "link", "anna", "4711")
             #expect(unknown.code == 4 && unknown.errors.contains("4711"))
@@ -172,7 +174,7 @@ struct CustomersTests {
             try await command.expect(64, "customers", "link", "anna", id, "--at", "whenever")
             try await command.expect(64, "customers", "list", "--limit", "0")
             try await command.expect(65, "customers", "link", "an\nna", id)
-            // A stream that only a link names has no event of Apple's.
+            // A stream that only a link names has no event from Apple.
             let link = Data(
                 """
                 {"subledger":"customer-link/1","environment":"Production","by":"x","customer":"a",
@@ -186,7 +188,7 @@ struct CustomersTests {
         }
     }
 
-    @Test func `what would end nothing is refused, not said to be done`() async throws {
+    @Test func `a statement that would have no effect is refused`() async throws {
         try await withStream { command, _, id in
             try await Self.link(command, "adam", id, "2026-01-01")
             let undone = try await command.run(
@@ -215,7 +217,7 @@ struct CustomersTests {
         }
     }
 
-    @Test func `a link that was a mistake takes no access away, nor gives an offer again`()
+    @Test func `a mistaken link, once undone, takes no access away and restores no used offer`()
         async throws
     {
         try await withStream { command, _, id in
@@ -245,14 +247,15 @@ struct CustomersTests {
             #expect(try await offers(id) == rules)
             try await Self.link(command, "alice", id, "2019-03-01")
             try await Self.link(command, "bob", id, "2019-04-01", "--transfer")
-            // Whoever has it now: an offer that was used stays used
-            // (Apple's data: offer eligibility).
+            // Whoever owns it now: a used offer stays used (Apple's data: offer eligibility).
             #expect(try await offers("alice") == rules)
             #expect(try await offers("bob") == rules)
         }
     }
 
-    @Test func `without --by and --at it is this user, from the first purchase on`() async throws {
+    @Test func `without --by and --at a link is by this user, from the first purchase on`()
+        async throws
+    {
         try await withStream { command, _, id in
             let made = try await command.json(
                 StatementDocument.self,
@@ -310,7 +313,7 @@ extension CustomersTests {
         return try JSONDecoder().decode(CustomerDocument.self, from: Data(output.utf8))
     }
 
-    /// A transaction id of a stream, and its token where it has one.
+    /// A transaction id of a stream, and its token if it has one.
     private static func names(
         of id: String,
         _ settings: ConnectionSettings

@@ -3,10 +3,10 @@ import Postgres
 import TestSupport
 import Testing
 
-/// Databases as teams have them: with limits and defaults of their own, and behind a pooler.
+/// Databases as teams have them: with their own limits and defaults, and behind a pooler.
 @Suite(.enabled { await TestServer.isAvailable })
 struct DatabaseSettingsTests {
-    @Test func `a default of read-only and short limits for idle transactions break nothing`()
+    @Test func `a read-only default and short idle transaction limits break nothing`()
         async throws
     {
         let simulation = try await Simulation.shared
@@ -34,7 +34,7 @@ struct DatabaseSettingsTests {
     }
 
     @Test(.enabled(if: PgBouncer.isAvailable))
-    func `a pooler in transaction mode is 78, and one in session mode serves every command`()
+    func `a pooler in transaction mode exits with 78, one in session mode serves every command`()
         async throws
     {
         let simulation = try await Simulation.shared

@@ -3,7 +3,7 @@ import Postgres
 import TestSupport
 import Testing
 
-/// `tables discard` after a rebuild that did not end.
+/// `tables discard` after a rebuild that did not finish.
 @Suite(.enabled { await TestServer.isAvailable })
 struct DiscardTests {
     @Test(arguments: [(["rebuild", "--into", "kept"], SIGKILL), (["tables", "diff"], SIGINT)])
@@ -14,7 +14,7 @@ struct DiscardTests {
         try await withSimulatedLedger { command, settings in
             try await command.expect(0, "rebuild", "--quiet")
             let session = try await PostgresSession.connect(settings)
-            // It has made its tables, and waits for the log.
+            // It has created its tables and waits for the log.
             try await session.execute("BEGIN; LOCK TABLE ledger.event IN ACCESS EXCLUSIVE MODE")
             let program = try Program("subledger").start(
                 arguments + ["--quiet"],
@@ -34,7 +34,7 @@ struct DiscardTests {
             #expect(ending.output.hasPrefix("dropped \(schema)"), "\(ending.output)")
             #expect(!ending.errors.contains("nothing was dropped"), "\(ending.errors)")
             #expect(try await settings.number(DiscardTests.filling) == 0)
-            // Now there is nothing any more.
+            // Now nothing is left.
             let again = try await command.run(["tables", "discard"] + into)
             #expect(again.code == (into.isEmpty ? 0 : 64) && again.output.isEmpty)
             try await command.expect(0, "tables", "check", "--quiet")

@@ -1,7 +1,7 @@
 import CommandSupport
 import Testing
 
-/// How wide texts are on a terminal.
+/// The width of texts on a terminal.
 struct DisplayWidthTests {
     @Test(arguments: [
         ("abc", 3), ("", 0), ("日本語", 6), ("한국어", 6), ("ＡＢ", 4), ("café", 4),
@@ -23,7 +23,7 @@ struct DisplayWidthTests {
         )
     }
 
-    @Test func `a table that is wider than the terminal goes on in lines below`() {
+    @Test func `a table wider than the terminal continues in lines below`() {
         var table = TextTable(["from", "product", "because of"])
         table.add(["2025-09-18 12:34:19", "example.subledger.atlas.studio.team.monthly", "#1"])
         table.add(["2025-10-01 00:32:59", "安息日".description, "#2 #3"])
@@ -42,7 +42,7 @@ struct DisplayWidthTests {
             let lines = table.text(width: width).split(separator: "\n")
             #expect(lines.allSatisfy { String($0).displayWidth <= width }, "\(width)")
         }
-        // Narrower than that each column keeps what a word needs.
+        // Below that width each column keeps the space that a word needs.
         #expect(table.text(width: 5) == table.text(width: 20))
     }
 }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The JSON of `ingest`; decoding fails where a property has another name or type.
+/// The JSON of `ingest`; decoding fails if a property has another name or type.
 struct IngestDocument: Decodable {
     let payloads: Int
     let appended: Int
@@ -136,7 +136,7 @@ struct PeriodsDocument: Decodable, Hashable {
     let periods: [Row]
     let active: [[Int64]]
 
-    // Without positions, which the truth of the simulator does not know.
+    // Without positions, which the simulator's truth does not contain.
     struct Row: Decodable, Hashable {
         let productId: String
         let purchaseDate: Int64
@@ -156,7 +156,7 @@ struct StreamLine: Decodable {
     let productIds: [String]
 }
 
-/// The names of a JSON object's members, and of the first element's of an array.
+/// The member names of a JSON object, or of an array's first element.
 func members(_ text: String, _ path: String...) throws -> Set<String> {
     var value = try JSONSerialization.jsonObject(with: Data(text.utf8))
     for name in path { value = (value as? [String: Any])?[name] ?? [:] }
@@ -209,7 +209,7 @@ struct IngestQualityDocument: Decodable {
     }
 }
 
-/// What `history` says about the evidence of an event.
+/// What `history` shows about the evidence of an event.
 struct HistoryTrust: Decodable {
     let events: [Line]
 

@@ -3,7 +3,7 @@ import Postgres
 import TestSupport
 import Testing
 
-/// `erase` from the outside: what goes, what stays, and who may.
+/// `erase` from the outside: what is removed, what stays, and who may erase.
 @Suite(.enabled { await TestServer.isAvailable })
 struct EraseTests {
     @Test func `a customer is erased, and every command shows it`() async throws {
@@ -90,7 +90,7 @@ struct EraseTests {
         }
     }
 
-    @Test func `a reason is needed, and an id that is known`() async throws {
+    @Test func `erase requires a reason and a known id`() async throws {
         try await Self.withLinked("anna") { command, _, id in
             #expect(try await command.run("erase", "subscription", id).code == 64)
             let empty = try await command.run("erase", "subscription", id, "--reason", "")

@@ -5,10 +5,10 @@ import TestSupport
 import Testing
 
 /// Every refusal of the log and the projector that can be provoked from outside: its exit code, and
-/// a message that names the thing and the next step.
+/// a message that names the subject and the next step.
 @Suite(.enabled { await TestServer.isAvailable })
 struct ErrorGalleryTests {
-    /// How a database gets into the state that a code is about.
+    /// How a database gets into the state that a code describes.
     struct Case: CustomStringConvertible {
         let code: EventLogError.Code
         let exit: Int32
@@ -73,7 +73,7 @@ struct ErrorGalleryTests {
     ]
 
     @Test(arguments: cases)
-    func `a refusal names the thing and the next step`(_ gallery: Case) async throws {
+    func `a refusal names its subject and the next step`(_ gallery: Case) async throws {
         let simulation = try await Simulation.shared
         let folder = try TestFolder()
         let payloads = try simulation.allPayloads()
@@ -96,7 +96,7 @@ struct ErrorGalleryTests {
         }
     }
 
-    @Test func `a role without rights is 77, with the role to grant`() async throws {
+    @Test func `a role without rights exits with 77 and names the role to grant`() async throws {
         let simulation = try await Simulation.shared
         let role = "stranger_\(ProcessInfo.processInfo.processIdentifier)"
         try await withLedger { command, settings in
@@ -119,7 +119,7 @@ struct ErrorGalleryTests {
         }
     }
 
-    @Test func `a database that does not exist is 69, with the next step`() async throws {
+    @Test func `a database that does not exist exits with 69 and the next step`() async throws {
         try await withLedger { command, settings in
             var absent = settings
             absent.database = "no_such_database"
@@ -130,7 +130,7 @@ struct ErrorGalleryTests {
         }
     }
 
-    @Test func `an unknown projection is 64, and the known ones are listed`() async throws {
+    @Test func `an unknown projection exits with 64, and the known ones are listed`() async throws {
         try await withLedger { command, _ in
             let ending = try await command.run("rebuild", "nonsense")
             #expect(ending.code == 64, "\(ending.errors)")
@@ -156,7 +156,7 @@ struct ErrorGalleryTests {
         }
     }
 
-    @Test func `what has the name of a view is 69, and left to whoever made it`() async throws {
+    @Test func `an object with the name of a view exits with 69 and is left alone`() async throws {
         try await withLedger { command, settings in
             try await command.expect(0, "rebuild")
             try await settings.meddle(
@@ -175,7 +175,7 @@ struct ErrorGalleryTests {
         }
     }
 
-    @Test func `a full folder for temporary files is 78, and TMPDIR is named`() async throws {
+    @Test func `a full folder for temporary files exits with 78 and names TMPDIR`() async throws {
         let probe = try await Program(path: "/usr/bin/env").run(
             ["unshare", "-m", "mount", "-t", "tmpfs", "tmpfs", "/mnt"]
         )
@@ -187,10 +187,11 @@ struct ErrorGalleryTests {
         try await withLedger { command, settings in
             try await command.expect(0, simulation.arguments + [simulation.payloads])
             let before = try await command.rebuiltDigest()
-            // More than the folder takes, at the offsets of a log that goes by a temporary file.
+            // More than the folder can hold, at the offsets of a log that is read through a
+            // temporary file.
             try await settings.meddle(ErrorGalleryTests.longLog)
             let folder = try TestFolder()
-            // The file system is seen by the command alone, and ends with it.
+            // Only the command sees this file system, which disappears with it.
             let script = "mount -t tmpfs -o size=1m tmpfs \"$TMPDIR\" && exec \"$0\" \"$@\""
             let ending = try await Program(path: "/usr/bin/env").run(
                 ["unshare", "-m", "sh", "-c", script, try Program("subledger").path]

@@ -35,7 +35,9 @@ struct ExplainTests {
         }
     }
 
-    @Test func `as known at a position or an instant, the reversal was not known`() async throws {
+    @Test func `as known at an earlier position or instant, the reversal was not known`()
+        async throws
+    {
         try await withStory { command in
             for bound in ["2", "2026-03-04"] {
                 let document = try await explain(
@@ -53,7 +55,7 @@ struct ExplainTests {
         }
     }
 
-    @Test func `the document has the members that were promised`() async throws {
+    @Test func `the document has the documented members`() async throws {
         try await withStory { command in
             let text = try await command.expect(
                 0,
@@ -79,7 +81,7 @@ struct ExplainTests {
         }
     }
 
-    @Test func `for people, and in letters where stdout is no terminal`() async throws {
+    @Test func `the text is for people, and in ASCII if stdout is not a terminal`() async throws {
         try await withStory { command in
             let text = try await command.expect(
                 0,
@@ -109,7 +111,7 @@ struct ExplainTests {
         }
     }
 
-    @Test func `blame, diff, replay and event agree with it`() async throws {
+    @Test func `blame, diff, replay and event agree with explain`() async throws {
         try await withStory { command in
             let blame = try await command.expect(0, "blame", "1000", "--at", "2026-03-03")
             #expect(blame.contains("reversed"))
@@ -144,11 +146,12 @@ struct ExplainTests {
         }
     }
 
-    @Test func `the report adds up the whole ledger`() async throws {
+    @Test func `the report sums up the whole ledger`() async throws {
         try await withStory { command in
             let report = try await command.json(Report.self, "report", "wrong-answers")
             #expect(report.streams == 1 && report.streamsWithAny == 1)
-            // While the refund stood; before its first commit nobody can have asked it.
+            // While the refund was in force; before its first commit the ledger cannot have been
+            // asked.
             #expect(report.wronglyDeniedSeconds == 533_049)
             #expect(report.streamsNotAsked == 1 && report.notAskedSeconds == 128_455)
             let text = try await command.expect(0, "report", "wrong-answers")
@@ -182,7 +185,7 @@ struct ExplainTests {
         return try JSONDecoder().decode(ExplainDocument.self, from: Data(output.utf8))
     }
 
-    /// A purchase that becomes known late, its refund, and the reversal of that.
+    /// A purchase that becomes known late, its refund, and the reversal of the refund.
     private func withStory(_ body: (Command) async throws -> Void) async throws {
         try await withLedger { command, settings in
             var options = EventLog.Options()
@@ -234,7 +237,7 @@ private final class StoryClock: Sendable {
         set { instant.withLock { $0 = newValue } }
     }
 
-    /// The one purchase of the story, as told at one time.
+    /// The one purchase of the story, as signed at one time.
     static func purchase(
         signed: String,
         revoked: String?,
@@ -271,7 +274,7 @@ private final class StoryClock: Sendable {
     }
 }
 
-/// The JSON of `explain`; decoding fails where a property has another name or type.
+/// The JSON of `explain`; decoding fails if a property has another name or type.
 private struct ExplainDocument: Decodable {
     let schema: String
     let entitled: Answer

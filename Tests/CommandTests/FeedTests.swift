@@ -8,7 +8,7 @@ import Testing
 /// `feed` from the outside.
 @Suite(.enabled { await TestServer.isAvailable })
 struct FeedTests {
-    @Test func `a line says what history says, flat, with the cursor`() async throws {
+    @Test func `a line contains the fields of history, flat, with the cursor`() async throws {
         try await withSimulatedLedger { command in
             let lines = try await command.expect(0, "feed").split(separator: "\n")
             #expect(lines.count == Int(try await command.events()))
@@ -41,7 +41,7 @@ struct FeedTests {
         }
     }
 
-    /// What `history` nests, and leaves to its head.
+    /// The members that `history` nests, or moves to its head.
     private static func flat(_ event: [String: Any], of stream: StreamLine) -> [String: Any] {
         var flat = event
         for name in [
@@ -57,7 +57,7 @@ struct FeedTests {
         return flat
     }
 
-    @Test func `no property of Apple's has the name of one of ours`() {
+    @Test func `none of Apple's properties shares a name with one of ours`() {
         let ours: Set = [
             "position", "recordedAt", "asOf", "kind", "format", "environment", "bundleId",
             "originalTransactionId", "purchaseDate", "expiresDate", "evidence", "evidenceKind",
@@ -66,7 +66,7 @@ struct FeedTests {
         #expect(ours.isDisjoint(with: Field.allCases.map { "\($0)" }))
     }
 
-    @Test func `limit ends it, and the last cursor goes on behind`() async throws {
+    @Test func `limit ends the feed, and the last cursor continues after it`() async throws {
         try await withSimulatedLedger { command in
             let all = try await command.expect(0, "feed")
             var parts = ""
@@ -80,9 +80,9 @@ struct FeedTests {
         }
     }
 
-    /// Killed after so many lines; the line that was cut does not count.
+    /// Killed after this many lines; a truncated line does not count.
     @Test(arguments: [1, 4])
-    func `killed anywhere and gone on with, it neither repeats nor leaves out`(
+    func `a feed killed anywhere and resumed neither repeats nor omits an event`(
         lanes: Int
     ) async throws {
         let seed = UInt64(20_261_123 + lanes)
@@ -92,7 +92,7 @@ struct FeedTests {
             var positions: [String] = []
             var cursor = ""
             var kills = 0
-            // Far more rounds than chance takes; each reads at least nothing and at most a third.
+            // Far more rounds than needed; each reads between nothing and a third.
             for _ in 0..<60 where positions.count < expected.count {
                 let program = try Program("subledger").start(
                     ["feed", "--after", cursor],
@@ -140,7 +140,7 @@ struct FeedTests {
     }
 
     @Test(arguments: [SIGINT, SIGTERM])
-    func `follow waits for what is appended, passes repetitions over, and ends on a signal`(
+    func `follow waits for new events, ignores repetitions, and ends on a signal`(
         signal: Int32
     ) async throws {
         let simulation = try await Simulation.shared
@@ -159,7 +159,7 @@ struct FeedTests {
             for (number, part) in parts.enumerated() {
                 let file = try folder.write("\(number).ndjson", part)
                 try await command.expect(0, simulation.arguments + [file])
-                // Twice: nothing but repetitions, which are no lines.
+                // Twice: only repetitions, which give no lines.
                 try await command.expect(0, simulation.arguments + [file])
                 let events = Int(try await command.events())
                 while told < events {
@@ -178,14 +178,14 @@ struct FeedTests {
         }
     }
 
-    @Test func `follow ends after its limit`() async throws {
+    @Test func `follow ends at its limit`() async throws {
         try await withSimulatedLedger { command in
             let output = try await command.expect(0, "feed", "--follow", "--limit", "3")
             #expect(output.split(separator: "\n").count == 3)
         }
     }
 
-    @Test func `a cursor of another log is 3, with both digests and what to do`() async throws {
+    @Test func `a cursor of another log exits with 3, both digests and advice`() async throws {
         try await withSimulatedLedger { command in
             let line = try await command.expect(0, "feed", "--limit", "1")
             let digest = try FeedTests.cursor(line.dropLast()).dropFirst("0:1:".count)

@@ -2,8 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What a newcomer asks on the first day, about subscriptions that an import brought: nobody is
-/// told something false.
+/// A newcomer's questions on the first day, about imported subscriptions: no answer may be false.
 @Suite(.enabled { await TestServer.isAvailable })
 struct FirstDayTests {
     static func row(
@@ -71,7 +70,7 @@ struct FirstDayTests {
             #expect(shown.contains("always") && !shown.contains("1970"), "\(shown)")
             #expect(shown.contains("theirs at 2015-06-20 00:00:00: 1000"), "\(shown)")
             #expect(!shown.contains("not linked"), "\(shown)")
-            // Who had it before keeps what was before.
+            // The previous owner keeps the time before.
             let unlinked = try await command.run(
                 "customers",
                 "unlink",
@@ -128,13 +127,15 @@ struct FirstDayTests {
             )
             #expect(shown.contains("theirs at 2015-06-20 00:00:00: none\n" + line), "\(shown)")
             #expect(shown.contains("1000 counts from 2016-03-01 00:00:00 because a link"))
-            // Who asks by the id of Apple's asks about the subscription, whoever has it.
+            // A question by Apple's id is about the subscription, whoever owns it.
             let own = try await command.expect(0, "access", "1000", "--at", "2015-06-20")
             #expect(!own.contains("not linked"), "\(own)")
         }
     }
 
-    @Test func `what a subscription left behind counts for offers, and is said`() async throws {
+    @Test func `an unlinked subscription still counts for offers, and the answer says so`()
+        async throws
+    {
         try await Self.withLedger(Self.one) { command, _ in
             try await command.expect(0, "customers", "link", "anna", "1000")
             try await command.expect(0, "customers", "unlink", "anna", "1000", "--at", "2016-01-01")
@@ -149,7 +150,7 @@ struct FirstDayTests {
         }
     }
 
-    @Test func `a period of 2015 has ended, and no renewal is known`() async throws {
+    @Test func `a long ended period without renewal info is shown as ended`() async throws {
         try await Self.withLedger([Self.row("1000", "2016-06-09", "2018-07-09")]) { command, _ in
             let periods = try await command.expect(0, "periods", "1000")
             #expect(periods.contains("ended 2018-07-09, no renewal known"), "\(periods)")
@@ -158,7 +159,9 @@ struct FirstDayTests {
         }
     }
 
-    @Test func `what an import brought was not asked of this ledger`() async throws {
+    @Test func `for a time before its first commit explain says that the ledger was not asked`()
+        async throws
+    {
         try await Self.withLedger(Self.one) { command, _ in
             let text = try await command.expect(0, "explain", "1000", "--at", "2015-06-20")
             #expect(
@@ -185,7 +188,9 @@ struct FirstDayTests {
         }
     }
 
-    @Test func `what an import brought after the first commit was not asked either`() async throws {
+    @Test func `for a purchase imported later explain says that the ledger was not asked`()
+        async throws
+    {
         try await Self.withLedger(Self.one) { command, folder in
             let between = "\(Int64(Date().timeIntervalSince1970 * 1000))"
             let late = Self.response(of: Self.row("2000", "2026-01-01", "2099-01-01"), 9)
@@ -203,7 +208,7 @@ struct FirstDayTests {
         }
     }
 
-    @Test func `a customer never seen is eligible, and a product needs a catalog`() async throws {
+    @Test func `an unknown customer is eligible, and a product needs a catalog`() async throws {
         try await Self.withLedger(Self.one) { command, _ in
             let text = try await command.expect(0, "eligibility", "nobody")
             #expect(
@@ -225,7 +230,7 @@ struct FirstDayTests {
         }
     }
 
-    @Test func `refunds states money and state as of --at`() async throws {
+    @Test func `refunds gives money and state as of --at`() async throws {
         let refunded = ",\"cancellation_date\":\"2015-06-20 00:00:00 Etc/GMT\""
         try await Self.withLedger([
             Self.row("1000", "2015-06-09", "2015-07-09", refunded)
@@ -237,7 +242,7 @@ struct FirstDayTests {
         }
     }
 
-    @Test func `a policy judges content both ways`() async throws {
+    @Test func `a policy for retroactive refunds applies to content`() async throws {
         let refunded = ",\"cancellation_date\":\"2015-06-20 00:00:00 Etc/GMT\""
         try await Self.withLedger([
             Self.row("1000", "2015-06-09", "2015-07-09", refunded)

@@ -4,11 +4,11 @@ import Projections
 import TestSupport
 import Testing
 
-/// `follow` from the outside: what it waits for, and how it says what is left.
+/// `follow` from the outside: what it waits for, and how it reports what is left.
 @Suite(.enabled { await TestServer.isAvailable })
 struct FollowTests {
     @Test(arguments: [1, 4])
-    func `what ingest prints is what follow waits for, and the document says where it is`(
+    func `follow waits for the positions that ingest prints, and the document gives its position`(
         lanes: Int
     ) async throws {
         try await withHalfFollowedLedger(lanes: lanes) { command, rest in
@@ -50,7 +50,7 @@ struct FollowTests {
         }
     }
 
-    @Test func `a position that the ledger does not have is refused by all that take one`()
+    @Test func `every command that takes a position refuses one that the ledger does not have`()
         async throws
     {
         for lanes in [1, 4] {
@@ -102,12 +102,12 @@ struct FollowTests {
     }
 
     @Test(arguments: [SIGINT, SIGTERM])
-    func `once that is interrupted before the end is 130, and says what is left`(
+    func `an interrupted follow --once exits with 130 and reports what is left`(
         signal: Int32
     ) async throws {
         try await withHalfFollowedLedger { command, rest, settings in
             _ = try await command.ingest(rest.first, "--root-certificate", rest.root)
-            // Somebody else has the lane, so that it waits.
+            // Another process holds the lane, so that the command waits.
             let folds = (allProjections + projectionsOnRequest)
                 .map { "\($0.name) \($0.version)" }.sorted().joined(separator: ", ")
             try await settings.meddle(
@@ -142,7 +142,7 @@ struct FollowTests {
             AND query NOT LIKE '%pg_stat_activity%'
         """
 
-    @Test func `live tables that other folds have made are counted and named as left behind`()
+    @Test func `live tables of other folds are counted and named as left behind`()
         async throws
     {
         try await withHalfFollowedLedger { command, rest, settings in
@@ -168,7 +168,7 @@ struct FollowTests {
         }
     }
 
-    @Test func `texts of several lanes write every position with its lane`() async throws {
+    @Test func `messages about several lanes write every position with its lane`() async throws {
         try await withSimulatedLedger(lanes: 4) { command in
             let streams = try await command.json([StreamLine].self, "streams")
             let first = try #require(streams.first { $0.lane == 0 })
@@ -182,7 +182,7 @@ struct FollowTests {
     }
 }
 
-/// What is left to ingest of a ledger whose tables hold the first half.
+/// A ledger whose tables hold the first half, and what is left to ingest.
 private struct Rest {
     let first: String
     let root: String

@@ -1,10 +1,10 @@
 import TestSupport
 import Testing
 
-/// Schemas of the user's own with names as a rebuild gives them.
+/// Schemas of the user whose names look like a rebuild's.
 @Suite(.enabled { await TestServer.isAvailable })
 struct ForeignSchemaTests {
-    @Test func `a table that no rebuild has made is not dropped`() async throws {
+    @Test func `a table that no rebuild has created is not dropped`() async throws {
         try await withSimulatedLedger { command, settings in
             try await command.expect(0, "rebuild", "--quiet")
             try await settings.meddle(

@@ -1,9 +1,9 @@
 import CommandSupport
 import Testing
 
-/// What is printed of input that anybody may have written.
+/// Printing input that anyone may have written.
 struct HarmlessTextTests {
-    @Test func `what commands a terminal or turns a line around is written out`() {
+    @Test func `terminal controls and text direction marks are escaped`() {
         #expect("a\u{1B}[31mb\u{202E}c\u{7F}".harmless == "a\\u{1B}[31mb\\u{202E}c\\u{7F}")
         #expect("é 漢字\n\t👍🏽".harmless == "é 漢字\n\t👍🏽")
     }

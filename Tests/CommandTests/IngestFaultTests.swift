@@ -4,11 +4,11 @@ import Postgres
 import TestSupport
 import Testing
 
-/// `ingest` and a database that goes away in the middle.
+/// `ingest` with a database that goes away during the run.
 @Suite(.enabled { await TestServer.isAvailable })
 struct IngestFaultTests {
-    /// The pipe stays open and silent: only the refusal of the log can end the program.
-    @Test func `a failed append ends ingest from a pipe at once, and what is not in is counted`()
+    /// The pipe stays open and silent: only the log's refusal can end the program.
+    @Test func `a failed append ends ingest from a pipe at once, and missing payloads are counted`()
         async throws
     {
         let simulation = try await Simulation.shared
@@ -78,7 +78,7 @@ struct IngestFaultTests {
     }
 
     @Test(arguments: ["0", "soon", "86401", "nan"])
-    func `a time for appends that makes no sense is 64`(seconds: String) async throws {
+    func `an invalid append timeout exits with 64`(seconds: String) async throws {
         let command = Command(
             environment: [
                 "DATABASE_URL": "host=/nowhere", "SUBLEDGER_APPEND_SECONDS_MAX": seconds,

@@ -2,12 +2,12 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `ingest --plan` finds what an ingest would do, without a database.
+/// `ingest --plan` predicts an ingest without a database.
 @Suite(.enabled { await TestServer.isAvailable })
 struct IngestPlanTests {
     private static let nowhere = Command(environment: ["DATABASE_URL": "host=/nowhere"])
 
-    @Test func `the plan says what the ingest then does, and needs no database`() async throws {
+    @Test func `the plan predicts the ingest and needs no database`() async throws {
         let simulation = try await Simulation.shared
         let folder = try TestFolder()
         let all = try simulation.allPayloads()
@@ -43,7 +43,7 @@ struct IngestPlanTests {
         #expect(plan.estimatedSeconds > plan.readingSeconds)
     }
 
-    @Test func `the plan is printed with what would be refused and the option that takes it`()
+    @Test func `the plan shows what would be refused and the option that accepts it`()
         async throws
     {
         let folder = try TestFolder()

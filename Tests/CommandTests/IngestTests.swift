@@ -3,10 +3,10 @@ import Postgres
 import TestSupport
 import Testing
 
-/// The ways in: stdin, NDJSON, arrays, folders; and being stopped.
+/// The inputs: stdin, NDJSON, arrays, folders; and being stopped.
 @Suite(.enabled { await TestServer.isAvailable })
 struct IngestTests {
-    @Test func `a simulated store is ingested whole and reported as it was`() async throws {
+    @Test func `a simulated store is ingested completely and reported correctly`() async throws {
         let simulation = try await Simulation.shared
         try await withLedger { command, _ in
             let output = try await command.expect(
@@ -15,7 +15,7 @@ struct IngestTests {
             )
             let report = try JSONDecoder().decode(IngestDocument.self, from: Data(output.utf8))
             #expect(report.rejected == 0)
-            #expect(report.skipped == 2, "root.der and catalog.storekit are no payloads")
+            #expect(report.skipped == 2, "root.der and catalog.storekit are not payloads")
             #expect(report.payloads == (try simulation.allPayloads().count))
             let truths = try String(contentsOfFile: simulation.truth, encoding: .utf8)
                 .split(separator: "\n")
@@ -36,7 +36,7 @@ struct IngestTests {
         }
     }
 
-    @Test func `lines, an array, single files and stdin hold the same facts`() async throws {
+    @Test func `lines, an array, single files and stdin give the same facts`() async throws {
         let simulation = try await Simulation.shared
         let folder = try TestFolder()
         let payloads = Array(try simulation.allPayloads().prefix(40))
@@ -72,7 +72,7 @@ struct IngestTests {
         #expect(digests.count == 1)
     }
 
-    @Test func `a refused line is named by its number, and the others are in`() async throws {
+    @Test func `a refused line is named by its number, and the others are recorded`() async throws {
         let simulation = try await Simulation.shared
         let folder = try TestFolder()
         var payloads = Array(try simulation.allPayloads().prefix(5))
@@ -94,7 +94,7 @@ struct IngestTests {
         }
     }
 
-    @Test func `what vanishes or cannot be read is refused, not passed over`() async throws {
+    @Test func `missing or unreadable files are refused, not ignored`() async throws {
         let folder = try TestFolder()
         try folder.write("empty.json", [])
         try FileManager.default.createSymbolicLink(
@@ -124,12 +124,12 @@ struct IngestTests {
         }
     }
 
-    @Test func `twenty thousand files and twenty thousand lines are each looked at once`()
+    @Test func `each of twenty thousand files and twenty thousand lines is read once`()
         async throws
     {
         let folder = try TestFolder()
         let count = 20_000
-        // Names of one file: what is counted is entries, and they are made faster.
+        // Links to one file: the test counts entries, and links are created faster.
         let file = try folder.write("many/0.json", Array("{}".utf8))
         for number in 1..<count {
             try FileManager.default.linkItem(
@@ -154,10 +154,10 @@ struct IngestTests {
     }
 
     @Test(arguments: [SIGINT, SIGTERM])
-    func `Ctrl-C finishes what is under way and leaves a sound log`(signal: Int32) async throws {
+    func `Ctrl-C finishes the work under way and leaves a sound log`(signal: Int32) async throws {
         let simulation = try await Simulation.shared
         let folder = try TestFolder()
-        // The same payloads over and over, so that it lasts until the signal comes.
+        // The same payloads repeatedly, so that it lasts until the signal arrives.
         let all = try simulation.allPayloads().joined(separator: [0x0a]) + [0x0a]
         let lines = try folder.write("lines.ndjson", [])
         let handle = try #require(FileHandle(forWritingAtPath: lines))

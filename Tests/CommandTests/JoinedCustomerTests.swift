@@ -2,8 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Subscriptions that Apple's account joins, and links that overrule it: in every question the
-/// same.
+/// Subscriptions that Apple's account joins, and links that override it: the same in every
+/// question.
 @Suite(.enabled { await TestServer.isAvailable })
 struct JoinedCustomerTests {
     private static let tokens = [
@@ -40,7 +40,7 @@ struct JoinedCustomerTests {
             """
     }
 
-    /// A ledger that took in one verifyReceipt response for each list of rows.
+    /// A ledger that ingested one verifyReceipt response for each list of rows.
     private static func withReceipts(
         _ receipts: [[String]],
         _ body: (Command) async throws -> Void
@@ -67,7 +67,7 @@ struct JoinedCustomerTests {
         row("3101", "2016-01-01", "2016-06-01"), row("3102", "2016-07-01", "2016-12-01"),
     ]
 
-    @Test func `a link takes no access away before it begins, and an unlink gives it back`()
+    @Test func `a link takes no access away before it starts, and an unlink restores it`()
         async throws
     {
         try await Self.withReceipts([Self.two]) { command in
@@ -112,7 +112,7 @@ struct JoinedCustomerTests {
         }
     }
 
-    @Test func `explain ends with the transfer, and denies nothing from before the customer`()
+    @Test func `explain stops at the transfer, and reports no denial before the customer`()
         async throws
     {
         try await Self.withReceipts([[Self.row("1900", "2016-01-01", "2026-01-01")]]) { command in
@@ -151,14 +151,14 @@ struct JoinedCustomerTests {
                 "2017-06-01",
                 "--json"
             )
-            // Her time, 2017: an import brought it, so that nobody was denied anything.
+            // Her period, in 2017: it was imported, so no access was denied.
             #expect(json.contains("\"from\":1483228800000"), "\(json)")
             #expect(json.contains("\"to\":1514764800000"), "\(json)")
             #expect(json.contains("\"kind\":\"notAsked\""), "\(json)")
         }
     }
 
-    @Test func `a position inside a commit counts to its end, in every question`() async throws {
+    @Test func `a position inside a commit extends to its end, in every question`() async throws {
         try await Self.withReceipts([Self.two]) { command in
             for id in ["3101", "3102"] {
                 let at = id == "3101" ? "2016-02-01" : "2016-08-01"
@@ -180,7 +180,7 @@ struct JoinedCustomerTests {
         }
     }
 
-    @Test func `two tokens of one receipt are listed, and an erasure says what it leaves out`()
+    @Test func `two tokens in one receipt are listed, and an erasure reports what it leaves out`()
         async throws
     {
         let rows = [
@@ -253,7 +253,7 @@ struct JoinedCustomerTests {
         }
     }
 
-    @Test func `what is joined to two customers says so, and an empty id is refused as one`()
+    @Test func `a subscription joined to two customers is reported, and an empty id is refused`()
         async throws
     {
         let rows = Self.two + [Self.row("2203", "2016-07-01", "2016-12-01")]

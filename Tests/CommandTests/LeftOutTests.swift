@@ -2,10 +2,10 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What `ingest` prints of that which it leaves out and refuses.
+/// What `ingest` prints about the data that it leaves out or refuses.
 @Suite(.enabled { await TestServer.isAvailable })
 struct LeftOutTests {
-    /// Responses of verifyReceipt and version 1 notifications, whose receipts do not prove all.
+    /// verifyReceipt responses and version 1 notifications whose receipts do not prove everything.
     static let unsigned = Task {
         let folder = try TestFolder()
         try await Command(environment: [:]).expect(
@@ -24,7 +24,7 @@ struct LeftOutTests {
         return folder
     }
 
-    @Test func `forgetting --vouch is one group with the flag, not thousands of lines`()
+    @Test func `a forgotten --vouch gives one group with the flag, not thousands of lines`()
         async throws
     {
         let folder = try await Self.unsigned.value
@@ -59,7 +59,7 @@ struct LeftOutTests {
         }
     }
 
-    @Test func `--strict exits 65 where anything was left out, -q prints the result line alone`()
+    @Test func `--strict exits with 65 if anything was left out, -q prints only the result line`()
         async throws
     {
         let folder = try await Self.unsigned.value
@@ -82,7 +82,7 @@ struct LeftOutTests {
         }
     }
 
-    @Test func `refusals are grouped by reason with the option that would take them`()
+    @Test func `refusals are grouped by reason, with the option that would accept them`()
         async throws
     {
         let simulation = try await Simulation.shared
@@ -124,7 +124,7 @@ struct LeftOutTests {
         }
     }
 
-    @Test func `no environment is guessed: iOS 6 is refused, and taken in once it is named`()
+    @Test func `no environment is guessed: iOS 6 is refused, and accepted once it is named`()
         async throws
     {
         let folder = try TestFolder()
@@ -143,7 +143,7 @@ struct LeftOutTests {
             let streams = "SELECT count(DISTINCT environment) FROM ledger.event"
             #expect(try await settings.number(streams) == 1)
             let open = try await command.json(RejectionsDocument.self, "rejections", "--open")
-            #expect(open.count == 0, "taken in later")
+            #expect(open.count == 0, "ingested later")
             #expect(try await command.json(RejectionsDocument.self, "rejections").count == 1)
         }
     }

@@ -5,10 +5,10 @@ import Subledger
 import TestSupport
 import Testing
 
-/// `ingest` of what ten years leave behind: compressed files, logs, pipes, names of any bytes.
+/// `ingest` of ten years' leftovers: compressed files, logs, pipes, names with any bytes.
 @Suite(.enabled { await TestServer.isAvailable })
 struct LogIngestTests {
-    @Test func `a folder of logs gives what the plain payloads give`() async throws {
+    @Test func `a folder of logs gives the same as the plain payloads`() async throws {
         let folder = try TestFolder()
         var (digests, facts, streams, payloads): ([[String]], [Int], [Int], [Int]) = (
             [], [], [], []
@@ -44,7 +44,7 @@ struct LogIngestTests {
         }
     }
 
-    @Test func `gzip is read with any name, members and end`() async throws {
+    @Test func `gzip is read with any name, any number of members and any end`() async throws {
         let simulation = try await Simulation.shared
         let payloads = try simulation.allPayloads().prefix(6).map { Array($0) }
         let lines = Array(payloads.joined(separator: [0x0a]))
@@ -83,7 +83,7 @@ struct LogIngestTests {
         }
     }
 
-    @Test func `a bomb is refused in bounded memory and time`() async throws {
+    @Test func `a decompression bomb is refused in bounded memory and time`() async throws {
         let folder = try TestFolder()
         // 64 MiB of one line in 64 KB.
         let zeros = GzipWriter.member([UInt8](repeating: 0x20, count: 64 << 20))
@@ -94,7 +94,7 @@ struct LogIngestTests {
         }
     }
 
-    @Test func `zstd is read by its program, and cut off it says so`() async throws {
+    @Test func `zstd is read through its program, and truncated data is reported`() async throws {
         let path = "/usr/bin/zstd"
         guard FileManager.default.isExecutableFile(atPath: path) else {
             print("skipped: no \(path) here")
@@ -153,7 +153,7 @@ struct LogIngestTests {
                     simulation.arguments + [path],
                     environment: command.environment
                 )
-                // Opens once the program does, and no sooner.
+                // Opens when the program does, not before.
                 let pipe = open(path, O_WRONLY)
                 defer { close(pipe) }
                 let line = Array("10:00 INFO body=".utf8) + payload + [0x0a]
@@ -190,13 +190,13 @@ struct LogIngestTests {
         }
     }
 
-    @Test func `names that are not UTF-8 are read, and printed repaired`() async throws {
+    @Test func `file names that are not UTF-8 are read, and printed repaired`() async throws {
         let simulation = try await Simulation.shared
         let folder = try TestFolder()
         let payloads = try simulation.allPayloads()
         let good = try folder.write("a.json", payloads[0])
         let name = Array("\(folder.path)/b".utf8) + [0xff] + Array(".json".utf8)
-        // Where the file system takes nothing but UTF-8 there is nothing to test.
+        // On a file system that accepts only UTF-8 there is nothing to test.
         guard rename(good, name.map { CChar(bitPattern: $0) } + [0]) == 0 else { return }
         let broken = try folder.write("c.json", Array("{".utf8))
         let other = Array("\(folder.path)/d".utf8) + [0xfe]

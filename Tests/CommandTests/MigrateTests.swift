@@ -18,7 +18,7 @@ struct MigrateTests {
         let applied: Bool
     }
 
-    @Test func `a dry run changes nothing, a run all, a second run nothing`() async throws {
+    @Test func `a dry run changes nothing, a run everything, a second run nothing`() async throws {
         try await TestServer.shared.withDatabase { settings in
             let command = Command(settings)
             let dry = try await command.json(Report.self, "migrate", "--dry-run")
@@ -40,7 +40,7 @@ struct MigrateTests {
         }
     }
 
-    @Test func `lanes and partitions are laid out, and lanes stay`() async throws {
+    @Test func `lanes and partitions are created, and the number of lanes stays`() async throws {
         try await TestServer.shared.withDatabase { settings in
             let command = Command(settings)
             try await command.expect(0, "migrate", "--lanes", "4", "--partitions", "2")
@@ -62,7 +62,7 @@ struct MigrateTests {
         }
     }
 
-    @Test func `the number of lanes is said first, and only where none was asked for`()
+    @Test func `the number of lanes is announced first, and only if none was requested`()
         async throws
     {
         try await TestServer.shared.withDatabase { settings in
@@ -80,7 +80,7 @@ struct MigrateTests {
         }
     }
 
-    @Test func `a table that stays in use is 75, and who uses it is named`() async throws {
+    @Test func `a table that stays in use exits with 75 and names who uses it`() async throws {
         try await withLedger { command, settings in
             try await settings.meddle("ALTER TABLE ledger.event OWNER TO CURRENT_USER")
             var reading = settings
@@ -98,7 +98,7 @@ struct MigrateTests {
         }
     }
 
-    @Test func `migrations that run at once apply each step once`() async throws {
+    @Test func `concurrent migrations apply each step once`() async throws {
         try await TestServer.shared.withDatabase { settings in
             let command = Command(settings)
             let applied = try await withThrowingTaskGroup(of: [String].self) { group in

@@ -2,8 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What is asked or stated by mistake is called a mistake, and gets no answer that is true of
-/// something else.
+/// A mistaken question or statement is reported as a mistake, never answered about something else.
 @Suite(.enabled { await TestServer.isAvailable })
 struct MistakenQuestionTests {
     private static let two = [
@@ -11,7 +10,7 @@ struct MistakenQuestionTests {
         FirstDayTests.row("2000", "2015-06-10", "2015-08-10"),
     ]
 
-    @Test func `a name that is also an id of another customer's subscription is refused`()
+    @Test func `a name that is also the id of another customer's subscription is refused`()
         async throws
     {
         try await FirstDayTests.withLedger(Self.two) { command, folder in
@@ -27,13 +26,13 @@ struct MistakenQuestionTests {
             let first = try await command.run("customers", "import", list)
             #expect(first.code == 65 && first.errors.contains("[name-is-id]"), "\(first.errors)")
             #expect(first.output.contains("1 link appended"), "\(first.output)")
-            // The name of its own subscription may be that of a customer, and then of a second one.
+            // A customer's own subscription id may be the customer's name.
             try await command.expect(0, "customers", "link", "2000", "2000")
             try await command.expect(0, "access", "2000", "--at", "2015-07-20")
         }
     }
 
-    @Test func `where the name came first, a question by it is refused and another id is answered`()
+    @Test func `if the name came first, a question by it is refused and another id is answered`()
         async throws
     {
         try await FirstDayTests.withLedger([Self.two[0]]) { command, folder in
@@ -85,9 +84,9 @@ struct MistakenQuestionTests {
         }
     }
 
-    // Apps give a customer's own UUID as the token, and name the customer by it.
+    // Apps use a customer's own UUID as the token and as the customer's name.
     @Test(arguments: [true, false])
-    func `a name that is a token means both what is linked to it and what has the token`(
+    func `a name that is a token means both the linked and the token's subscriptions`(
         tokenFirst: Bool
     ) async throws {
         let token = "7e3fb204-2fd2-4f2c-9a5e-00000000000b"
@@ -118,7 +117,9 @@ struct MistakenQuestionTests {
         }
     }
 
-    @Test func `what was not known to be the customer's was not served to them`() async throws {
+    @Test func `a subscription not known to be the customer's was not served to them`()
+        async throws
+    {
         let row = FirstDayTests.row("1000", "2015-06-09", "2099-07-09")
         try await FirstDayTests.withLedger([row]) { command, _ in
             let then = Date.now.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
@@ -141,7 +142,7 @@ struct MistakenQuestionTests {
         }
     }
 
-    @Test func `a name that cannot be read is refused`() async throws {
+    @Test func `an unreadable name is refused`() async throws {
         try await FirstDayTests.withLedger(FirstDayTests.one) { command, _ in
             for (name, words) in [
                 (" ", "white space"), ("anna ", "white space"), ("an\u{200B}na", "U+200B"),
@@ -154,8 +155,7 @@ struct MistakenQuestionTests {
         }
     }
 
-    @Test func `what is cut off in a table or a log is refused, and not passed over`() async throws
-    {
+    @Test func `truncated payloads in a table or a log are refused, not ignored`() async throws {
         let simulation = try await Simulation.shared
         let folder = try TestFolder()
         let whole = try simulation.allPayloads().compactMap { payload in
@@ -185,7 +185,7 @@ struct MistakenQuestionTests {
         }
     }
 
-    @Test func `arguments of a link the wrong way round are named`() async throws {
+    @Test func `link arguments in the wrong order are reported`() async throws {
         try await FirstDayTests.withLedger(FirstDayTests.one) { command, _ in
             let ending = try await command.run("customers", "link", "1000", "anna")
             #expect(ending.code == 4)
@@ -196,7 +196,9 @@ struct MistakenQuestionTests {
         }
     }
 
-    @Test func `what no link of the time gives is not said to be given by one`() async throws {
+    @Test func `a subscription that no link assigns at the time is not attributed to one`()
+        async throws
+    {
         let token = ",\"app_account_token\":\"7e3fb204-2fd2-4f2c-9a5e-000000000001\""
         let row = FirstDayTests.row("1000", "2015-06-09", "2015-07-09", token)
         try await FirstDayTests.withLedger([row]) { command, _ in
@@ -213,7 +215,7 @@ struct MistakenQuestionTests {
         }
     }
 
-    @Test func `an earlier link is proposed only where it can be made`() async throws {
+    @Test func `an earlier link is suggested only where it is possible`() async throws {
         try await FirstDayTests.withLedger(FirstDayTests.one) { command, _ in
             try await command.expect(0, "customers", "link", "bob", "1000", "--at", "2016-01-01")
             let transfer = ["customers", "link", "alice", "1000", "--at", "2017-01-01"]
@@ -251,7 +253,7 @@ struct MistakenQuestionTests {
         }
     }
 
-    @Test func `a service at an address that it cannot have is a mistake in the settings`()
+    @Test func `an impossible address for the service is an error in the settings`()
         async throws
     {
         try await FirstDayTests.withLedger(FirstDayTests.one) { command, _ in
@@ -266,7 +268,7 @@ struct MistakenQuestionTests {
         }
     }
 
-    @Test func `a report says how far its tables are behind the log`() async throws {
+    @Test func `a report shows how far its tables are behind the log`() async throws {
         try await FirstDayTests.withLedger(FirstDayTests.one) { command, folder in
             try await command.expect(0, "rebuild", "--quiet")
             let fresh = try await command.run("report", "active")
@@ -285,7 +287,7 @@ struct MistakenQuestionTests {
         }
     }
 
-    @Test func `names of time zones that stand for others are known`() async throws {
+    @Test func `alias names of time zones are known`() async throws {
         try await FirstDayTests.withLedger(FirstDayTests.one) { command, _ in
             for (zone, instant) in [
                 ("Asia/Kolkata", "2015-06-19 18:30:00"), ("US/Pacific", "2015-06-20 07:00:00"),
@@ -307,7 +309,7 @@ struct MistakenQuestionTests {
         }
     }
 
-    @Test func `a statement that is repeated names the instant of the first one`() async throws {
+    @Test func `a repeated statement names the instant of the first one`() async throws {
         try await FirstDayTests.withLedger(FirstDayTests.one) { command, _ in
             try await command.expect(0, "customers", "link", "anna", "1000")
             let unlink = ["customers", "unlink", "anna", "1000"]
@@ -320,7 +322,7 @@ struct MistakenQuestionTests {
         }
     }
 
-    @Test func `a dry run judges a line after those before it, and a link of the future is named`()
+    @Test func `a dry run judges a line after those before it, and a future link is reported`()
         async throws
     {
         try await FirstDayTests.withLedger(FirstDayTests.one) { command, folder in
@@ -354,12 +356,12 @@ struct MistakenQuestionTests {
         }
     }
 
-    @Test func `a product or a group that no catalog holds is no answer about the customer`()
+    @Test func `a product or group in no catalog is reported, not answered with no access`()
         async throws
     {
         try await FirstDayTests.withLedger(FirstDayTests.one) { command, folder in
             let at = ["--at", "2015-06-20"]
-            // Without a catalog nobody knows which products there are.
+            // Without a catalog the existing products are unknown.
             try await command.expect(1, ["access", "1000", "--product", "pro"] + at)
             let catalog = try folder.write("Products.storekit", Array(Self.catalog.utf8))
             try await command.expect(0, "catalog", "import", catalog)
@@ -387,7 +389,7 @@ struct MistakenQuestionTests {
         }
     }
 
-    // A product of a group that the customer's purchases do not name.
+    // A product in a group that the customer's purchases do not name.
     private static let catalog = """
         {"version":{"major":4,"minor":0},"products":[],"subscriptionGroups":[{"id":"21500000",\
         "name":"Club","subscriptions":[{"productID":"pro","groupNumber":1,"displayPrice":"4.99",\

@@ -5,11 +5,11 @@ import Testing
 /// `refunds`, `changes` and `report anomalies` from the outside.
 @Suite(.enabled { await TestServer.isAvailable })
 struct MoneyQuestionTests {
-    @Test func `documents have the members that were promised`() async throws {
+    @Test func `documents have the documented members`() async throws {
         try await withSimulatedLedger { command, ids in
             let refunds = try await documents(RefundsAnswer.self, "refunds", ids, command)
             let changes = try await documents(ChangesAnswer.self, "changes", ids, command)
-            // The simulation is long enough to have each of them.
+            // The simulation is long enough to contain each of them.
             #expect(refunds.contains { $0.refunds.contains { $0.state == "refunded" } })
             #expect(changes.contains { $0.changes.contains { $0.state == "effective" } })
             for answer in refunds {
@@ -25,7 +25,7 @@ struct MoneyQuestionTests {
         }
     }
 
-    @Test func `known at nothing, there is nothing`() async throws {
+    @Test func `known at nothing, the answers are empty`() async throws {
         try await withSimulatedLedger { command, ids in
             let id = try #require(ids.first)
             let refunds = try await command.json(
@@ -47,7 +47,7 @@ struct MoneyQuestionTests {
         }
     }
 
-    @Test func `at keeps the purchase that holds the instant`() async throws {
+    @Test func `--at keeps the purchase that contains the instant`() async throws {
         try await withSimulatedLedger { command, ids in
             let id = try #require(ids.first)
             let all = try await command.json(RefundsAnswer.self, "refunds", id)
@@ -92,7 +92,7 @@ struct MoneyQuestionTests {
         }
     }
 
-    @Test func `an id that no event has is not found`() async throws {
+    @Test func `an id without any event is not found`() async throws {
         try await withSimulatedLedger { command, _ in
             for name in ["refunds", "changes"] { _ = try await command.expect(4, name, "1") }
         }

@@ -2,11 +2,11 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A subscription of which the live tables have rows, and that a rebuild cannot read any more.
+/// A subscription with rows in the live tables that a rebuild can no longer read.
 @Suite(.enabled { await TestServer.isAvailable })
 struct NewlyRefusedTests {
     @Test(arguments: ["check", "diff"])
-    func `it is shown as a difference and named, and does not end the comparison`(
+    func `a newly refused subscription is a named difference and does not end the comparison`(
         verb: String
     ) async throws {
         try await withSimulatedLedger { command, settings in

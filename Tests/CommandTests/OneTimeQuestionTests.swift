@@ -5,7 +5,7 @@ import Postgres
 import TestSupport
 import Testing
 
-/// What the questions say of one-time purchases, of refunds after the end, and of amounts.
+/// Answers about one-time purchases, refunds after the end, and amounts.
 @Suite(.enabled { await TestServer.isAvailable })
 struct OneTimeQuestionTests {
     private struct AccessDocument: Decodable {
@@ -87,7 +87,7 @@ struct OneTimeQuestionTests {
         }
     }
 
-    @Test func `a one-time purchase that was taken back is refunded, whatever its type`()
+    @Test func `a revoked one-time purchase is refunded, whatever its type`()
         async throws
     {
         try await withStory { command in
@@ -110,14 +110,14 @@ struct OneTimeQuestionTests {
                 }
                 let why = try await command.expect(0, "explain", id, "--at", "2026-06-01")
                 #expect(why.contains("refunded: \(product)") && !why.contains("not judged"))
-                // Before that date only the app knew what it gave.
+                // Before that date only the app knew what the purchase gave.
                 let before = try await command.run(["access", id, "--at", "2026-02-15"])
                 #expect(before.output.contains("no: one-time purchase, not judged"))
             }
         }
     }
 
-    @Test func `the questions about renewals say that a one-time purchase has none`() async throws {
+    @Test func `questions about renewals report that a one-time purchase has none`() async throws {
         try await withStory { command in
             for at in [[], ["--at", "2026-06-01"]] {
                 let state = try await command.run(["state", "2000"] + at)
@@ -136,7 +136,7 @@ struct OneTimeQuestionTests {
         }
     }
 
-    @Test func `diff over a refund names the money, and explain the refund after the end`()
+    @Test func `diff across a refund gives the money, and explain the refund after the end`()
         async throws
     {
         try await withStory { command in

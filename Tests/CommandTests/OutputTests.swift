@@ -2,10 +2,12 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Where a command's answer cannot go.
+/// Commands whose output cannot be written.
 @Suite(.enabled { await TestServer.isAvailable })
 struct OutputTests {
-    @Test func `a full disk behind stdout is 70 with the reason, for every command`() async throws {
+    @Test func `a full disk behind stdout exits with 70 and the reason, for every command`()
+        async throws
+    {
         try await withSimulatedLedger { command in
             let stream = try #require(try await command.json([StreamLine].self, "streams").first)
             let id = "\(stream.originalTransactionId) --environment \(stream.environment)"
@@ -26,7 +28,7 @@ struct OutputTests {
         }
     }
 
-    @Test func `a reader that went away changes neither the work nor its exit code`() async throws {
+    @Test func `a reader that goes away changes neither the work nor its exit code`() async throws {
         try await withSimulatedLedger { command, settings in
             for arguments in [
                 "rebuild --json", "tables diff --promote", "streams", "verify", "feed",
@@ -43,7 +45,7 @@ struct OutputTests {
         }
     }
 
-    @Test func `stderr that cannot be written changes nothing`() async throws {
+    @Test func `a stderr that cannot be written changes nothing`() async throws {
         try await withSimulatedLedger { command in
             for place in ["/dev/full", "&-"] {
                 let ending = try await shell("'$P' rebuild --json 2>\(place)", command)
@@ -54,7 +56,7 @@ struct OutputTests {
         }
     }
 
-    @Test func `a page that cannot be written is 70 with the reason, and nothing is lost`()
+    @Test func `a page that cannot be written exits with 70 and the reason, and nothing is lost`()
         async throws
     {
         try await withSimulatedLedger { command in
@@ -78,14 +80,16 @@ struct OutputTests {
         }
     }
 
-    // With a pipe of the test's own, never a device: a program that puts a file in its place would
-    // take the device away from the whole machine.
-    @Test func `what is no file is written as it is, and never replaced by one`() async throws {
+    // With the test's own pipe, never a device: a program that replaced it by a file would remove
+    // the device from the whole machine.
+    @Test func `a target that is not a regular file is written to, never replaced by one`()
+        async throws
+    {
         try await withSimulatedLedger { command in
             let folder = try TestFolder()
             let (pipe, copy) = (folder.path(of: "pipe"), folder.path(of: "copy"))
             try await command.expect(0, "rebuild", "--quiet")
-            // Opened for both directions, so that nobody waits for a reader that never comes.
+            // Opened for both directions, so that no writer waits for a reader that never comes.
             let ending = try await shell(
                 "mkfifo '\(pipe)'; exec 3<> '\(pipe)'; cat <&3 > '\(copy)' & "
                     + "'$P' tables check --quiet --html '\(pipe)' 3<&-; code=$?; "
@@ -98,7 +102,7 @@ struct OutputTests {
         }
     }
 
-    @Test func `a policy comes from stdin too, and names each member once`() async throws {
+    @Test func `a policy may come from stdin, and names each member once`() async throws {
         try await withSimulatedLedger { command in
             let folder = try TestFolder()
             let policy = try folder.write("policy.json", Array("{\"graceCounts\":false}".utf8))

@@ -2,10 +2,11 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What a member of ledger_projector may do where others have put views upon those of projections.
+/// A member of ledger_projector in a database where others have built views on those of
+/// projections.
 @Suite(.enabled { await TestServer.isAvailable })
 struct OwnerWithViewsTests {
-    @Test func `a user's own view does not need more rights for a promotion`() async throws {
+    @Test func `a user's own view does not require more rights for a promotion`() async throws {
         let role = "promoter_\(ProcessInfo.processInfo.processIdentifier)"
         try await withSimulatedLedger { command, settings in
             try await command.expect(0, "rebuild", "--quiet")

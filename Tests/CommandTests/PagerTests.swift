@@ -1,10 +1,10 @@
 import TestSupport
 import Testing
 
-/// Long answers on a terminal, which `script` makes.
+/// Long answers on a terminal, which `script` simulates.
 @Suite(.enabled { await TestServer.isAvailable })
 struct PagerTests {
-    // What a person sees who runs the command in a terminal of so many rows.
+    // The output in a terminal with this many rows.
     private static func seen(
         rows: Int,
         _ arguments: String,
@@ -23,7 +23,7 @@ struct PagerTests {
         return ending.output.replacing("\r\n", with: "\n")
     }
 
-    @Test func `an answer longer than the terminal goes through the pager, whole and in order`()
+    @Test func `an answer longer than the terminal goes through the pager, complete and in order`()
         async throws
     {
         try await withSimulatedLedger { command, _ in
@@ -38,7 +38,7 @@ struct PagerTests {
                 let plain = try await Self.seen(rows: rows, "streams", command, pager: pager)
                 #expect(!plain.contains("p:") && plain.contains("events"), "\(rows) \(pager)")
             }
-            // Whoever leaves the pager early hears of no error.
+            // A user who leaves the pager early sees no error.
             _ = try await Self.seen(rows: 10, "streams", command, pager: "head -2")
             let none = try await Self.seen(rows: 10, "tokens list", command, pager: "sed 's/^/p:/'")
             #expect(!none.contains("p:"))

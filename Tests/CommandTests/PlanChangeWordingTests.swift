@@ -2,11 +2,11 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A change to a product of the same level, in the words of `periods`, `eligibility` and
-/// `report anomalies`.
+/// A change to a product of the same level, as described by `periods`, `eligibility` and `report
+/// anomalies`.
 @Suite(.enabled { await TestServer.isAvailable })
 struct PlanChangeWordingTests {
-    /// Two products of one level and one duration, as Xcode keeps them.
+    /// Two products with the same level and duration, as Xcode stores them.
     private static let catalog = """
         {"identifier":"A","subscriptionGroups":[{"id":"20","name":"plans","subscriptions":[
         {"productID":"plan","groupNumber":1,"recurringSubscriptionPeriod":"P1M",
@@ -31,7 +31,7 @@ struct PlanChangeWordingTests {
         """
     }
 
-    /// A month of one product, changed for the other one after ten days.
+    /// A month of one product, changed to the other one after ten days.
     private static func withChange(
         catalog: Bool,
         _ body: (Command, TestFolder) async throws -> Void
@@ -66,8 +66,7 @@ struct PlanChangeWordingTests {
         }
     }
 
-    @Test func `a period that a crossgrade ended says so, where the catalog knows it`() async throws
-    {
+    @Test func `a period that a crossgrade ended says so if the catalog knows it`() async throws {
         try await Self.withChange(catalog: true) { command, _ in
             let known = try await command.expect(0, "periods", "1")
             #expect(known.contains("crossgraded"), "\(known)")
@@ -79,7 +78,7 @@ struct PlanChangeWordingTests {
         }
     }
 
-    @Test func `eligibility by product asks about its group`() async throws {
+    @Test func `eligibility by product answers for its group`() async throws {
         try await Self.withChange(catalog: true) { command, _ in
             let told = try await command.expect(
                 0,
@@ -106,7 +105,7 @@ struct PlanChangeWordingTests {
         }
     }
 
-    @Test func `how many changes are a refund loop is an option`() async throws {
+    @Test func `an option sets how many changes are a refund loop`() async throws {
         try await Self.withChange(catalog: true) { command, _ in
             let usual = try await command.expect(0, "report", "anomalies")
             #expect(usual.contains("1 stream: 0 refund_loop"), "\(usual)")

@@ -3,7 +3,7 @@ import Postgres
 import TestSupport
 import Testing
 
-/// What the role that owns the tables of projections may not do to the log.
+/// What the role that owns the projections' tables may not do to the log.
 @Suite(
     .enabled { await TestServer.isAvailable },
     .enabled("the tests' own server lets every role in") {
@@ -47,7 +47,7 @@ struct ProjectorRoleTests {
         "SET session_replication_role = replica",
     ]
 
-    @Test func `it reads the log and changes nothing of it`() async throws {
+    @Test func `the projector role reads the log and cannot change it`() async throws {
         try await withSimulatedLedger { command, settings in
             let login = "projector_\(ProcessInfo.processInfo.processIdentifier)"
             let database = try #require(settings.database)
@@ -83,7 +83,7 @@ struct ProjectorRoleTests {
                     #expect(state == "42501", text)
                 }
             }
-            // Whoever has some privilege on a table is only warned.
+            // A role with any privilege on a table only gets a warning.
             try await session.execute("GRANT UPDATE ON ledger.event TO ledger_projector")
             await session.close()
             let root = try await Simulation.shared.root
@@ -96,7 +96,8 @@ struct ProjectorRoleTests {
         }
     }
 
-    /// The SQLSTATE of a refused statement; nil where it was accepted, and then rolled back.
+    /// The SQLSTATE of a refused statement; nil if it was accepted, in which case it is rolled
+    /// back.
     private static func refusal(of statement: String, _ session: PostgresSession) async -> String? {
         do throws(PostgresError) {
             try await session.execute("BEGIN; \(statement); ROLLBACK")

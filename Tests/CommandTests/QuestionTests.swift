@@ -6,7 +6,7 @@ import Testing
 /// `periods`, `history` and `streams` from the outside.
 @Suite(.enabled { await TestServer.isAvailable })
 struct QuestionTests {
-    @Test func `documents have the members that were promised`() async throws {
+    @Test func `documents have the documented members`() async throws {
         try await withSimulatedLedger { command in
             let streams = try await command.expect(0, "streams", "--json")
             #expect(
@@ -57,7 +57,7 @@ struct QuestionTests {
         }
     }
 
-    @Test func `at keeps what holds the instant, from its start and not at its end`()
+    @Test func `--at keeps the rows that contain the instant, start included and end excluded`()
         async throws
     {
         try await withSimulatedLedger { command in
@@ -109,7 +109,7 @@ struct QuestionTests {
                 "2099-01-01T00:00:00Z"
             )
             #expect(all == truth)
-            // What is not there yet cannot have been known, and is more likely a slip.
+            // A position beyond the log cannot have been known and is probably a mistake.
             for bound in ["0:1000000", "1000000", "7:1"] {
                 try await command.expect(64, "periods", id, "--known-at", bound)
             }
@@ -141,7 +141,7 @@ struct QuestionTests {
         }
     }
 
-    @Test func `an unknown id is 4, and the message says where to look`() async throws {
+    @Test func `an unknown id exits with 4, and the message names where to look`() async throws {
         let simulation = try await Simulation.shared
         let folder = try TestFolder()
         let one = try folder.write("one.json", try simulation.allPayloads()[0])
@@ -175,7 +175,7 @@ struct QuestionTests {
         }
     }
 
-    @Test func `every question of an empty ledger says that it is empty and how to fill it`()
+    @Test func `every question to an empty ledger reports that it is empty and how to fill it`()
         async throws
     {
         try await withLedger { command, _ in
@@ -201,7 +201,7 @@ struct QuestionTests {
         }
     }
 
-    @Test func `an id in two environments is asked about by environment`() async throws {
+    @Test func `an id in two environments requires the environment`() async throws {
         let folder = try TestFolder()
         try await withLedger { command, _ in
             for environment in ["Production", "Sandbox"] {

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `rates` and reports that convert by them, from the outside.
+/// `rates` and the reports that convert with them, from the outside.
 @Suite(.enabled { await TestServer.isAvailable })
 struct RateCommandTests {
     private struct Import: Decodable {
@@ -29,7 +29,7 @@ struct RateCommandTests {
         let rows: [Row]
     }
 
-    @Test func `a list is taken in once, and bad lines are named`() async throws {
+    @Test func `a list is imported once, and invalid lines are named`() async throws {
         try await withLedger { command, _ in
             let folder = try TestFolder()
             let text = """
@@ -85,7 +85,7 @@ struct RateCommandTests {
         }
     }
 
-    @Test func `a converted report names its rates, what has none, and how to have it again`()
+    @Test func `a converted report names its rates, gaps, and how to reproduce it`()
         async throws
     {
         try await withSimulatedLedger { command in

@@ -3,10 +3,11 @@ import Postgres
 import TestSupport
 import Testing
 
-/// A stranger reads the log: a script that shares no code with us prints the same history.
+/// An independent reader of the log: a script that shares no code with ours prints the same
+/// history.
 @Suite(.enabled { await TestServer.isAvailable })
 struct ReadLogTests {
-    @Test func `read_log.py prints from the tables alone what history prints`() async throws {
+    @Test func `read_log.py prints the same as history from the tables alone`() async throws {
         let simulation = try await Simulation.shared
         try await withLedger { command, settings in
             let ingest = simulation.arguments + [simulation.payloads]
@@ -39,7 +40,7 @@ struct ReadLogTests {
         }
     }
 
-    // A link of the operator beside what Apple said.
+    // An operator's link next to Apple's statements.
     private static func link(
         _ command: Command,
         _ settings: ConnectionSettings
@@ -76,12 +77,12 @@ struct ReadLogTests {
         return ending.output
     }
 
-    // Without what is a fold and not in the tables.
+    // Without members that come from a fold and are not in the tables.
     private static func tree(_ json: String) throws -> NSDictionary {
         let parsed = try JSONSerialization.jsonObject(with: Data(json.utf8))
         var document = try #require(parsed as? [String: Any])
         let events = try #require(document["events"] as? [[String: Any]])
-        // Only what rows say: no fold, and no words for people.
+        // Only the contents of rows: no fold, and no text for people.
         let folded = ["effect", "effectText", "earlierRevocationDate", "summary", "isPayloadKept"]
         document["events"] = events.map { event in
             event.filter { !folded.contains($0.key) }

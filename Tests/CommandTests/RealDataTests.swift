@@ -2,14 +2,15 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Payloads that Apple signed, and the negative ones beside them.
+/// Payloads that Apple signed, and the invalid ones next to them.
 @Suite(.enabled { await TestServer.isAvailable && RealData.isPresent })
 struct RealDataTests {
     private static let session =
         "session-foundation__session-pro-backend/lineage-2000001024993299"
     private static let mock = "apple__app-store-server-library-swift/mock_signed_data"
 
-    @Test func `the folder of real payloads: genuine ones are in, the rest is reported`()
+    @Test
+    func `of the folder of real payloads the genuine ones are recorded, the rest is reported`()
         async throws
     {
         try await withLedger { command, settings in
@@ -47,7 +48,7 @@ struct RealDataTests {
         }
     }
 
-    @Test func `without a voucher only what is signed is in, and it is said what is not`()
+    @Test func `without a voucher only signed data is recorded, and the rest is reported`()
         async throws
     {
         try await withLedger { command, settings in
@@ -56,7 +57,7 @@ struct RealDataTests {
             #expect(report.appended + report.duplicates == 288)
             #expect(report.streams == 39)
             let more = report.rejections.filter { $0.reason == "unproven" }
-            // What names no environment is refused for want of a voucher first.
+            // A payload without an environment is refused for the missing voucher first.
             let always = RealRefusals.reasons.values.count { $0 != "environment-unknown" }
             #expect(report.rejected == always + more.count)
             #expect(more.count == 13)
@@ -64,7 +65,8 @@ struct RealDataTests {
                 "SELECT count(*) FROM ledger.evidence WHERE verification <> 'signed'"
             )
             #expect(trusts == 0)
-            // A body made for one app around the receipt of another: the receipt's rows are in.
+            // A body made for one app around the receipt of another: the receipt's rows are
+            // recorded.
             let contradicted = report.notices.filter { $0.notice == "receipt-contradicted" }
             #expect(contradicted.count == 2)
             #expect(contradicted.allSatisfy { $0.leftOut == 3 })
@@ -155,7 +157,7 @@ struct RealDataTests {
         }
     }
 
-    @Test func `payloads of another authority are in once its root is given`() async throws {
+    @Test func `payloads of another authority are recorded once its root is given`() async throws {
         try await withLedger { command, _ in
             let root = try RealData.path("certificates/apple-library-testCA-MOCK.der")
             for name in ["renewalInfo", "testNotification", "transactionInfo"] {

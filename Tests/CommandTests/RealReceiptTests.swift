@@ -2,10 +2,10 @@ import Foundation
 import TestSupport
 import Testing
 
-/// App receipts that Apple signed, against what somebody else computed from them.
+/// App receipts that Apple signed, compared with an independent analysis.
 @Suite(.enabled { await TestServer.isAvailable && RealData.isPresent })
 struct RealReceiptTests {
-    /// What `facts.json` says about a receipt.
+    /// The analysis of a receipt in `facts.json`.
     struct Facts: Decodable, Equatable {
         var rows = 0
         var distinctPeriodsByWebOrderLineItemId = 0
@@ -40,7 +40,7 @@ struct RealReceiptTests {
         }
     }()
 
-    @Test func `there are receipts to test with`() {
+    @Test func `receipts to test with are present`() {
         #expect(Self.receipts.count == 7)
     }
 
@@ -79,7 +79,7 @@ struct RealReceiptTests {
             let alone = try await command.json(PeriodsDocument.self, "periods", id)
             #expect(alone.periods.count == 37)
             let more = try await command.ingest("--vouch", response)
-            #expect(more.appended > 0, "the response knows the group, and what renews")
+            #expect(more.appended > 0, "the response contains the group, and the renewal info")
             let both = try await command.json(PeriodsDocument.self, "periods", id)
             #expect(both.active == alone.active)
             #expect(

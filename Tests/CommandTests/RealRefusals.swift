@@ -1,5 +1,5 @@
-/// What of the folder of real payloads is refused although somebody vouches for it, by reason: what
-/// its README calls tampered, foreign, unsigned models, or no payload at all.
+/// The real payloads that are refused even if vouched for, by reason: those that the folder's
+/// README calls tampered, foreign, unsigned models, or not payloads at all.
 enum RealRefusals {
     static let reasons: [String: String] = {
         var reasons: [String: String] = [:]

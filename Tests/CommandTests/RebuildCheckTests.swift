@@ -3,7 +3,7 @@ import Postgres
 import TestSupport
 import Testing
 
-/// What `tables check` and its neighbours say of tables that are not as they should be.
+/// What `tables check` and related commands report about wrong tables.
 @Suite(.enabled { await TestServer.isAvailable })
 struct RebuildCheckTests {
     @Test func `a subscription refused as before is reported, and is not a difference`()
@@ -17,7 +17,7 @@ struct RebuildCheckTests {
             let document = try await command.json(CheckDocument.self, "tables", "check")
             #expect(document.equal && document.refusals.changed.isEmpty)
             #expect(document.refusals.same == 7)
-            // Where a rebuild itself refuses something, its exit code says so as ever.
+            // If a rebuild itself refuses something, its exit code reports it as always.
             try await command.expect(3, "rebuild", "--quiet")
         }
     }
@@ -54,7 +54,7 @@ struct RebuildCheckTests {
     @Test(arguments: [[], ["--promote"]])
     func `a refused subscription is reported once`(options: [String]) async throws {
         try await Self.withRefusal { command, settings in
-            // Of this table the comparison has nothing to say.
+            // The comparison has nothing to report about this table.
             try await settings.meddle(
                 """
                 DROP VIEW projection.refunds;
@@ -158,7 +158,7 @@ struct RebuildCheckTests {
     }
 }
 
-/// What `tables diff --json` says beside the samples.
+/// What `tables diff --json` contains besides the samples.
 struct CheckDocument: Decodable {
     let equal: Bool
     let refusals: Refusals

@@ -5,15 +5,15 @@ import Postgres
 import TestSupport
 import Testing
 
-/// Rebuilds that fail on the way: the exit code says why, the live tables are whole, and the next
-/// rebuild finishes.
+/// Rebuilds that fail on the way: the exit code gives the reason, the live tables are whole, and
+/// the next rebuild finishes.
 @Suite(.enabled { await TestServer.isAvailable })
 struct RebuildFailureTests {
     private static let fourLanes = TestTemplate("command_four_lanes") {
         _ = try await Migrator.migrate($0, Migrator.Layout(lanes: LaneCount(4), partitions: 4))
     }
 
-    @Test func `a reader that dies ends the rebuild with 69, though others wait for a lock`()
+    @Test func `a reader that dies ends the rebuild with 69, even if others wait for a lock`()
         async throws
     {
         try await TestServer.shared.withDatabase(from: Self.fourLanes) { settings in
@@ -22,7 +22,7 @@ struct RebuildFailureTests {
             try await command.expect(0, simulation.arguments + [simulation.payloads])
             let before = try await command.rebuiltDigest()
             let session = try await PostgresSession.connect(settings)
-            // The first partition with one lane alone: the other reader folds the lanes after it.
+            // The first partition holds one lane; the other reader folds the lanes after it.
             let partition = try await session.query(
                 """
                 SELECT tableoid::regclass::text FROM ledger.event
@@ -37,7 +37,7 @@ struct RebuildFailureTests {
                 environment: command.environment
             )
             while try await Self.terminateWaitingReaders(session) == 0 {}
-            // Still held: the end comes at once, and not when the log can be read again.
+            // Still held: the command ends at once, not when the log can be read again.
             let ending = await program.ending()
             #expect(ending.code == 69, "\(ending.errors)")
             #expect(ending.errors.hasPrefix("subledger: "), "\(ending.errors)")
@@ -47,9 +47,9 @@ struct RebuildFailureTests {
         }
     }
 
-    // Once a backend waits for the lock in the midst of its COPY, so that nothing depends on time.
+    // When a backend waits for the lock during its COPY, so that nothing depends on time.
     private static func terminateWaitingReaders(_ session: PostgresSession) async throws -> Int {
-        // In a transaction the server would show the same moment for ever.
+        // In a transaction the server would always show the same moment.
         try await session.execute("SELECT pg_stat_clear_snapshot()")
         return try await session.query(
             """
@@ -60,7 +60,7 @@ struct RebuildFailureTests {
         ).count
     }
 
-    /// The live tables are those of before, and nothing else is left.
+    /// The live tables are unchanged, and nothing else is left.
     static func expectWholeTables(
         _ command: Command,
         _ settings: ConnectionSettings,
@@ -74,7 +74,7 @@ struct RebuildFailureTests {
             let rows = try await settings.number("SELECT count(*) FROM projection.\(table.name)")
             #expect(rows == table.rows, "\(table.name)", sourceLocation: location)
         }
-        // What was half filled is gone at once: it may be what filled a disk.
+        // Partly filled tables are dropped at once: they may be what filled a disk.
         #expect(tables.count == live.count, sourceLocation: location)
         #expect(try await command.rebuiltDigest() == digests, sourceLocation: location)
         let left = try await settings.number(

@@ -3,7 +3,7 @@ import Postgres
 import TestSupport
 import Testing
 
-/// Kills what writes tables at random moments: the live ones stay whole, and the next start
+/// Kills commands that write tables at random moments: the live tables stay whole, and the next run
 /// finishes.
 @Suite(.enabled { await TestServer.isAvailable })
 struct RebuildKillTests {
@@ -51,7 +51,7 @@ private struct Kill {
     private(set) var kills = 0
     private var durations: [[String]: Duration] = [:]
 
-    /// Tables whose rows are not as many as the page says, or views without one.
+    /// Tables with another number of rows than the page shows, or views without one.
     static let broken = """
         SELECT \(tables.map(mismatch).joined(separator: " + "))
         """
@@ -94,7 +94,7 @@ private struct Kill {
         try await command.expect(0, try await Simulation.shared.arguments + [path])
     }
 
-    /// Runs a command, and kills it after a share of the time that the last whole run took.
+    /// Runs a command, and kills it after a fraction of the time that the last complete run took.
     mutating func run(_ arguments: [String], killedAfter share: Double) async throws {
         let begin = ContinuousClock.now
         let program = try Program("subledger").start(

@@ -3,7 +3,7 @@ import Postgres
 import TestSupport
 import Testing
 
-/// The reason this ledger exists, with the commands only: a wrong fold, found, mended and promoted.
+/// The reason for this ledger, with commands only: a wrong fold is found, repaired and promoted.
 @Suite(.enabled { await TestServer.isAvailable })
 struct RebuildStoryTests {
     @Test func `a wrong fold is repaired in separate tables, and exactly its victims are shown`()
@@ -62,7 +62,7 @@ struct RebuildStoryTests {
                 ["rebuild", "--with", policy, "--html", page, "--quiet"]
             )
             #expect(text.contains("active_periods"))
-            // The new side is explained by the policy that made it.
+            // The new side is explained with the policy that created it.
             let told = text.split(separator: "\n").filter {
                 $0.hasPrefix("  new     no access since ")
             }
@@ -77,7 +77,7 @@ struct RebuildStoryTests {
         }
     }
 
-    @Test func `what cannot be rebuilt together is refused with the reason`() async throws {
+    @Test func `options that cannot be combined are refused with the reason`() async throws {
         let command = Command(environment: ["DATABASE_URL": "postgresql://127.0.0.1:1/none"])
         for (arguments, words) in [
             (["tables", "diff", "--into", "next", "--promote"], "not promoted"),
@@ -97,14 +97,14 @@ struct RebuildStoryTests {
     }
 }
 
-/// A ledger whose payloads come in three parts.
+/// A ledger whose payloads arrive in three parts.
 private struct Story: Sendable {
     let command: Command
     let settings: ConnectionSettings
     let folder: TestFolder
     let parts: [String]
 
-    /// Pairs of periods of one subscription that overlap: what an upgrade must end.
+    /// Pairs of overlapping periods in one subscription: those that an upgrade must end.
     static let overlaps = """
         SELECT count(*) FROM projection.active_periods a JOIN projection.active_periods b
             USING (lane, environment, original_transaction_id)
@@ -144,7 +144,7 @@ private struct Story: Sendable {
         try await command.json([TableLine].self, "tables")
     }
 
-    /// The subscriptions with an upgraded period, as the fold of one stream says.
+    /// The subscriptions with an upgraded period, according to the fold of one stream.
     func upgraded(knownAt offset: Int64) async throws -> Set<String> {
         var upgraded: Set<String> = []
         for stream in try await command.json([StreamLine].self, "streams") {
@@ -164,7 +164,7 @@ private struct Story: Sendable {
         return upgraded
     }
 
-    /// Promotes while somebody reads the view again and again.
+    /// Promotes while another session reads the view repeatedly.
     func promoteUnderReaders() async throws {
         let promoting = Task {
             try await command.expect(0, "tables", "promote", "--json", "--quiet")
@@ -184,7 +184,7 @@ private struct Story: Sendable {
         #expect(reads > 0)
     }
 
-    /// Holds the table against the fold of each stream.
+    /// Compares the table with the fold of each stream.
     func expectTableTellsPeriods() async throws {
         for stream in try await command.json([StreamLine].self, "streams") {
             let periods = try await command.json(

@@ -13,7 +13,7 @@ struct RejectionsTests {
         ("cut.json", "{\"password\":\"\(secret)\""),
     ]
 
-    @Test func `what was refused is listed, filtered and given back`() async throws {
+    @Test func `refused payloads are listed, filtered and returned`() async throws {
         try await withRefusals { command, settings, folder in
             let all = try await command.json(RejectionsDocument.self, "rejections")
             #expect(all.count == 4)
@@ -71,7 +71,7 @@ struct RejectionsTests {
         }
     }
 
-    @Test func `an unknown reason is refused with the known words`() async throws {
+    @Test func `an unknown reason is refused with the known ones`() async throws {
         let command = Command(environment: ["DATABASE_URL": "host=/nowhere"])
         let ending = try await command.run("rejections", "--reason", "unprooven")
         #expect(ending.code == 64)
@@ -105,7 +105,7 @@ struct RejectionsTests {
                     "json-malformed": 1,
                 ]
             )
-            #expect(quality.sources[1].duplicatePercent == nil, "nothing of nothing")
+            #expect(quality.sources[1].duplicatePercent == nil, "no percentage of no facts")
             #expect(quality.total.payloads == Int64(2 * first.payloads + 4))
             let share = quality.total.duplicatePercent ?? 0
             #expect(share > 50 && share < 100)
@@ -134,7 +134,8 @@ struct RejectionsTests {
         try await withLedger { command, settings in
             let report = try await command.ingest(exit: 65, "--source", "upload", folder.path)
             #expect(report.rejected == 4)
-            // Again: nothing is kept twice. Under another name, so that its run is told apart.
+            // Again: nothing is stored twice. Under another name, so that its run can be
+            // distinguished.
             try await body(command, settings, folder)
             _ = try await command.ingest(exit: 65, "--source", "again", folder.path)
             #expect(try await settings.number("SELECT count(*) FROM ledger.rejection") == 4)

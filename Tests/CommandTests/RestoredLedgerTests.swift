@@ -4,7 +4,7 @@ import Postgres
 import TestSupport
 import Testing
 
-/// A ledger that `pg_restore` has brought to a server of its own.
+/// A ledger that `pg_restore` has copied to a separate server.
 @Suite(
     .enabled { await TestServer.isAvailable },
     .enabled("the tests' own server lets every role in") {
@@ -23,7 +23,7 @@ struct RestoredLedgerTests {
     }
 
     private static let ways = [
-        // pg_restore counts its errors about roles, and goes on.
+        // pg_restore counts its errors about roles and continues.
         Way(
             options: [],
             restored: 1,
@@ -39,7 +39,7 @@ struct RestoredLedgerTests {
     ]
 
     @Test(arguments: ways)
-    func `one migrate makes it whole`(way: Way) async throws {
+    func `one migrate completes a restored ledger`(way: Way) async throws {
         try await withSimulatedLedger { command, settings in
             try await command.expect(0, "rebuild", "--quiet")
             try await command.expect(0, "rebuild", "--into", "kept", "--quiet")
@@ -78,14 +78,14 @@ struct RestoredLedgerTests {
             "role ledger_projector", "owner of ledger.event", "owner of schema projection",
         ] { #expect(mended.contains(what), "\(mended)") }
         #expect(try await command.expect(0, "migrate").contains("up to date"))
-        // The tables that came with it are live, and stay so.
+        // The restored tables are live and stay so.
         for arguments in [
             ["verify"], ["tables", "check", "--quiet"], ["follow", "--once", "--quiet"],
             ["tables"], ["rebuild", "--quiet"], ["tables", "check", "--quiet"],
             ["tables", "discard", "--schema", "kept", "--quiet"], ["feed", "--limit", "1"],
         ] { try await command.expect(0, arguments) }
         #expect(try await settings.number("SELECT count(*) FROM public.mine") == 1)
-        // Each role does its work, and no other's.
+        // Each role does its own work, and no other role's.
         let simulation = try await Simulation.shared
         let ingest = simulation.arguments + [simulation.payloads]
         try await settings.meddle(
@@ -109,7 +109,8 @@ struct RestoredLedgerTests {
         await session.close()
     }
 
-    /// The program that belongs to the server stands beside its others.
+    /// The pg_restore and pg_dump that belong to the server are installed next to its other
+    /// programs.
     private static func program(_ name: String) throws -> Program {
         let beside = "/usr/lib/postgresql/15/bin/\(name)"
         return FileManager.default.isExecutableFile(atPath: beside)

@@ -2,10 +2,10 @@ import Postgres
 import TestSupport
 import Testing
 
-/// The live table of a projection that this program does not have any more.
+/// The live table of a projection that this build no longer has.
 @Suite(.enabled { await TestServer.isAvailable })
 struct RetiredProjectionTests {
-    @Test func `it is listed, delays no wait, and can be dropped`() async throws {
+    @Test func `a retired table is listed, delays no wait, and can be dropped`() async throws {
         try await Self.withRetiredTable { command, settings in
             let listed = try await command.run("tables")
             #expect(listed.output.contains("retired"), "\(listed.output)")
@@ -33,7 +33,7 @@ struct RetiredProjectionTests {
         }
     }
 
-    @Test func `a live table of this program, one that is read and one with a view stay`()
+    @Test func `a current table, one in use and one under a view are not dropped`()
         async throws
     {
         try await Self.withRetiredTable { command, settings in

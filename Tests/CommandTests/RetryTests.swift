@@ -2,12 +2,12 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `rejections --retry` takes in what was refused, and `--open` lists the rest.
+/// `rejections --retry` ingests refused payloads again, and `--open` lists the rest.
 @Suite(.enabled { await TestServer.isAvailable })
 struct RetryTests {
     private static let file = LeftOutTests.ios6
 
-    @Test func `what was refused is taken in again with the options of ingest, and marked`()
+    @Test func `refused payloads are ingested again with the options of ingest, and marked`()
         async throws
     {
         let simulation = try await Simulation.shared
@@ -28,7 +28,7 @@ struct RetryTests {
             let all = try await command.json(RejectionsDocument.self, "rejections").rejections
             #expect(all.count == 51 && all.count { $0.takenAt == nil } == 1)
             let sources = "SELECT string_agg(DISTINCT source, ',') FROM ledger.evidence"
-            #expect(try await settings.text(sources) == "upload", "the channel they came by")
+            #expect(try await settings.text(sources) == "upload", "their channel")
             // Again, and the originals: nothing is left to do.
             let again = try await command.run(retry)
             #expect(again.output.contains("\"payloads\":1,"))
@@ -63,7 +63,7 @@ struct RetryTests {
     }
 
     @Test
-    func `a refused payload of a hundred thousand bytes is kept whole, of a larger one a part`()
+    func `a refused payload of a hundred thousand bytes is kept whole, a larger one in part`()
         async throws
     {
         let folder = try TestFolder()
@@ -84,7 +84,7 @@ struct RetryTests {
             #expect(ending.output.hasPrefix("2 payloads: 1 fact appended"), "\(ending.output)")
             #expect(ending.errors.contains("refused: 1 payload [body-not-kept]"))
             #expect(ending.errors.contains("only its first 1048576 were kept"))
-            // The original takes it, and then nothing is open.
+            // The original is accepted, and then nothing is open.
             let original = folder.path(of: "large.json")
             _ = try await command.ingest("--vouch", "--assume-environment", "sandbox", original)
             let nothing = try await command.expect(0, ["rejections", "--open"])
@@ -97,7 +97,7 @@ struct RetryTests {
         }
     }
 
-    @Test func `refused again for another reason it stays open, and is tried once a time`()
+    @Test func `a payload refused again stays open, and is tried once per run`()
         async throws
     {
         let folder = try TestFolder()
@@ -125,7 +125,7 @@ struct RetryTests {
         }
     }
 
-    @Test func `a password that was not kept is named as the reason why its secret proves nothing`()
+    @Test func `a password that was not kept is the reported reason why its secret proves nothing`()
         async throws
     {
         let folder = try TestFolder()
@@ -153,7 +153,8 @@ struct RetryTests {
         }
     }
 
-    @Test func `what came live is live when it is taken in later, what was imported is not`()
+    @Test
+    func `a live payload stays live when it is ingested later, an imported one stays imported`()
         async throws
     {
         let simulation = try await Simulation.shared
@@ -165,7 +166,7 @@ struct RetryTests {
         try await withLedger { command, settings in
             _ = try await command.ingest(exit: 65, "--source", "live", "--live", files[0])
             _ = try await command.ingest(exit: 65, "--source", "old", files[1])
-            // Refused again for another reason, it is still what it was.
+            // Refused again for another reason, it keeps its channel.
             try await command.expect(
                 65,
                 ["rejections", "--retry", "--root-certificate", simulation.root]
@@ -186,11 +187,11 @@ struct RetryTests {
         }
     }
 
-    @Test func `what is left out for want of a proof stays open`() async throws {
+    @Test func `a payload left out for lack of proof stays open`() async throws {
         let folder = try await LeftOutTests.unsigned.value
         let root = folder.path(of: "root.der")
         try await withLedger { command, _ in
-            // Without the root certificate that is what is missing, before any voucher.
+            // Without the root certificate, that is what is missing, before any voucher.
             let refused = try await command.ingest(exit: 65, folder.path)
             #expect(refused.rejectedByReason.map(\.reason) == ["chain-untrusted"])
             #expect(
@@ -211,7 +212,7 @@ struct RetryTests {
         }
     }
 
-    @Test func `options of ingest without --retry are a mistake`() async throws {
+    @Test func `options of ingest without --retry are an error`() async throws {
         let command = Command(environment: ["DATABASE_URL": "host=/nowhere"])
         for arguments in [["--vouch"], ["--bundle-id", "a"], ["--assume-environment", "sandbox"]] {
             let ending = try await command.run(["rejections"] + arguments)

@@ -4,7 +4,7 @@ import Postgres
 import TestSupport
 import Testing
 
-/// Roles that may log in and have exactly what schema/README.md says that a command needs.
+/// Login roles with exactly the rights that schema/README.md lists for a command.
 @Suite(
     .enabled { await TestServer.isAvailable },
     .enabled("the tests' own server lets every role in") {
@@ -13,7 +13,7 @@ import Testing
 )
 struct RoleTests {
     @Test func `every command runs with the role that it needs, and not with less`() async throws {
-        // The roles of the ledger belong to the cluster: they are there once one was migrated.
+        // The ledger's roles belong to the cluster: they exist once one ledger was migrated.
         try await withLedger { _, _ in }
         try await TestServer.shared.withDatabase { settings in
             let roles = try await Roles(settings)
@@ -33,13 +33,13 @@ struct RoleTests {
         let ingest = simulation.arguments + [simulation.payloads]
         for role in [roles.owner, roles.builder] { try await role.expect(77, "migrate") }
         try await roles.founder.expect(0, "migrate", "--lanes", "1")
-        // With nothing to do, migrate asks for no more than to look.
+        // With nothing to do, migrate needs only to read.
         try await roles.reader.expect(0, "migrate")
         try await roles.settings.meddle("DROP TRIGGER append_only_statement ON ledger.event")
         for role in [roles.reader, roles.writer, roles.builder] {
             try await role.expect(77, "migrate")
         }
-        // What one member of ledger_owner has made the next one migrates.
+        // One member of ledger_owner can migrate what another has created.
         try await roles.owner.expect(0, "migrate")
         for role in [roles.reader, roles.builder] { try await role.expect(77, ingest) }
         try await roles.writer.expect(0, ingest)
@@ -57,7 +57,7 @@ struct RoleTests {
         }
         try await roles.builder.expect(0, "tables", "check", "--quiet")
         try await roles.builder.expect(0, "tables", "diff", "--quiet")
-        // What is built already can be promoted and dropped without the right to make schemas.
+        // A finished build can be promoted and dropped without the right to create schemas.
         try await roles.follower.expect(0, "tables", "promote", "--quiet")
         try await roles.follower.expect(77, "tables", "diff", "--quiet")
         try await roles.builder.expect(0, "rebuild", "--into", "kept", "--quiet")
@@ -75,7 +75,7 @@ struct RoleTests {
 }
 
 extension RoleTests {
-    // Nobody but a member of ledger_eraser: not even the owner, who could do worse by other means.
+    // Only a member of ledger_eraser: not even the owner, who could do worse by other means.
     private static func erase(_ roles: Roles) async throws {
         let streams = try await roles.reader.json([StreamLine].self, "streams")
         let stream = try #require(streams.first { $0.environment == "Production" })
@@ -93,12 +93,12 @@ extension RoleTests {
     }
 }
 
-/// Roles that may log in, each with what its work needs.
+/// Login roles, each with the rights for its work.
 private struct Roles {
-    /// A member of ledger_owner that may make schemas, and one that may not.
+    /// A member of ledger_owner that may create schemas, and one that may not.
     let founder: Command
     let owner: Command
-    /// The same of ledger_projector.
+    /// The same for ledger_projector.
     let builder: Command
     let follower: Command
     let writer: Command
@@ -141,7 +141,7 @@ private struct Roles {
 }
 
 extension ConnectionSettings {
-    /// The same database for another role: of a parameter that is named twice the last counts.
+    /// The same database for another role: if a parameter is given twice, the last one counts.
     func loggedIn(as role: String) -> ConnectionSettings {
         ConnectionSettings(fullConnectionString + " user=\(role)")
     }

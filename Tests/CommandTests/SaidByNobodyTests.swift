@@ -2,12 +2,11 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What nobody said is shown as that: settings, states after the last word, transfers to come, and
-/// how much of the log an answer used.
+/// Missing statements are shown as missing: settings, states after the last statement, future
+/// transfers, and how much of the log an answer used.
 @Suite(.enabled { await TestServer.isAvailable })
 struct SaidByNobodyTests {
-    @Test func `a setting that no response carries is unknown, in words and in JSON`() async throws
-    {
+    @Test func `a setting that no response carries is unknown, in text and in JSON`() async throws {
         try await withLedger { command, _ in
             try await Self.ingest([Self.response()], into: command)
             let state = try await command.expect(0, "state", "1000")
@@ -19,7 +18,7 @@ struct SaidByNobodyTests {
         }
     }
 
-    @Test func `auto-renew is unknown before Apple first says it`() async throws {
+    @Test func `auto-renew is unknown before Apple first reports it`() async throws {
         try await withLedger { command, _ in
             let off = Self.response(
                 renewal: #"{"original_transaction_id":"1000","#
@@ -36,7 +35,7 @@ struct SaidByNobodyTests {
         }
     }
 
-    @Test func `the effect of a wish for another product names what it asks for`() async throws {
+    @Test func `the effect of a request for another product names that product`() async throws {
         try await withLedger { command, _ in
             let wish = Self.response(
                 renewal: #"{"original_transaction_id":"1000","product_id":"pro","#
@@ -50,7 +49,9 @@ struct SaidByNobodyTests {
         }
     }
 
-    @Test func `a period that ended since Apple last spoke is not called open`() async throws {
+    @Test func `a period that ended since Apple's last statement is not called open`()
+        async throws
+    {
         try await withLedger { command, _ in
             try await Self.ingest([Self.response()], into: command)
             let periods = try await command.expect(0, "periods", "1000")
@@ -61,7 +62,7 @@ struct SaidByNobodyTests {
         }
     }
 
-    @Test func `state in a gap says how the access ended, as explain does`() async throws {
+    @Test func `state in a gap reports how the access ended, as explain does`() async throws {
         try await withLedger { command, _ in
             try await Self.ingest([Self.response()], into: command)
             let arguments = ["state", "1000", "--at", "2026-09-01"]
@@ -78,7 +79,7 @@ struct SaidByNobodyTests {
         }
     }
 
-    @Test func `access says no until beyond a transfer that is known`() async throws {
+    @Test func `access ends no later than a known transfer`() async throws {
         try await withLedger { command, _ in
             try await Self.ingest([Self.response()], into: command)
             for (customer, at) in [("anna", "2026-07-02"), ("ben", "2026-07-20")] {
@@ -94,7 +95,7 @@ struct SaidByNobodyTests {
         }
     }
 
-    @Test func `explain says which knowledge it used, and counts a commit to its end`()
+    @Test func `explain gives the knowledge it used and extends a position to its commit's end`()
         async throws
     {
         try await withLedger { command, _ in
@@ -133,7 +134,7 @@ struct SaidByNobodyTests {
         }
     }
 
-    // One period, 1 July to 1 August 2026, asked for on 3 July, with no renewal listed.
+    // One period, 1 July to 1 August 2026, requested on 3 July, with no renewal listed.
     private static func response(
         asked: String = "1783036800000",
         cancelled: String? = nil,

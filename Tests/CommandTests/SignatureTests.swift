@@ -8,7 +8,7 @@ import Testing
 /// `verify --signatures` and the trust in `history` from the outside.
 @Suite(.enabled { await TestServer.isAvailable })
 struct SignatureTests {
-    @Test func `a simulated ledger is proven under its root, and not without it`() async throws {
+    @Test func `a simulated ledger is proven with its root, and not without it`() async throws {
         let simulation = try await Simulation.shared
         try await withFilledLedger { command, settings in
             let proof = ["verify", "--signatures", "--root-certificate", simulation.root]
@@ -34,7 +34,7 @@ struct SignatureTests {
                 "--signatures"
             )
             let failure = try #require(without.signatures?.firstFailure)
-            #expect(!without.ok && without.firstMismatch == nil, "the chain fits")
+            #expect(!without.ok && without.firstMismatch == nil, "the chain matches")
             #expect(failure.position == 1 && failure.reason == "root-not-given")
             #expect(failure.message.contains("--root-certificate"))
             let root = Digest.of(
@@ -48,7 +48,9 @@ struct SignatureTests {
         }
     }
 
-    @Test func `an event that no signature proves is named, though the chain fits`() async throws {
+    @Test func `an event that no signature proves is named, although the chain matches`()
+        async throws
+    {
         let simulation = try await Simulation.shared
         try await withFilledLedger { command, settings in
             let log = try await EventLog.open(settings, Self.oneReader)
@@ -80,7 +82,7 @@ struct SignatureTests {
     }
 
     @Test func `history shows trust, source and kind, and filters by trust`() async throws {
-        // One line: what begins with a member is taken for NDJSON.
+        // One line: text that starts with a member is read as NDJSON.
         let body = #"""
             {"status":0,"environment":"Sandbox","receipt":{"bundle_id":"a.b","in_app":[{"product_id":\#
             "p","transaction_id":"77","original_transaction_id":"77","quantity":"1",\#
@@ -115,7 +117,7 @@ struct SignatureTests {
         }
     }
 
-    /// A fact that a body claims which nobody signed.
+    /// A fact in an unsigned part of a body.
     private static func forgery() -> Verified<[Fact]> {
         var content = Content(format: .signedTransaction)
         content[.productId] = .text("free")

@@ -7,7 +7,9 @@ import Testing
 @Suite struct SimulateTests {
     private let command = Command(environment: ["DATABASE_URL": "host=/nowhere"])
 
-    @Test func `two runs of one seed write the same bytes, another seed others`() async throws {
+    @Test func `two runs with one seed write the same bytes, another seed writes others`()
+        async throws
+    {
         let folder = try TestFolder()
         for (name, seed, files) in [("a", "5", []), ("b", "5", []), ("c", "6", [])]
             + [("d", "5", ["--files"])]
@@ -36,7 +38,7 @@ import Testing
         #expect(single.count == lines.count)
     }
 
-    @Test func `every format has a file of its own, and the summary names it`() async throws {
+    @Test func `every format has a separate file, and the summary names it`() async throws {
         let folder = try TestFolder()
         let out = folder.path(of: "all")
         let summary = try await command.expect(
@@ -107,7 +109,7 @@ import Testing
         #expect(below.code == 70 && below.errors.contains("Not a directory; name another folder"))
     }
 
-    @Test func `the catalog names the products that the payloads name`() async throws {
+    @Test func `the catalog contains the products that the payloads name`() async throws {
         let folder = try TestFolder()
         let out = folder.path(of: "out")
         try await command.expect(
@@ -140,10 +142,10 @@ import Testing
     }
 }
 
-/// A private server in a folder of its own; all in one test, for a server costs seconds.
+/// A private server in its own folder; all in one test, because a server takes seconds.
 @Suite(.enabled { await TestServer.isAvailable })
 struct PrivateServerTests {
-    @Test func `without any configuration a private server does it all, demo included`()
+    @Test func `without any configuration a private server does everything, including the demo`()
         async throws
     {
         let folder = try TestFolder()
@@ -174,7 +176,7 @@ struct PrivateServerTests {
         for step in 1...6 { #expect(demo.errors.contains("\(step)/6")) }
         #expect(try await command.expect(0, "database", "status").contains("running"))
         try await followAdvice(demo.output)
-        // The demo has a database of its own: the ledger's is still as it was.
+        // The demo has a separate database: the ledger is unchanged.
         #expect(try await command.expect(0, "migrate", "status").contains("missing"))
         try await command.expect(0, "migrate")
         try await command.expectSoundLog(events: 0)
@@ -192,7 +194,7 @@ struct PrivateServerTests {
         #expect(again.code == 0, "\(again.errors)")
     }
 
-    /// Does what the demo says one can try next.
+    /// Runs the commands that the demo suggests.
     private func followAdvice(_ output: String) async throws {
         let export = try #require(output.firstMatch(of: /export DATABASE_URL="([^"]+)"/))
         let demo = Command(environment: ["DATABASE_URL": String(export.1)])

@@ -3,20 +3,20 @@ import Postgres
 import TestSupport
 import Testing
 
-/// The payloads of twenty-five simulated subscriptions in a folder; made once for all tests.
+/// The payloads of twenty-five simulated subscriptions in a folder; created once for all tests.
 struct Simulation: Sendable {
     let folder: TestFolder
 
-    /// Where the payloads and `root.der` lie.
+    /// The folder with the payloads and `root.der`.
     var payloads: String { folder.path(of: "payloads") }
 
     /// The certificate to trust.
     var root: String { payloads + "/root.der" }
 
-    /// What `ingest` needs to be told.
+    /// The options that `ingest` needs.
     var arguments: [String] { ["ingest", "--quiet", "--root-certificate", root] }
 
-    /// The true periods, one JSON object a line.
+    /// The true periods, one JSON object per line.
     var truth: String { folder.path(of: "truth.ndjson") }
 
     private static let task = Task {
@@ -58,7 +58,7 @@ func withSimulatedLedger(_ body: (Command) async throws -> Void) async throws {
     try await withSimulatedLedger { command, _ in try await body(command) }
 }
 
-/// The same, with the way to its database.
+/// The same, with its connection settings.
 func withSimulatedLedger(
     _ body: (Command, ConnectionSettings) async throws -> Void
 ) async throws {
@@ -69,7 +69,7 @@ func withSimulatedLedger(
     }
 }
 
-/// Runs a body with a ledger of so many lanes that holds the shared simulation.
+/// Runs a body with a ledger of this many lanes that holds the shared simulation.
 func withSimulatedLedger(
     lanes: Int,
     _ body: (Command) async throws -> Void

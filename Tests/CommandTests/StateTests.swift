@@ -5,7 +5,7 @@ import Testing
 /// `state`, `due` and `report drift` from the outside.
 @Suite(.enabled { await TestServer.isAvailable })
 struct StateTests {
-    @Test func `documents have the members that were promised`() async throws {
+    @Test func `documents have the documented members`() async throws {
         try await withSimulatedLedger { command in
             let streams = try await command.json([StreamLine].self, "streams")
             let id = try #require(
@@ -27,7 +27,7 @@ struct StateTests {
         }
     }
 
-    @Test func `what Apple says of simulated lives agrees with the fold`() async throws {
+    @Test func `Apple's statements about simulated lives agree with the fold`() async throws {
         try await withSimulatedLedger { command in
             let report = try await command.json(DriftDocument.self, "report", "drift")
             #expect(report.checked > 0)
@@ -36,7 +36,7 @@ struct StateTests {
         }
     }
 
-    @Test func `due lists each subscription once, with why`() async throws {
+    @Test func `due lists each subscription once, with the reason`() async throws {
         try await withSimulatedLedger { command in
             let all = try await command.json(
                 [DueLine].self,
@@ -54,8 +54,7 @@ struct StateTests {
             #expect(lines.hasPrefix("subscription      environment   reason      access until"))
             let before = try await command.json([DueLine].self, "due", "--at", "2001-01-01")
             #expect(before.isEmpty)
-            // Apple charges for sixty days at most (Apple's data: trap 18): nothing is due for
-            // ever.
+            // Apple charges for sixty days at most (Apple's data: trap 18): nothing is due forever.
             let late = try await command.json([DueLine].self, "due", "--at", "2035-01-01")
             #expect(late.isEmpty)
             _ = try await command.expect(64, "due", "--within", "soon")

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Whom a name means: the same in every question, and said where an answer rests on it.
+/// What a name refers to: the same in every question, and shown if an answer depends on it.
 @Suite(.enabled { await TestServer.isAvailable })
 struct SubjectTests {
     private struct AccessDocument: Decodable {
@@ -31,7 +31,7 @@ struct SubjectTests {
 
     private static let token = "0b5e7c1a-3f6d-4e0b-9a51-7f3d2c1b0a99"
 
-    // Two subscriptions of one receipt, and one of another app under the first one's token.
+    // Two subscriptions in one receipt, and one of another app with the first one's token.
     private func withCustomer(_ body: (Command) async throws -> Void) async throws {
         let folder = try TestFolder()
         func row(
@@ -90,7 +90,7 @@ struct SubjectTests {
         }
     }
 
-    @Test func `access and explain mean the same by every name`() async throws {
+    @Test func `access and explain give the same answer for every name`() async throws {
         try await withCustomer { command in
             let names = ["1000", "2000", "3000", "10001", Self.token, Self.token.uppercased()]
             for at in ["2015-01-01", "2016-01-15", "2016-03-15", "2018-01-01"] {
@@ -131,7 +131,7 @@ struct SubjectTests {
         }
     }
 
-    @Test func `an answer that rests on a bond or a link names it`() async throws {
+    @Test func `an answer that depends on a bond or a link names it`() async throws {
         try await withCustomer { command in
             let told = try await command.json(
                 AccessDocument.self,
@@ -161,7 +161,7 @@ struct SubjectTests {
                 "--at",
                 "2016-03-15"
             )
-            #expect(!own.contains("counts because"), "it rests on nothing but itself")
+            #expect(!own.contains("counts because"), "it depends only on itself")
 
             try await command.expect(0, "customers", "link", "anna", "2000", "--at", "2015-01-01")
             let linked = try await command.expect(0, "access", "anna", "--at", "2016-05-01")
@@ -197,7 +197,7 @@ struct SubjectTests {
         }
     }
 
-    @Test func `access works over all apps of a customer, and says which app granted it`()
+    @Test func `access covers all apps of a customer, and names the app that granted it`()
         async throws
     {
         try await withCustomer { command in
@@ -227,7 +227,7 @@ struct SubjectTests {
     }
 
     @Test(arguments: ["state", "periods", "history", "changes", "refunds", "replay"])
-    func `what is about one subscription says that there are others`(
+    func `a question about one subscription reports that there are others`(
         question: String
     ) async throws {
         try await withCustomer { command in
@@ -244,7 +244,7 @@ struct SubjectTests {
     }
 
     @Test(arguments: ["state", "periods", "history", "changes", "refunds", "replay"])
-    func `what is about one subscription takes every id of it`(question: String) async throws {
+    func `a question about one subscription accepts every id of it`(question: String) async throws {
         try await withCustomer { command in
             let expected = try await command.expect(0, question, "1000")
             // The id of its transaction, which is not that of the subscription.

@@ -2,10 +2,10 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `explain` at instants of which nobody can have been told anything.
+/// `explain` at instants at which the ledger cannot have been asked.
 @Suite(.enabled { await TestServer.isAvailable })
 struct UnaskedInstantTests {
-    @Test func `an instant in the future was not served, and its answer may change`() async throws {
+    @Test func `a future instant was not served, and its answer may change`() async throws {
         let row = FirstDayTests.row("1000", "2015-06-09", "2099-07-09")
         try await FirstDayTests.withLedger([row]) { command, _ in
             let text = try await command.expect(0, "explain", "1000", "--at", "2098-01-01")
@@ -19,7 +19,7 @@ struct UnaskedInstantTests {
         }
     }
 
-    @Test func `with the knowledge of a time before the ledger nothing is called right`()
+    @Test func `with the knowledge of a time before the ledger no answer is called right`()
         async throws
     {
         try await FirstDayTests.withLedger(FirstDayTests.one) { command, _ in
@@ -45,7 +45,7 @@ struct UnaskedInstantTests {
         }
     }
 
-    @Test func `what also gives access is listed beside what decides`() async throws {
+    @Test func `a second source of access is listed next to the deciding one`() async throws {
         let rows = [
             FirstDayTests.row("1000", "2015-06-09", "2015-07-09"),
             FirstDayTests.row("2000", "2015-06-10", "2015-08-10"),

@@ -2,11 +2,11 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Version 1 notifications without a receipt that can be read: nothing in them says when they were
-/// made (Apple's data: version 1 repetitions).
+/// Version 1 notifications without a readable receipt: nothing in them dates them (Apple's data:
+/// version 1 repetitions).
 @Suite(.enabled { await TestServer.isAvailable })
 struct UndatedNotificationTests {
-    @Test func `grace of a version 1 notification without a receipt gives access to its end`()
+    @Test func `grace in a version 1 notification without a receipt gives access to its end`()
         async throws
     {
         try await withLedger { command, _ in
@@ -27,7 +27,7 @@ struct UndatedNotificationTests {
         }
     }
 
-    @Test func `without grace it is billing retry, until the charge goes through`() async throws {
+    @Test func `without grace it is billing retry until the charge succeeds`() async throws {
         try await withLedger { command, _ in
             try await Self.ingest([Self.bought, Self.failed(grace: nil)], into: command)
             #expect(try await command.run("access", "-q", "1000", "--at", "2026-08-05").code == 1)

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What needs no database: help, usage errors, a database that is not there.
+/// Commands without a database: help, usage errors, and a database that is missing.
 @Suite struct UsageTests {
     private static let commands = [
         [], ["demo"], ["migrate"], ["migrate", "up"], ["migrate", "status"], ["ingest"],
@@ -25,7 +25,7 @@ import Testing
     private let command = Command(environment: ["DATABASE_URL": "host=/nowhere"])
 
     @Test(arguments: commands)
-    func `every command explains itself`(arguments: [String]) async throws {
+    func `every command has help`(arguments: [String]) async throws {
         let ending = try await command.run(arguments + ["--help"])
         #expect(ending.code == 0)
         #expect(ending.output.contains("OVERVIEW:"))
@@ -43,7 +43,7 @@ import Testing
         (["tables", "chek"], "`subledger tables check`"),
         (["help", "rebild"], "`subledger rebuild`"), (["verif"], "`subledger verify`"),
     ])
-    func `a mistyped command names the one that was meant`(
+    func `a mistyped command suggests the intended one`(
         arguments: [String],
         meant: String
     ) async throws {
@@ -53,7 +53,7 @@ import Testing
         #expect(ending.output.isEmpty)
     }
 
-    @Test func `a command that resembles none is unknown, without a suggestion`() async throws {
+    @Test func `a command that resembles no other is unknown, without a suggestion`() async throws {
         let ending = try await command.run(["nonsense"])
         #expect(ending.code == 64)
         #expect(ending.errors.contains("unknown command `subledger nonsense`; `subledger --h"))
@@ -98,7 +98,7 @@ import Testing
         ["periods", "1", "--tz", "Europe/Atlantis"], ["periods", "1", "--at", "1772528400"],
         ["demo", "--json"],
     ])
-    func `a usage error is 64, and stdout stays empty`(arguments: [String]) async throws {
+    func `a usage error exits with 64, and stdout stays empty`(arguments: [String]) async throws {
         let ending = try await command.run(arguments)
         #expect(ending.code == 64, "\(ending.errors)")
         #expect(ending.output.isEmpty)
@@ -113,7 +113,7 @@ import Testing
         ["catalog", "list"], ["catalog", "show", "--json"], ["catalog", "diff"],
         ["feed"], ["feed", "--follow"],
     ])
-    func `a database that cannot be reached is 69`(arguments: [String]) async throws {
+    func `a database that cannot be reached exits with 69`(arguments: [String]) async throws {
         for place in ["host=/nowhere/at/all", "host=127.0.0.1 port=1"] {
             let ending = try await Command(environment: ["DATABASE_URL": place]).run(arguments)
             #expect(ending.code == 69, "\(place): \(ending.errors)")
@@ -143,7 +143,7 @@ import Testing
         #expect(numbers["rounds"] == 1)
     }
 
-    @Test func `a path that is not there is 66, before anything is connected to`() async throws {
+    @Test func `a missing path exits with 66 before any connection is opened`() async throws {
         let ending = try await command.run("ingest", "--json", "/nowhere/payload.json")
         #expect(ending.code == 66)
         #expect(ending.errors.contains("/nowhere/payload.json"))

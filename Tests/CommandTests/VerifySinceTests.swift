@@ -48,7 +48,7 @@ struct VerifySinceTests {
             #expect(text.contains("\nCommits up to the checkpoint were not read; "))
             #expect(text.contains("Not excluded for later commits: "))
 
-            // What is older than the checkpoint is not read; what is newer is.
+            // Older rows than the checkpoint are not read; newer rows are.
             try await settings.meddle(
                 "UPDATE ledger.event SET product_id = 'free' WHERE lane_offset = 1"
             )

@@ -35,7 +35,9 @@ struct VerifyTests {
         }
     }
 
-    @Test func `a head kept outside proves a continuation and finds a cut tail`() async throws {
+    @Test func `a head kept outside proves a continuation and reveals a truncated log`()
+        async throws
+    {
         let folder = try TestFolder()
         try await withFilledLedger { command, settings in
             let kept = try await command.expect(0, "verify", "--json")
@@ -64,7 +66,7 @@ struct VerifyTests {
         }
     }
 
-    @Test func `a head of another ledger is not a head of this one`() async throws {
+    @Test func `a head of another ledger does not match this one`() async throws {
         let folder = try TestFolder()
         var kept = ""
         try await withFilledLedger { command, _ in
@@ -76,7 +78,7 @@ struct VerifyTests {
         }
     }
 
-    @Test func `what was kept must be what verify prints`() async throws {
+    @Test func `a kept head must have the form that verify prints`() async throws {
         let folder = try TestFolder()
         try await withLedger { command, _ in
             try await command.expect(66, "verify", "--against", "/nowhere")
@@ -99,14 +101,14 @@ struct VerifyTests {
         _ body: (Command, ConnectionSettings) async throws -> Void
     ) async throws {
         try await withLedger { command, settings in
-            // Apart, so that there are several commits.
+            // Ingested separately, so that there are several commits.
             try await fill(command, lives: 0..<1)
             try await fill(command, lives: 1..<10)
             try await body(command, settings)
         }
     }
 
-    /// Takes in a range of the simulated payloads.
+    /// Ingests a range of the simulated payloads.
     private func fill(_ command: Command, lives: Range<Int>) async throws {
         let simulation = try await Simulation.shared
         let folder = try TestFolder()

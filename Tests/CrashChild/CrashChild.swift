@@ -5,13 +5,13 @@ import Foundation
 import Postgres
 import Subledger
 
-/// Takes in the lines of a file and acknowledges each on stdout once `append` has returned: what
-/// the crash test kills in the middle of its work.
+/// Ingests the lines of a file and acknowledges each on stdout once `append` has returned: the
+/// crash test kills it during its work.
 ///
 /// Arguments: the file, a root certificate, how many payloads may be under way at once. A line of
 /// the file is a number, a space and a payload; its acknowledgement is the number, then `+` and the
 /// position of each fact that was appended, `=` and that of each that was known or refused. Or it
-/// is `erase`, a scope, an environment and an id, acknowledged as it is; or `checkpoint`.
+/// is `erase`, a scope, an environment and an id, acknowledged unchanged; or `checkpoint`.
 @main
 struct CrashChild {
     static func main() async throws {
@@ -55,7 +55,7 @@ struct CrashChild {
         await ledger.log.close()
     }
 
-    // A server that was killed comes back, and an erasure that was interrupted is done again.
+    // A killed server comes back, and an interrupted erasure is repeated.
     private static func erase(_ words: [UInt8], in ledger: Ledger) async throws {
         let parts = String(decoding: words, as: UTF8.self).split(separator: " ").map(String.init)
         guard parts.count == 3, let scope = Erasure.Scope(rawValue: parts[0]) else {
@@ -88,8 +88,8 @@ struct CrashChild {
         }
     }
 
-    // One write of less than PIPE_BUF is atomic: lines of several threads do not mix, and a line
-    // that the parent reads is whole.
+    // One write of less than PIPE_BUF is atomic: lines of several threads do not mix, and every
+    // line that the parent reads is complete.
     private static func acknowledge(_ number: String, _ outcomes: [AppendOutcome]) throws {
         let words = outcomes.map { outcome in
             "\(outcome.isNew ? "+" : "=")\(outcome.position.lane):\(outcome.position.offset)"
@@ -105,5 +105,5 @@ struct CrashChild {
     }
 }
 
-/// It was not started by the crash test.
+/// The process was not started by the crash test.
 struct UsageError: Error {}

@@ -8,9 +8,9 @@ import Subledger
 import Synchronization
 import TestSupport
 
-/// A ledger that is filled by processes that get killed, with all that was promised to them.
+/// A ledger filled by processes that are killed, and everything that was acknowledged to them.
 struct CrashLedger {
-    /// Subscriptions whose payloads are taken in.
+    /// Subscriptions whose payloads are ingested.
     static let lives = 120
 
     let payloads: [[UInt8]]
@@ -29,13 +29,13 @@ struct CrashLedger {
     private let erases: Bool
     private let server: CrashServer
     private let root: RootCertificate
-    // By payload the addresses of the evidence that it holds.
+    // For each payload, the addresses of the evidence in it.
     private let digests: [[Digest]]
     private let folder: TestFolder
     private var generator: TestSupport.SeededGenerator
-    /// The payload that was promised to prove the event at a position.
+    /// The payload that was acknowledged as proof of the event at a position.
     private var promised: [Position: Int] = [:]
-    /// Positions that a duplicate was said to stand at.
+    /// Positions that were reported for duplicates.
     private var referred: Set<Position> = []
 
     /// Makes an empty ledger and the payloads for it.
@@ -43,7 +43,7 @@ struct CrashLedger {
         let simulator = AppStoreSimulator(seed: seed)
         var payloads = simulator.sampleHistory(count: Self.lives).map(\.payload)
         if erases {
-            // What repeats, and confirms: three polls of some.
+            // Payloads that repeat and confirm: three polls of some subscriptions.
             for life in 0..<Self.lives / 2 {
                 payloads += simulator.life(life).silentPolls().prefix(3).map(\.payload)
             }
@@ -73,7 +73,7 @@ struct CrashLedger {
     ) async throws -> ConnectionSettings {
         let session = try await PostgresSession.connect(server.settings)
         try await session.execute("CREATE DATABASE \(name) TEMPLATE template0")
-        // What an operator may do for other applications' sake must not take the promise away.
+        // Settings that an operator may make for other applications must not break the promise.
         try await session.execute("ALTER DATABASE \(name) SET synchronous_commit = off")
         await session.close()
         var settings = server.settings
@@ -82,7 +82,7 @@ struct CrashLedger {
         return settings
     }
 
-    /// A ledger with the same lanes that takes in everything, undisturbed and in order.
+    /// A ledger with the same lanes that ingests everything, undisturbed and in order.
     func undisturbedLedger() async throws -> (ledger: Ledger, settings: ConnectionSettings) {
         let settings = try await Self.makeDatabase(
             "undisturbed_\(lanes)",
@@ -113,26 +113,26 @@ struct CrashLedger {
 }
 
 extension CrashLedger {
-    /// What happens in a round; a server that was killed needs seconds, hence the odds.
+    /// The kinds of rounds; a killed server needs seconds to restart, hence the odds.
     private enum Incident {
         case childrenKilled
-        /// The ingesting processes must outlive it and do all their work.
+        /// The ingesting processes must survive it and do all their work.
         case serverKilled
         case serverThenChildrenKilled
-        /// The ingesting processes must outlive it.
+        /// The ingesting processes must survive it.
         case backendKilled
 
         static let inTurn = [
             childrenKilled, serverKilled, childrenKilled, serverThenChildrenKilled,
         ]
-        // A server that was killed takes seconds, so that many kills are of the others.
+        // A killed server takes seconds, so most kills are of other kinds.
         static let oftenInTurn = [
             childrenKilled, backendKilled, childrenKilled, backendKilled, childrenKilled,
             serverThenChildrenKilled, childrenKilled, backendKilled, childrenKilled, serverKilled,
         ]
     }
 
-    /// Lets one or two processes take in what is left, and kills something; says what.
+    /// Lets one or two processes ingest what is left, and kills something; returns what.
     mutating func round(_ number: Int) async throws -> String {
         let incidents = erases ? Incident.oftenInTurn : Incident.inTurn
         let incident = incidents[number % incidents.count]
@@ -162,7 +162,7 @@ extension CrashLedger {
 
     private mutating func end(_ child: RunningProgram, mustFinish: Bool) async throws {
         let ending = await child.ending()
-        // A process may have been done before it was killed, but must not have failed.
+        // A process may have finished before it was killed, but must not have failed.
         guard ending.code == 0 || (ending.wasKilled && !mustFinish) else {
             throw CrashTestError("a child failed with \(ending.code): \(ending.errors)")
         }
@@ -214,7 +214,7 @@ extension CrashLedger {
         return all
     }
 
-    /// Ends a connection of an ingesting process; false where there is none.
+    /// Ends a connection of an ingesting process; false if there is none.
     private mutating func killBackend() async throws -> Bool {
         let session = try await PostgresSession.connect(server.settings)
         let pids = try await session.query(
@@ -231,7 +231,7 @@ extension CrashLedger {
         return pid != nil
     }
 
-    /// Reads so many acknowledgements, or all up to the end.
+    /// Reads this many acknowledgements, or all until the end.
     private mutating func read(
         _ count: Int,
         from lines: inout AsyncStream<String>.Iterator
@@ -274,7 +274,7 @@ extension CrashLedger {
 }
 
 extension CrashLedger {
-    /// What is wrong with the log now: nothing, it is hoped.
+    /// What is wrong with the log now; should be empty.
     func check() async throws -> [String] {
         let session = try await PostgresSession.connect(settings)
         var wrong: [String] = []
@@ -320,7 +320,7 @@ extension CrashLedger {
         return wrong + (try await verification())
     }
 
-    /// Equal facts at two positions, however the unique index may be made.
+    /// Equal facts at two positions, even if the unique index is damaged.
     private static let twiceSQL = """
         SELECT original_transaction_id || ' ' || kind || ' as of ' || as_of_ms FROM ledger.event
         GROUP BY environment, original_transaction_id, kind, purchase_date_ms, expires_date_ms,
@@ -342,7 +342,7 @@ extension CrashLedger {
 }
 
 extension Ledger {
-    /// Takes in payloads.
+    /// Ingests payloads.
     @discardableResult
     func ingest(_ payloads: [[UInt8]]) async throws -> IngestReport {
         let rest = Mutex(payloads.makeIterator())

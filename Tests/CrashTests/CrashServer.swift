@@ -3,14 +3,14 @@ import Foundation
 import Postgres
 import TestSupport
 
-/// A server with fsync that can be killed as a power cut would.
+/// A server with fsync that can be killed as by a power cut.
 struct CrashServer: Sendable {
     private let server: EmbeddedServer
 
     /// How to reach it.
     let settings: ConnectionSettings
 
-    /// Starts one in a temporary folder of its own; it ends with this process at the latest.
+    /// Starts one in its own temporary folder; it ends with this process at the latest.
     init() async throws {
         server = EmbeddedServer(
             home: TestServer.temporaryHome(),
@@ -19,12 +19,12 @@ struct CrashServer: Sendable {
         settings = try await server.start()
     }
 
-    /// Kills the postmaster and all its processes at once, and starts it anew.
+    /// Kills the postmaster and all its processes at once, and starts it again.
     func crash() async throws {
         guard case .running(let postmaster) = try await server.status() else {
             throw CrashTestError("the server does not run")
         }
-        // The postmaster first, stopped, so that it cannot notice and tidy up.
+        // The postmaster is stopped first, so that it cannot notice and clean up.
         kill(postmaster, SIGSTOP)
         let children = try await Self.children(of: postmaster)
         guard !children.isEmpty else { throw CrashTestError("the server has no processes") }

@@ -8,16 +8,16 @@ import Subledger
 import TestSupport
 import Testing
 
-/// Kills the ingesting processes and the server in the middle of appends, again and again.
+/// Kills the ingesting processes and the server during appends, again and again.
 ///
-/// Nothing here waits for time: a kill happens when so many acknowledgements have been read.
+/// Nothing here depends on time: a kill happens after a number of acknowledgements has been read.
 @Suite(.enabled { await TestServer.isAvailable }, .serialized)
 struct CrashTests {
-    /// Rounds of one ledger; there are two.
+    /// Rounds per ledger; there are two ledgers.
     private static let rounds = 26
 
     @Test(arguments: [1, 4])
-    func `what was acknowledged survives kill -9, exactly once`(lanes: Int) async throws {
+    func `every acknowledged fact survives kill -9, exactly once`(lanes: Int) async throws {
         let seed = UInt64(20_261_121 + lanes)
         let server = try await CrashServer()
         var crash = try await CrashLedger(seed: seed, lanes: lanes, server: server)
@@ -38,11 +38,12 @@ struct CrashTests {
         await server.stop()
     }
 
-    /// Kills of one run; `SUBLEDGER_KILLS` asks for others.
+    /// Kills per run; `SUBLEDGER_KILLS` sets another number.
     private static let kills =
         ProcessInfo.processInfo.environment["SUBLEDGER_KILLS"].flatMap { Int($0) } ?? 50
 
-    @Test func `among erasures and checkpoints, too, nothing is lost and nothing comes back`()
+    @Test
+    func `among erasures and checkpoints nothing acknowledged is lost and nothing erased returns`()
         async throws
     {
         let server = try await CrashServer()
@@ -81,8 +82,8 @@ struct CrashTests {
         await server.stop()
     }
 
-    /// Everything again: acknowledged payloads are no news, and the whole is what a ledger holds
-    /// that nothing ever happened to.
+    /// Ingests everything again: acknowledged payloads are not news, and the result equals a ledger
+    /// that was never disturbed.
     private func expectUndisturbed(_ crash: CrashLedger, seed: UInt64) async throws {
         let ledger = try await crash.open(crash.settings)
         let acknowledged = crash.payloads.indices.filter(crash.acknowledged.contains)

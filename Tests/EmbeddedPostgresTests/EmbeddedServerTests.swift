@@ -5,7 +5,7 @@ import Testing
 
 @testable import EmbeddedPostgres
 
-/// Servers of their own, one test at a time: they are killed and restarted.
+/// Tests that own their servers, one test at a time: the servers are killed and restarted.
 @Suite(.serialized, .enabled { await TestServer.isAvailable })
 struct EmbeddedServerTests {
     private static func server(_ home: String = TestServer.temporaryHome()) -> EmbeddedServer {
@@ -22,8 +22,8 @@ struct EmbeddedServerTests {
         return pid
     }
 
-    /// Asks until there is an answer: a server whose backend was killed accepts for a moment more,
-    /// then throws everybody out and recovers.
+    /// Repeats until there is an answer: a server whose backend was killed accepts connections for
+    /// another moment, then disconnects all clients and recovers.
     private static func afterRecovery<Answer>(
         _ ask: () async throws(PostgresError) -> Answer
     ) async throws(PostgresError) -> Answer {
@@ -38,7 +38,7 @@ struct EmbeddedServerTests {
         }
     }
 
-    @Test func `the operator's settings overrule ours and are kept over restarts`() async throws {
+    @Test func `the operator's settings override ours and survive restarts`() async throws {
         let server = Self.server()
         let settings = try await server.start()
         let data = try #require(try await server.dataFolder())
@@ -65,7 +65,7 @@ struct EmbeddedServerTests {
         }
     }
 
-    @Test func `pg_basebackup copies it over its socket`() async throws {
+    @Test func `pg_basebackup copies the server over its socket`() async throws {
         let server = Self.server()
         let settings = try await server.start()
         let data = try #require(try await server.dataFolder())
@@ -76,7 +76,7 @@ struct EmbeddedServerTests {
         let program = try ServerBinaries.find(explicit: nil, dataVersion: version)
             .path("pg_basebackup")
         let user = try ServerUser()
-        // Where the user of the server may write.
+        // A folder that the server's user may write to.
         let target = URL(fileURLWithPath: data).deletingLastPathComponent().path + "/backup"
         let ending = try ChildProcess(
             command: user.command([program, "-d", try settings.uri(), "-D", target, "-X", "stream"])
@@ -86,7 +86,7 @@ struct EmbeddedServerTests {
         try FileManager.default.removeItem(atPath: target)
     }
 
-    @Test func `a start that makes nothing leaves no folder`() async throws {
+    @Test func `a start that creates no server leaves no folder`() async throws {
         let home = TestServer.temporaryHome()
         let error = await #expect(throws: EmbeddedServerError.self) {
             try await Self.server(home).start(createIfAbsent: false)
@@ -95,7 +95,9 @@ struct EmbeddedServerTests {
         #expect(!FileManager.default.fileExists(atPath: home))
     }
 
-    @Test func `the database is as the ledger wants it and listens on no network`() async throws {
+    @Test func `the database has the settings the ledger needs and listens on no network`()
+        async throws
+    {
         let settings = try await Self.server().start()
         let session = try await PostgresSession.connect(settings)
         let expected = [
@@ -116,7 +118,7 @@ struct EmbeddedServerTests {
         #expect(try row.bool(2))
     }
 
-    @Test func `it starts once, stops, keeps its data and starts again`() async throws {
+    @Test func `a server starts only once, stops, keeps its data and starts again`() async throws {
         let home = TestServer.temporaryHome()
         let server = Self.server(home)
         #expect(try await server.status() == .absent)
@@ -149,7 +151,7 @@ struct EmbeddedServerTests {
         #expect(try await again.query("SELECT count(*) FROM kept").single().int8(0) == 0)
     }
 
-    @Test func `several processes' worth of starts make one server`() async throws {
+    @Test func `concurrent starts, as from several processes, create one server`() async throws {
         let home = TestServer.temporaryHome()
         let owner = Self.server(home)
         let settings = try await owner.start()
@@ -187,7 +189,7 @@ struct EmbeddedServerTests {
         await pool.close()
     }
 
-    @Test func `a backend killed in the middle is a lost connection and the pool recovers`()
+    @Test func `a killed backend is a lost connection and the pool recovers`()
         async throws
     {
         let server = Self.server()
@@ -209,7 +211,7 @@ struct EmbeddedServerTests {
         #expect(one == 1)
     }
 
-    @Test func `a killed server starts again with what was committed`() async throws {
+    @Test func `a killed server restarts with everything that was committed`() async throws {
         let server = EmbeddedServer(
             home: TestServer.temporaryHome(),
             options: .init(lifetime: .process)
@@ -226,7 +228,7 @@ struct EmbeddedServerTests {
         #expect(count == 1)
     }
 
-    @Test func `a process file that names a stranger does not keep the server from starting`()
+    @Test func `a process file that names an unrelated process does not prevent the start`()
         async throws
     {
         let home = TestServer.temporaryHome()
@@ -238,7 +240,7 @@ struct EmbeddedServerTests {
             home: URL(fileURLWithPath: home).resolvingSymlinksInPath().path,
             user: user
         )
-        // This very process lives and is no server.
+        // This test's own process is alive but is not a server.
         try ServerFolders.write(
             "\(getpid())\n\(folders.data)\n",
             to: folders.processFile,
@@ -274,7 +276,7 @@ struct EmbeddedServerTests {
         try FileManager.default.removeItem(atPath: closed)
     }
 
-    @Test func `a home whose path is long keeps its socket in a short one`() async throws {
+    @Test func `a home with a long path puts its socket into a short one`() async throws {
         let base = TestServer.temporaryHome()
         let home = base + String(repeating: "x", count: 100)
         let settings = try await Self.server(home).start()
@@ -298,7 +300,7 @@ struct EmbeddedServerTests {
         }
     }
 
-    @Test func `a program inherits no descriptor, folder or PG variable`() throws {
+    @Test func `a started program inherits no descriptor, folder or PG variable`() throws {
         var ends: [Int32] = [0, 0]
         try #require(pipe(&ends) == 0)
         defer { for end in ends { close(end) } }
@@ -312,7 +314,7 @@ struct EmbeddedServerTests {
         #expect(!lines.contains { $0.hasPrefix("PG") })
     }
 
-    @Test func `failures say what to do`() async throws {
+    @Test func `errors explain what to do`() async throws {
         let home = TestServer.temporaryHome()
         let nowhere = EmbeddedServer(home: home, options: .init(binaries: "/nonexistent"))
         let missing = await #expect(throws: EmbeddedServerError.self) { try await nowhere.start() }

@@ -4,7 +4,7 @@ import Postgres
 import TestSupport
 import Testing
 
-/// What the database itself refuses, and to whom.
+/// What the database itself refuses, and to which roles.
 @Suite(.enabled { await TestServer.isAvailable })
 struct AppendOnlyTests {
     private static let roles = [
@@ -21,7 +21,7 @@ struct AppendOnlyTests {
                 #expect(tables.count == (variant.partitions == 0 ? 15 : 15 + 12 * 4))
                 for role in Self.roles {
                     try await inspector.session.execute("SET ROLE \(role ?? "NONE")")
-                    // Rejections are no log: RejectionTests tells who may delete them.
+                    // Rejections are not part of the log: RejectionTests tests who may delete them.
                     for table in tables where !table.hasPrefix("rejection") {
                         for statement in try await Self.changes(of: table, inspector) {
                             let state = await Self.refusal(of: statement, inspector)
@@ -43,7 +43,7 @@ struct AppendOnlyTests {
     }
 
     @Test(arguments: Variant.extremes)
-    func `a session that plays a replica does not pass the triggers by`(
+    func `session_replication_role does not bypass the triggers`(
         variant: Variant
     ) async throws {
         try await TamperedLog(variant: variant).withCopy { settings in
@@ -74,7 +74,7 @@ struct AppendOnlyTests {
     ]
 
     @Test(arguments: Variant.extremes)
-    func `a reader and a stranger insert nowhere, a writer only what append needs`(
+    func `only a writer may insert, and only into the tables that append needs`(
         variant: Variant
     ) async throws {
         try await TamperedLog(variant: variant).withCopy { settings in
@@ -133,7 +133,7 @@ struct AppendOnlyTests {
     }
 
     @Test(arguments: Variant.all)
-    func `a session that is only a writer appends, repeats and reads`(
+    func `a session with only the writer role appends, repeats and reads`(
         variant: Variant
     ) async throws {
         try await variant.withDatabase { settings in
@@ -151,8 +151,8 @@ struct AppendOnlyTests {
         }
     }
 
-    /// A login of its own, for a superuser may become whom he likes.
-    @Test func `a login that is only a reader reads and verifies, and appends nothing`()
+    /// A separate login, because a superuser may assume any role.
+    @Test func `a login with only the reader role reads and verifies but appends nothing`()
         async throws
     {
         try await TamperedLog(variant: Variant.all[0]).withCopy { settings in
@@ -187,7 +187,7 @@ struct AppendOnlyTests {
         )
     }
 
-    /// Every way to change a table, the roundabout ones included.
+    /// Every way to change a table, including indirect ones.
     private static func changes(
         of table: String,
         _ inspector: Inspector
@@ -216,7 +216,8 @@ struct AppendOnlyTests {
         ]
     }
 
-    /// The SQLSTATE of a refused statement; nil where it was accepted, and then rolled back.
+    /// The SQLSTATE of a refused statement; nil if it was accepted, in which case it is rolled
+    /// back.
     private static func refusal(of statement: String, _ inspector: Inspector) async -> String? {
         do throws(PostgresError) {
             try await inspector.session.execute("\(statement); DO $$ BEGIN ASSERT false; END $$")

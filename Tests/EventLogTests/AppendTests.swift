@@ -5,11 +5,11 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// What one append says and leaves behind.
+/// What one append returns, and the rows it leaves.
 @Suite(.enabled { await TestServer.isAvailable })
 struct AppendTests {
     @Test(arguments: Variant.all)
-    func `each fact is answered with its own position, in the order of the facts`(
+    func `each fact is answered with its position, in the order of the facts`(
         variant: Variant
     ) async throws {
         try await variant.withLog { log, settings in
@@ -34,7 +34,7 @@ struct AppendTests {
     }
 
     @Test(arguments: Variant.all)
-    func `feeding everything twice appends nothing and confirms nothing`(
+    func `appending everything a second time adds no events and no confirmations`(
         variant: Variant
     ) async throws {
         try await variant.withLog { log, settings in
@@ -70,7 +70,7 @@ struct AppendTests {
     }
 
     @Test(arguments: Variant.all)
-    func `recorded times never fall within a lane, even where the clock does`(
+    func `recorded times never decrease within a lane, even if the clock goes back`(
         variant: Variant
     ) async throws {
         let ticks = Mutex([500, 900, 100, 901, 0, 902].map { Int64($0) })
@@ -89,7 +89,7 @@ struct AppendTests {
     }
 
     @Test(arguments: Variant.all)
-    func `a payload whose facts fall into several lanes is one commit in each`(
+    func `a payload whose facts belong to several lanes adds one commit to each`(
         variant: Variant
     ) async throws {
         try await variant.withLog { log, settings in
@@ -107,7 +107,8 @@ struct AppendTests {
             let heads = try await log.heads()
             #expect(heads.count == variant.lanes.value)
             #expect(heads.values.map(\.offset).reduce(0, +) == 40)
-            // The payload is kept once a lane: a lane can leave for another server whole.
+            // The payload is stored once per lane, so that a lane can move to another server as a
+            // whole.
             let lanes = Int64(variant.lanes.value)
             #expect(try await Inspector.count("evidence", settings) == lanes)
             #expect(try await Inspector.count("commit", settings) == lanes)
@@ -116,7 +117,7 @@ struct AppendTests {
     }
 
     @Test(arguments: Variant.extremes)
-    func `a payload with too many facts is refused by name and leaves nothing`(
+    func `a payload with too many facts is refused with its own error and leaves nothing`(
         variant: Variant
     ) async throws {
         try await variant.withLog { log, settings in
@@ -133,11 +134,11 @@ struct AppendTests {
     }
 
     @Test(arguments: Variant.all)
-    func `a fact the database refuses does not fail its neighbours in the batch`(
+    func `a fact the database refuses does not fail the other facts in its batch`(
         variant: Variant
     ) async throws {
         try await variant.withLog { log, settings in
-            // PostgreSQL's text has no zero character.
+            // PostgreSQL's text type cannot hold a zero character.
             let bad = TestFacts.transaction("1000", product: "mon\0thly")
             try await withThrowingTaskGroup(of: Bool.self) { group in
                 for number in Int64(0)..<30 {
@@ -159,7 +160,7 @@ struct AppendTests {
     }
 
     @Test(arguments: Variant.all)
-    func `an empty payload is answered and leaves nothing`(variant: Variant) async throws {
+    func `an empty payload succeeds and leaves nothing`(variant: Variant) async throws {
         try await variant.withLog { log, _ in
             let outcomes = try await log.append(verified([], payload: [1]))
             #expect(outcomes.isEmpty)

@@ -5,11 +5,11 @@ import Postgres
 import TestSupport
 import Testing
 
-/// Versions of the product catalog are events of the chain, and written once.
+/// Versions of the product catalog are events of the chain, and each is written once.
 @Suite(.enabled { await TestServer.isAvailable })
 struct CatalogVersionTests {
     @Test(arguments: Variant.all)
-    func `versions are numbered from one and read as they were imported`(
+    func `versions are numbered from one and read back as they were imported`(
         variant: Variant
     ) async throws {
         try await variant.withLog { log, settings in
@@ -22,7 +22,7 @@ struct CatalogVersionTests {
                     continue
                 }
                 #expect(version.version == number + 1)
-                #expect(version.effectiveFrom == TestClock.noon, "from now on, unless told")
+                #expect(version.effectiveFrom == TestClock.noon, "from now on by default")
             }
             let versions = try await log.catalogs()
             #expect(versions.map(\.version) == [1, 2, 3])
@@ -32,13 +32,13 @@ struct CatalogVersionTests {
             #expect(versions.allSatisfy { $0.digest == Digest.of($0.body) })
             let report = try await log.verify()
             #expect(report.isOK && report.commits == 3 && report.events == 3, "each is an event")
-            #expect(try await log.streams().isEmpty, "and no subscription")
+            #expect(try await log.streams().isEmpty, "and not a stream")
             try await expectSound(log, settings)
         }
     }
 
     @Test(arguments: Variant.extremes)
-    func `what the newest version says adds nothing, unless it is to hold from another instant`(
+    func `importing the newest version again adds nothing unless its effective time differs`(
         variant: Variant
     ) async throws {
         try await variant.withLog { log, _ in
@@ -47,14 +47,14 @@ struct CatalogVersionTests {
             #expect(try await add("{}", to: log) == .unchanged(first))
             #expect(try await add("{}", to: log, from: day) == .unchanged(first))
             let second = try await add("{}", to: log, from: TestFacts.instant(day: 1))
-            #expect(second.version.version == 2, "history may be told late")
+            #expect(second.version.version == 2, "an earlier effective time may be imported late")
             #expect(try await add("{}", to: log) == .unchanged(second.version))
             #expect(try await log.catalogs().map(\.effectiveFrom.milliseconds).count == 2)
         }
     }
 
     @Test(arguments: Variant.extremes)
-    func `imports that run at once become versions without a hole`(
+    func `concurrent imports are numbered without gaps`(
         variant: Variant
     ) async throws {
         try await variant.withLog { log, settings in
@@ -72,7 +72,7 @@ struct CatalogVersionTests {
         }
     }
 
-    @Test func `a long source keeps its end, and a body that is too long is refused`()
+    @Test func `a long source is shortened at its start, and a body that is too long is refused`()
         async throws
     {
         try await Variant.all[0].withLog { log, _ in
@@ -127,7 +127,7 @@ struct CatalogVersionTests {
         }
     }
 
-    @Test func `a version that no event names is found`() async throws {
+    @Test func `verify finds a version that no event names`() async throws {
         try await Variant.all[0].withLog { log, settings in
             _ = try await add("{}", to: log)
             try await settings.meddle(
@@ -144,7 +144,7 @@ struct CatalogVersionTests {
     }
 
     @Test(arguments: Variant.extremes)
-    func `the database refuses another lane, and a number below one`(
+    func `the database refuses a version in the wrong lane or with a number below one`(
         variant: Variant
     ) async throws {
         try await variant.withDatabase { settings in

@@ -5,11 +5,13 @@ import Testing
 
 @testable import EventLog
 
-/// Checkpoints as the log takes and keeps them.
+/// Checkpoints as the log takes and stores them.
 @Suite(.enabled { await TestServer.isAvailable })
 struct CheckpointTests {
     @Test(arguments: Variant.all)
-    func `a checkpoint holds the head of every lane that has one`(variant: Variant) async throws {
+    func `a checkpoint holds the head of every lane that has commits`(
+        variant: Variant
+    ) async throws {
         let tampered = TamperedLog(variant: variant)
         try await tampered.withCopy { settings in
             let log = try await EventLog.open(settings, .test())
@@ -38,7 +40,7 @@ struct CheckpointTests {
     }
 
     @Test(arguments: Variant.extremes)
-    func `the heads are found by an index probe a lane, never by a scan`(
+    func `the heads are found by one index probe per lane, never by a scan`(
         variant: Variant
     ) async throws {
         try await variant.withDatabase { settings in
@@ -59,7 +61,7 @@ struct CheckpointTests {
     }
 
     @Test(arguments: Variant.extremes)
-    func `a checkpoint is kept once, and blocks no append`(variant: Variant) async throws {
+    func `a checkpoint is stored once and does not block an append`(variant: Variant) async throws {
         let tampered = TamperedLog(variant: variant)
         try await tampered.withCopy { settings in
             let log = try await EventLog.open(settings, .test())
@@ -68,7 +70,7 @@ struct CheckpointTests {
             try await log.record(signed)
             #expect(try await Inspector.count("checkpoint", settings) == 1)
             try await Inspector.inspect(settings) { inspector in
-                // A checkpoint that is being kept, by someone who does not go on.
+                // Another session is storing a checkpoint and leaves its transaction open.
                 try await inspector.session.execute(
                     """
                     CREATE TEMPORARY TABLE next AS

@@ -4,7 +4,8 @@ import Postgres
 import TestSupport
 import Testing
 
-/// Commits are stamped by the server's clock, within a named distance of ours and of the newest.
+/// Commits are stamped by the server's clock, within a named distance of ours and of the newest
+/// commit.
 @Suite(.enabled { await TestServer.isAvailable })
 struct ClockTests {
     private static let in2099 = Instant(milliseconds: 4_070_908_800_000)
@@ -24,7 +25,7 @@ struct ClockTests {
     }
 
     @Test(arguments: Variant.extremes)
-    func `a commit far ahead of the server's clock stops appends, with a way out`(
+    func `a commit far ahead of the server's clock stops appends and the error names the way out`(
         variant: Variant
     ) async throws {
         try await variant.withDatabase { settings in

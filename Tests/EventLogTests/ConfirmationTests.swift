@@ -3,11 +3,11 @@ import Events
 import TestSupport
 import Testing
 
-/// Repetitions: what is no event, and must not be forgotten.
+/// Repetitions: not events, but never forgotten.
 @Suite(.enabled { await TestServer.isAvailable })
 struct ConfirmationTests {
     @Test(arguments: Variant.all)
-    func `a later repetition is a duplicate that is kept as a confirmation`(
+    func `a later repetition is a duplicate and is stored as a confirmation`(
         variant: Variant
     ) async throws {
         try await variant.withLog { log, settings in
@@ -37,7 +37,7 @@ struct ConfirmationTests {
     }
 
     @Test(arguments: Variant.extremes)
-    func `a fold is handed the first and the last of many repetitions, a question all of them`(
+    func `a fold gets the first and last of many repetitions, a question gets all of them`(
         variant: Variant
     ) async throws {
         try await variant.withLog { log, _ in
@@ -68,7 +68,7 @@ struct ConfirmationTests {
     }
 
     @Test(arguments: Variant.all)
-    func `A at 1, A at 3 and B at 2 are known the same in every order of arrival`(
+    func `A at 1, A at 3 and B at 2 give the same knowledge in every order of arrival`(
         variant: Variant
     ) async throws {
         let first = TestFacts.transaction("1000", price: 100, asOf: 1)
@@ -80,7 +80,8 @@ struct ConfirmationTests {
         ]
         try await variant.withLog { log, settings in
             for (number, order) in orders.enumerated() {
-                // A stream of its own for each order; one payload a fact, then all in one.
+                // A separate stream for each order; one payload for each fact, then one payload for
+                // all.
                 for isBatch in [false, true] {
                     let stream = StreamID(
                         environment: .production,
@@ -119,7 +120,7 @@ struct ConfirmationTests {
             #expect(history.events.count == 1)
             let aliases = history.confirmations.filter { !$0.transactionId.isEmpty }
             #expect(aliases.map(\.transactionId) == ["T2"])
-            // The alias was noted once; the later as-of is a repetition without it.
+            // The alias was recorded once; the later as-of is a repetition without it.
             #expect(history.confirmations.map(\.asOf) == [fact.asOf, TestFacts.instant(day: 2)])
             try await expectSound(log, settings)
         }
@@ -167,7 +168,7 @@ extension Fact {
 }
 
 extension Knowledge {
-    /// What a history of one subject says.
+    /// The knowledge that a subject's history gives.
     init(_ history: StreamHistory) {
         self.init()
         for event in history.events {

@@ -8,17 +8,17 @@ import Testing
 @Suite(.enabled { await TestServer.isAvailable })
 struct CustomerLinkTests {
     @Test(arguments: Variant.all)
-    func `the same link adds nothing, and there and back again are three facts`(
+    func `the same link adds nothing; a link to another customer and back adds two`(
         variant: Variant
     ) async throws {
         try await variant.withLog { log, settings in
             let anna = try await append(TestFacts.link("anna", asOf: 1), to: log)
             #expect(anna.isNew)
             #expect(try await append(TestFacts.link("anna", asOf: 1), to: log) == .known(anna))
-            // Who says so, and why, is no news.
+            // A different author of the same link is not news.
             let again = TestFacts.link("anna", by: "another", asOf: 1)
             #expect(try await append(again, to: log) == .known(anna))
-            // Said again later: a confirmation and no event.
+            // The same link with a later as-of is a confirmation, not an event.
             let later = try await append(TestFacts.link("anna", asOf: 3), to: log)
             #expect(later == .duplicate(anna.position, isConfirmation: true))
             #expect(try await Inspector.count("confirmation", settings) == 1)
@@ -27,7 +27,7 @@ struct CustomerLinkTests {
             let unlink = try await append(TestFacts.link(nil, asOf: 7), to: log)
             #expect(unlink.isNew)
             #expect(try await append(TestFacts.link(nil, asOf: 7), to: log) == .known(unlink))
-            // What holds now was not known as of then.
+            // The present state was not yet known at that earlier as-of.
             #expect(try await append(TestFacts.link(nil, asOf: 4), to: log).isNew)
             #expect(try await Inspector.count("event", settings) == 5)
             try await expectSound(log, settings)
@@ -37,8 +37,8 @@ struct CustomerLinkTests {
     }
 
     @Test(arguments: Variant.extremes)
-    func `many links at once keep their customers`(variant: Variant) async throws {
-        // Few go as a list of values, more as arrays, many by COPY.
+    func `many links in one append keep their customers`(variant: Variant) async throws {
+        // A few rows are inserted as a list of values, more as arrays, many by COPY.
         for count in [3, 50, 300] {
             try await variant.withLog { log, settings in
                 let facts = (0..<count).map { TestFacts.link("customer \($0)", asOf: Int64($0)) }
@@ -58,7 +58,7 @@ struct CustomerLinkTests {
     }
 
     @Test(arguments: Variant.extremes)
-    func `a customer's name that is changed is found by both verifiers`(
+    func `both verifiers find a changed customer id`(
         variant: Variant
     ) async throws {
         try await variant.withLog { log, settings in
@@ -82,7 +82,9 @@ struct CustomerLinkTests {
     }
 
     @Test(arguments: Variant.extremes)
-    func `the database refuses invalid links, and any change`(variant: Variant) async throws {
+    func `the database refuses invalid links and any change to a link`(
+        variant: Variant
+    ) async throws {
         try await variant.withLog { log, settings in
             _ = try await append(TestFacts.link("anna"), to: log)
             for (sql, state) in [
@@ -142,7 +144,7 @@ struct CustomerLinkTests {
     }
 
     @Test(arguments: Variant.extremes)
-    func `claimed subscriptions come in pages, each once`(variant: Variant) async throws {
+    func `claimed subscriptions are returned in pages, each once`(variant: Variant) async throws {
         try await variant.withLog { log, _ in
             let ids = (0..<25).map { "\($0)" }
             for id in ids { _ = try await append(TestFacts.link("anna", id), to: log) }
@@ -161,7 +163,7 @@ struct CustomerLinkTests {
         }
     }
 
-    @Test func `a name that leads to more than a person has is refused with the limit`()
+    @Test func `a customer id with too many subscriptions is refused with the limit`()
         async throws
     {
         try await Variant.all[0].withLog { log, _ in
@@ -183,7 +185,7 @@ struct CustomerLinkTests {
         return try #require(outcomes.first)
     }
 
-    // A row as only somebody else's program would write it.
+    // A row that only another program would write.
     private func inserted(kind: String) -> String {
         """
         INSERT INTO ledger.event (lane, lane_offset, recorded_at, as_of_ms, purchase_date_ms,
@@ -204,7 +206,7 @@ extension AppendOutcome {
 }
 
 extension TestFacts {
-    /// The operator's statement that a stream is a customer's, or nobody's.
+    /// The operator's statement that a stream belongs to a customer, or to none.
     static func link(
         _ customer: String?,
         _ id: String = "1000",

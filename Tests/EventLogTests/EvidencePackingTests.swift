@@ -6,17 +6,17 @@ import Testing
 
 @testable import EventLog
 
-/// Payloads packed and put together again, bit by bit.
+/// Payloads are packed and restored bit by bit.
 @Suite struct EvidencePackingTests {
     private static let pki = SimulatedPKI(seed: 5)
 
-    /// The ledger's dictionary, or none.
+    /// The ledger's dictionary, or nil.
     private static func dictionary(_ isUsed: Bool) -> EvidenceDictionary? {
         isUsed ? TestDictionary.first : nil
     }
 
     @Test(arguments: [false, true])
-    func `unpacking gives any bytes back`(withDictionary: Bool) {
+    func `unpacking restores any bytes`(withDictionary: Bool) {
         for seed in UInt64(1)...400 {
             var random = RandomPayload(seed: seed)
             let payload = random.payload()
@@ -30,12 +30,12 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `payloads of every format come back`(withDictionary: Bool) {
+    func `payloads of every format are restored`(withDictionary: Bool) {
         for payload in TestPayloads.all() {
             let packing = TestPacking(payload, Self.dictionary(withDictionary))
             #expect(packing.unpacked(byteCountMax: payload.count) == payload)
             #expect(packing.unpacked(byteCountMax: payload.count - 1) == nil)
-            // A binary receipt deflates, but has nothing else to gain.
+            // A binary receipt can be deflated; nothing else makes it smaller.
             let most = withDictionary ? payload.count * 2 / 3 : payload.count + 10
             #expect(packing.packed.body.count <= most)
         }
@@ -53,7 +53,7 @@ import Testing
             "{\"a\":\"0a1b2c3d00000-4000-8000-0123456789ab\"}",
         ]
     )
-    func `small payloads of no sense come back as well`(text: String) {
+    func `small malformed payloads are restored as well`(text: String) {
         let payload = Array(text.utf8)
         for isUsed in [false, true] {
             let packing = TestPacking(payload, Self.dictionary(isUsed))
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test func `base64 that is not canonical is kept as it stands`() {
+    @Test func `base64 that is not canonical is restored unchanged`() {
         let good = Data((0..<60).map { UInt8($0) }).base64EncodedString()
         let texts = [
             good, "\(good.prefix(79))=", good + "A", good + "====", "\(good.prefix(78))B=",
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test func `three JWS in each other share one header, which is kept once`() throws {
+    @Test func `three nested JWS share one header, which is stored once`() throws {
         let inner = Self.jws(#"{"transactionId":"1"}"#)
         let renewal = Self.jws(#"{"autoRenewStatus":1}"#)
         let outer = Self.jws(
@@ -89,11 +89,11 @@ import Testing
         #expect(key.bytes == Array(Digest.of(Array(header.utf8)).bytes.prefix(16)))
         #expect(EvidencePacking.segmentKeys(of: packing.packed.body) == [key])
         #expect(packing.unpacked(byteCountMax: payload.count) == payload)
-        // Three signatures, a key, and less than a hundred bytes for all the rest.
+        // Three signatures, a key, and fewer than a hundred bytes for everything else.
         #expect(packing.packed.body.count < 3 * 64 + 16 + 100)
     }
 
-    @Test func `JWS with headers of their own refer to theirs`() {
+    @Test func `JWS with different headers refer each to its own`() {
         let other = SimulatedPKI(seed: 6)
         let others = String(decoding: other.sign(payloadJSON: Array("{}".utf8)), as: UTF8.self)
         let mine = Self.jws("{}")
@@ -105,7 +105,7 @@ import Testing
         }
     }
 
-    @Test func `nesting beyond any sense comes back too`() {
+    @Test func `deep nesting is restored too`() {
         var text = "seed"
         for _ in 0..<12 { text = Self.jws(#"{"n":"\#(text)"}"#) }
         let payload = Array(text.utf8)
@@ -113,8 +113,8 @@ import Testing
         #expect(packing.unpacked(byteCountMax: payload.count) == payload)
     }
 
-    /// What the storage of a notification costs is a promise to whoever pays for the disk.
-    @Test func `a notification takes 440 bytes on average, its header apart`() throws {
+    /// The storage cost of a notification is a promise to whoever pays for the disk.
+    @Test func `a notification takes at most 440 bytes on average, without its header`() throws {
         let dictionary = try #require(TestDictionary.first)
         let payloads = TestPayloads.notifications()
         let packed = payloads.map { EvidencePacking.pack($0, dictionary: dictionary) }
@@ -123,7 +123,7 @@ import Testing
         #expect(Set(packed.flatMap(\.segments)).count == 1)
     }
 
-    @Test func `a dictionary has a number from 1 and a text that zlib can use`() throws {
+    @Test func `a dictionary has a number from 1 and a length that zlib can use`() throws {
         let most = EvidenceDictionary.byteCountMax
         #expect(EvidenceDictionary(number: 0, bytes: [1]) == nil)
         #expect(EvidenceDictionary(number: 1, bytes: []) == nil)
@@ -131,7 +131,7 @@ import Testing
         #expect(EvidenceDictionary(number: 1, bytes: long) == nil)
         let random = (0..<most).map { _ in UInt8.random(in: .min ... .max) }
         let longest = try #require(EvidenceDictionary(number: 255, bytes: random))
-        // All of it is used, but for what the first bytes of the frame push out of reach.
+        // All of it is used, except what the first bytes of the frame push out of reach.
         let payload = Array(random[100..<2100])
         let packing = TestPacking(payload, longest)
         #expect(packing.packed.body.first == 255)
@@ -139,7 +139,7 @@ import Testing
         #expect(packing.unpacked(byteCountMax: payload.count) == payload)
     }
 
-    @Test func `without its dictionary or its segment a payload is missing, not wrong`() throws {
+    @Test func `without its dictionary or segment a payload is missing, not wrong`() throws {
         let payload = try #require(TestPayloads.notifications().first)
         let packing = TestPacking(payload, TestDictionary.first)
         let body = packing.packed.body
@@ -160,7 +160,7 @@ import Testing
         #expect(unpacked({ _ in Array("{\"other\":1}".utf8) }, packing.segment) != payload)
     }
 
-    @Test func `many tasks pack and unpack at once`() async {
+    @Test func `many tasks pack and unpack concurrently`() async {
         let payloads = TestPayloads.all()
         let other = EvidenceDictionary(number: 2, bytes: Array("\"transactionId\":\"~\"".utf8))
         await withTaskGroup(of: Int.self) { group in
@@ -180,7 +180,7 @@ import Testing
         }
     }
 
-    @Test func `Python unpacks with its standard library what was packed here`() async throws {
+    @Test func `Python unpacks our payloads with its standard library`() async throws {
         var payloads = TestPayloads.all()
         for seed in UInt64(1)...150 {
             var random = RandomPayload(seed: seed)

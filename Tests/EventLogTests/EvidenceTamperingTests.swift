@@ -5,10 +5,10 @@ import Testing
 
 @testable import EventLog
 
-/// Packed bodies that were changed or made up: never a trap, never more bytes than allowed.
+/// Changed or invented packed bodies: they never trap and never unpack to more bytes than allowed.
 @Suite struct EvidenceTamperingTests {
     @Test(arguments: [false, true])
-    func `cut and changed bodies never trap and never grow beyond the limit`(
+    func `truncated and changed bodies never trap and never grow beyond the limit`(
         withDictionary: Bool
     ) throws {
         let payload = try #require(TestPayloads.notifications().first)
@@ -42,7 +42,7 @@ import Testing
         #expect(Self.unpacked(packing.packed.body + [0], packing, payload) == nil)
     }
 
-    @Test func `a bomb ends at the limit`() throws {
+    @Test func `unpacking a decompression bomb stops at the limit`() throws {
         let dictionary = try #require(TestDictionary.first)
         // 8 MiB in 8 KiB.
         let spaces = [UInt8](repeating: 0x20, count: 8 << 20)
@@ -67,7 +67,7 @@ import Testing
         #expect(inflated == spaces)
     }
 
-    @Test func `a small frame that refers to a long segment ends at the limit`() {
+    @Test func `unpacking a small frame that refers to a long segment stops at the limit`() {
         let header = String(repeating: "A", count: 4000)
         let key = SegmentKey.of(Array(header.utf8))
         let segment = EvidencePacker.verbatim(Array(header.utf8))
@@ -108,32 +108,32 @@ import Testing
 
     @Test(
         arguments: [
-            // Nests and ends.
+            // Nested frames and their ends.
             ("<", ""), ("|", ""), ("<|||", ""), ("&<|", ""),
             (String(repeating: "<", count: 100_000), ""),
             (String(repeating: "<", count: 9) + String(repeating: "|", count: 9), ""),
-            // Values that are missing, not ended, left over.
+            // Values that are missing, not terminated, or left over.
             ("~", ""), ("~", "abc"), ("~", "abc\ndef\n"), ("a", "abc\n"),
-            // Randoms and segments that are missing.
+            // Random values and segments that are missing.
             ("#", ""), ("^|", ""), ("@\u{1}^|", ""), ("@", ""),
-            // Verbatim bytes that are not there, and a length that ends nowhere.
+            // Verbatim bytes that are not there, and a length that does not end.
             ("`", ""), ("`\u{2}a", ""), ("`\u{7f}", "abc\n"),
         ]
     )
-    func `a made-up frame is malformed`(frame: String, values: String) {
+    func `an invented frame is malformed`(frame: String, values: String) {
         let body = Self.body(frame: frame, values: values)
         #expect(Self.unpacked(body, byteCountMax: 1 << 20) == nil)
     }
 
-    @Test func `made-up sections are malformed`() {
+    @Test func `invented sections are malformed`() {
         let bodies: [[UInt8]] = [
             [], [0], [0, 0], [0, 0, 0], [0, 0, 0, 1], [0, 1, 0, 0], [7, 0, 0, 0],
-            // Counts of 2^35 - 1, and ones that go on.
+            // Counts of 2^35 - 1, and counts that do not end.
             [0, 0xff, 0xff, 0xff, 0xff, 0x7f, 0, 0], [0, 0, 0xff, 0xff, 0xff, 0xff, 0x7f, 0],
             [0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0x7f], [0] + [UInt8](repeating: 0xff, count: 40),
-            // Randoms that nothing uses.
+            // Random values that nothing uses.
             Self.body(randoms: [1], frame: "a"),
-            // A dictionary, and nothing deflated.
+            // A dictionary, but nothing deflated.
             [1, 0, 0, 0], [1, 0, 0, 0, 0xff], [1, 0, 0, 1, 3, 0, 0],
         ]
         for body in bodies {

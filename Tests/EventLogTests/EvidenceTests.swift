@@ -7,7 +7,7 @@ import Postgres
 import TestSupport
 import Testing
 
-/// Payloads in the database: which are kept, and that they come back.
+/// Payloads in the database: which ones are stored, and that they are restored exactly.
 @Suite(.enabled { await TestServer.isAvailable })
 struct EvidenceTests {
     @Test(arguments: Variant.all)
@@ -36,7 +36,7 @@ struct EvidenceTests {
     }
 
     @Test(arguments: Variant.all)
-    func `a payload that was thought to be known, and brings news, is kept all the same`(
+    func `a payload wrongly believed known is still stored if it brings news`(
         variant: Variant
     ) async throws {
         let simulator = AppStoreSimulator(seed: 4)
@@ -59,7 +59,7 @@ struct EvidenceTests {
     }
 
     @Test(arguments: Variant.all)
-    func `what confirmed something is kept, what brought nothing is not`(
+    func `a payload that confirms an event is stored, one that adds nothing is not`(
         variant: Variant
     ) async throws {
         try await variant.withLog { log, settings in
@@ -89,7 +89,7 @@ struct EvidenceTests {
     }
 
     @Test(arguments: Variant.all)
-    func `a weaker proof is followed by a stronger one, and not by an equal or a weaker one`(
+    func `after a proof only a stronger one is stored`(
         variant: Variant
     ) async throws {
         try await variant.withLog { log, settings in
@@ -102,7 +102,7 @@ struct EvidenceTests {
                 kept += try await log.append(proof).map { $0.isNew || $0.isConfirmation }
             }
             #expect(kept == [true, false, false, true, false, false])
-            // The same bytes, better proven: of one as-of the confirmation says so.
+            // The same bytes, better proven: at the same as-of, the confirmation records it.
             let bytes = verified(
                 [TestFacts.transaction(purchased: 9)],
                 payload: [9],
@@ -117,9 +117,9 @@ struct EvidenceTests {
         }
     }
 
-    /// A commit cites only what it brought, so that each can be verified by itself.
+    /// A commit cites only the payloads it brought, so that each commit can be verified by itself.
     @Test(arguments: Variant.all)
-    func `a payload that comes again with news is stored again`(variant: Variant) async throws {
+    func `a payload that arrives again with news is stored again`(variant: Variant) async throws {
         try await variant.withLog { log, settings in
             for (number, source) in ["first", "second"].enumerated() {
                 _ = try await log.append(
@@ -140,7 +140,7 @@ struct EvidenceTests {
     }
 
     @Test(.enabled(if: RealNotifications.isPresent), arguments: Variant.extremes)
-    func `real notifications shrink to a twentieth, segments included`(
+    func `real notifications shrink to a twentieth, including their segments`(
         variant: Variant
     ) async throws {
         let verifier = AppStoreVerifier(policy: VerificationPolicy())
@@ -171,7 +171,7 @@ struct EvidenceTests {
 }
 
 extension EventLog {
-    /// The payload that proves the event at a position; nil where there is none.
+    /// The payload that proves the event at a position; nil if there is none.
     func evidence(at position: Position) async throws -> Evidence? {
         guard case .whole(let evidence)? = try await event(at: position)?.evidence else {
             return nil

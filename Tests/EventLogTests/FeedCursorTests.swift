@@ -5,10 +5,12 @@ import Testing
 
 @testable import EventLog
 
-/// The text of a cursor, and the logs it is refused by.
+/// The text of a cursor, and the logs that refuse it.
 @Suite(.enabled { await TestServer.isAvailable })
 struct FeedCursorTests {
-    @Test func `a text is read back as the same cursor, and lanes ascend in it`() throws {
+    @Test func `a cursor survives the round trip through text, with its lanes in ascending order`()
+        throws
+    {
         var cursor = FeedCursor.beginning
         #expect("\(cursor)" == "")
         for (lane, offset) in [(3, Int64(7)), (0, 1234), (3, .max), (12, 1)] {
@@ -35,12 +37,12 @@ struct FeedCursorTests {
         "0:1:0123456789abcdef,0:2:0123456789abcdef", "0:1:0123456789abcdef:",
         String(repeating: "0", count: FeedCursor.byteCountMax + 1),
     ])
-    func `nothing else is a cursor`(text: String) {
+    func `any other text is not a cursor`(text: String) {
         #expect(FeedCursor(text) == nil)
     }
 
     @Test(arguments: Variant.extremes)
-    func `the digest reveals a log that was cut and extended, also inside a commit`(
+    func `the digest reveals a log that was truncated and extended, even inside a commit`(
         variant: Variant
     ) async throws {
         try await variant.withLog { log, settings in
@@ -50,7 +52,7 @@ struct FeedCursorTests {
             let fed = try await log.events(after: .beginning)
             let lane = variant.lanes.lane(of: "1000")
             try await settings.cut(lane: lane, to: 1)
-            // As many events under the same offsets, in one commit too, and other ones.
+            // As many events at the same offsets, also in one commit, but different ones.
             let other = try await EventLog.open(settings, .test())
             _ = try await other.append(verified(first.map { $0.moved(price: 7) }))
             await other.close()
@@ -69,7 +71,7 @@ struct FeedCursorTests {
                     "verify --against",
                 ] { #expect(message.contains(word), "\(word): \(message)") }
             }
-            // What both logs have is no reason to refuse.
+            // The part that both logs share is not a reason to refuse.
             let common = FeedCursor.beginning.advanced(to: try #require(fed.first).mark)
             #expect(try await log.events(after: common).count == 4)
         }
@@ -94,7 +96,7 @@ struct FeedCursorTests {
             #expect(refused?.code == .cursorBeyondLog)
             #expect(refused?.message.contains("event 3 of lane \(lane)") == true)
             #expect(refused?.message.contains("ends at event 2 with commit 2") == true)
-            // Who is reading is told as well, and again.
+            // An open feed reports it as well, each time.
             for _ in 0..<2 {
                 let ended = await #expect(throws: EventLogError.self) { try await feed.nextPage() }
                 #expect(ended?.code == .cursorBeyondLog)
@@ -107,9 +109,9 @@ struct FeedCursorTests {
         }
     }
 
-    /// Written on to the same commit number, or further, before the reader looks again.
+    /// The log is extended to the same commit number, or further, before the reader looks again.
     @Test(arguments: [1, 2])
-    func `a log that is exchanged under a reader ends its feed`(further: Int64) async throws {
+    func `a log that is replaced under a reader ends its feed`(further: Int64) async throws {
         try await Variant.all[0].withLog { log, settings in
             for day in Int64(0)..<3 {
                 _ = try await log.append(verified(TestFacts.transaction(purchased: day)))
@@ -128,7 +130,9 @@ struct FeedCursorTests {
         }
     }
 
-    @Test func `a lane that the ledger does not have is of another log`() async throws {
+    @Test func `a cursor with a lane that the ledger does not have belongs to another log`()
+        async throws
+    {
         try await Variant.all[1].withLog { log, _ in
             let cursor = try #require(FeedCursor("4:1:0123456789abcdef"))
             let error = await #expect(throws: EventLogError.self) {
@@ -169,7 +173,7 @@ extension Fact {
 }
 
 extension ConnectionSettings {
-    /// Takes away all commits of a lane after that one, as restoring an older copy does.
+    /// Removes all commits of a lane after that one, as restoring an older copy does.
     fileprivate func cut(lane: Int, to commit: Int64) async throws {
         try await meddle(
             """

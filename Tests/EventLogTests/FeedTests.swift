@@ -5,11 +5,11 @@ import Testing
 
 @testable import EventLog
 
-/// Reading the log on from a cursor.
+/// Reading the log from a cursor on.
 @Suite(.enabled { await TestServer.isAvailable })
 struct FeedTests {
     @Test(arguments: Variant.all)
-    func `the feed is the log, lane by lane in offset order, without holes`(
+    func `the feed is the log, lane by lane in offset order, without gaps`(
         variant: Variant
     ) async throws {
         try await variant.withLog { log, settings in
@@ -23,7 +23,7 @@ struct FeedTests {
                     """
                 )
             }
-            // A stable sort would keep events of one lane as they came.
+            // A stable sort would keep the events of one lane in order of arrival.
             let byLane = Dictionary(grouping: fed, by: \.event.position.lane)
             let told = byLane.sorted { $0.key < $1.key }.flatMap(\.value).map { fed in
                 "\(fed.event.position.lane):\(fed.event.position.offset) \(fed.event.evidence)"
@@ -35,7 +35,7 @@ struct FeedTests {
     }
 
     @Test(arguments: Variant.all)
-    func `from the cursor of any event the rest follows, nothing twice and nothing left out`(
+    func `from any event's cursor the rest follows, nothing twice and nothing left out`(
         variant: Variant
     ) async throws {
         let seed: UInt64 = 20_261_122
@@ -56,7 +56,7 @@ struct FeedTests {
             }
             for index in (0..<12).map({ _ in Int.random(in: cursors.indices, using: &random) }) {
                 let rest = try await log.events(after: cursors[index]).map(\.event.position)
-                // Lanes take turns anew, so that only the set is the same with several.
+                // The lanes' turns start again, so with several lanes only the set is the same.
                 let expected = Array(all[(index + 1)...])
                 #expect(
                     variant.lanes == .one ? rest == expected : rest.sorted() == expected.sorted(),
@@ -67,7 +67,7 @@ struct FeedTests {
     }
 
     @Test(arguments: Variant.extremes)
-    func `lanes take turns, a page each`(variant: Variant) async throws {
+    func `lanes take turns of one page each`(variant: Variant) async throws {
         try await variant.withLog { log, _ in
             for lane in 0..<variant.lanes.value {
                 let id = variant.ids(inLane: lane, count: 1)[0]
@@ -88,7 +88,7 @@ struct FeedTests {
     }
 
     @Test(arguments: Variant.extremes)
-    func `a confirmation is not an event, moves no cursor, and is read once`(
+    func `a confirmation is not an event, moves no cursor and is read once`(
         variant: Variant
     ) async throws {
         try await variant.withLog { log, settings in
@@ -104,7 +104,7 @@ struct FeedTests {
             #expect(feed.cursor == cursor)
             let lane = variant.lanes.lane(of: "1000")
             #expect(feed.commitLookedAt(inLane: lane) == 4)
-            // The cursor is as good as before, and what comes after is found.
+            // The cursor is still valid, and later events are found.
             #expect(try await log.events(after: cursor).isEmpty)
             _ = try await log.append(verified(TestFacts.transaction(purchased: 40, asOf: 5)))
             let page = try await feed.nextPage()
@@ -114,9 +114,10 @@ struct FeedTests {
         }
     }
 
-    /// The reader asks while four writers append: it must not see a later offset before an earlier.
+    /// The reader reads while four writers append: it must not see a later offset before an earlier
+    /// one.
     @Test(arguments: Variant.extremes)
-    func `a feed during many writes ends with every event once`(
+    func `a feed read during many writes returns every event once`(
         variant: Variant
     ) async throws {
         try await variant.withLog { log, settings in
@@ -128,7 +129,7 @@ struct FeedTests {
             var positions: [Position] = []
             var cursor = FeedCursor.beginning
             while positions.count < payloads.count {
-                // Anew from the cursor each time, as after a crash.
+                // From the cursor again each time, as after a crash.
                 let fed = try await reader.events(after: cursor)
                 for event in fed { cursor.advance(to: event.mark) }
                 positions += fed.map(\.event.position)
@@ -143,7 +144,7 @@ struct FeedTests {
         }
     }
 
-    @Test func `an event that is missing ends the feed before it`() async throws {
+    @Test func `a missing event ends the feed with an error that names it`() async throws {
         try await Variant.all[0].withLog { log, settings in
             try await FeedTests.fill(log)
             try await settings.meddle("DELETE FROM ledger.event WHERE lane_offset = 7")
@@ -155,7 +156,7 @@ struct FeedTests {
         }
     }
 
-    /// Events of several streams: single ones, several a payload, more than a page in one commit,
+    /// Events of several streams: single ones, several per payload, more than a page in one commit,
     /// and repetitions between them.
     static func fill(_ log: EventLog) async throws {
         for number in Int64(0)..<30 {
@@ -178,7 +179,7 @@ struct FeedTests {
 }
 
 extension EventLog {
-    /// All that the feed gives after a cursor.
+    /// All events of the feed after a cursor.
     func events(after cursor: FeedCursor) async throws -> [FedEvent] {
         var feed = try await feed(after: cursor)
         var events: [FedEvent] = []

@@ -5,10 +5,10 @@ import Postgres
 import TestSupport
 import Testing
 
-/// The first ledgers of a cluster: the roles are made with them.
+/// The first ledgers of a cluster, whose migrations also create the roles.
 @Suite(.enabled { await TestServer.isAvailable })
 struct FirstMigrationTests {
-    @Test func `two first migrations of one cluster wait for each other`() async throws {
+    @Test func `two first migrations in one cluster wait for each other`() async throws {
         let server = EmbeddedServer(
             home: TestServer.temporaryHome(),
             options: .init(lifetime: .process, settings: ["fsync": "off"])

@@ -4,12 +4,12 @@ import Postgres
 import TestSupport
 import Testing
 
-/// Limits that a database sets for other users must not take the group commit apart.
+/// Limits that a database sets for other users must not split a group commit.
 @Suite(.enabled { await TestServer.isAvailable })
 struct ForeignLimitTests {
-    @Test func `time limits of the database do not touch appends`() async throws {
+    @Test func `time limits of the database do not affect appends`() async throws {
         try await Variant.all[0].withLog { log, settings in
-            // Connected before the limits are set, which a busy machine does not keep.
+            // Connect before setting the limits: a busy machine could exceed them while connecting.
             try await Inspector.inspect(settings) { inspector in
                 let name = try #require(settings.database)
                 let limits = ["statement", "lock", "idle_in_transaction_session"]
@@ -21,7 +21,7 @@ struct ForeignLimitTests {
                 _ = try await appendAll(Self.payloads(100), to: [log])
                 #expect(try await inspector.number("SELECT count(*) FROM ledger.event") == 100)
                 let commits = try await inspector.number("SELECT count(*) FROM ledger.commit")
-                #expect(commits < 50, "the batches were taken apart")
+                #expect(commits < 50, "the batches were split")
                 for limit in limits {
                     try await inspector.session.execute(
                         "ALTER DATABASE \(name) RESET \(limit)_timeout"
@@ -32,7 +32,7 @@ struct ForeignLimitTests {
         }
     }
 
-    @Test func `a batch that was stopped from outside is tried again as a whole`() async throws {
+    @Test func `a batch that was cancelled from outside is retried as a whole`() async throws {
         try await Variant.all[0].withLog { log, settings in
             _ = try await log.append(verified(TestFacts.transaction(purchased: 9000)))
             try await Inspector.inspect(settings) { inspector in
@@ -51,7 +51,7 @@ struct ForeignLimitTests {
                 try await inspector.session.execute("COMMIT")
                 #expect(try await appended.count == 100)
                 let commits = try await inspector.number("SELECT count(*) FROM ledger.commit")
-                #expect(commits < 50, "the batch was taken apart")
+                #expect(commits < 50, "the batch was split")
             }
             try await expectSound(log, settings)
         }

@@ -5,15 +5,15 @@ import Testing
 
 @testable import EventLog
 
-/// What kept heads prove of each lane, whatever their number and order.
+/// What stored heads prove about each lane, whatever their number and order.
 @Suite(.enabled { await TestServer.isAvailable })
 struct KeptHeadsTests {
     private static let heads = 200
 
-    /// A log of one lane whose commits from 150 on were written anew, and a document of each
+    /// A log of one lane whose commits from 150 on were rewritten, and one document for each
     /// commit.
     @Test(arguments: [false, true])
-    func `the newest matching and the lowest contradicted head decide`(
+    func `the newest matching head and the lowest contradicted head decide`(
         isReversed: Bool
     )
         async throws

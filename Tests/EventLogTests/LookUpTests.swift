@@ -5,12 +5,13 @@ import Testing
 
 @testable import EventLog
 
-/// What an append reads before it decides: enough to be exact, and no more as repetitions pile up.
+/// What an append reads before it decides: enough to be exact, and no more as repetitions
+/// accumulate.
 @Suite(.enabled { await TestServer.isAvailable })
 struct LookUpTests {
-    /// A look-up that read them would fail: no repetition can be decoded any more.
+    /// The test makes every repetition undecodable, so a look-up that reads one fails.
     @Test(arguments: Variant.extremes)
-    func `what arrives in order is judged without reading any repetition`(
+    func `facts that arrive in order are judged without reading any repetition`(
         variant: Variant
     ) async throws {
         try await variant.withLog { log, settings in
@@ -25,7 +26,7 @@ struct LookUpTests {
             #expect(outcomes.filter(\.isConfirmation).count == periods.count)
             let refund = TestFacts.transaction(purchased: 30, asOf: 501, revoked: 40)
             #expect(try await log.append(verified(refund)).map(\.isNew) == [true])
-            // An event that comes behind a repetition is marked, and from then on they are read.
+            // An event older than a repetition is marked; from then on, repetitions are read.
             let late = TestFacts.transaction(price: 1, purchased: 60, asOf: 402)
             #expect(try await log.append(verified(late)).map(\.isNew) == [true])
             let error = await #expect(throws: EventLogError.self) {
@@ -37,9 +38,9 @@ struct LookUpTests {
         }
     }
 
-    /// They share one key of a period; only the one that is asked for may be read.
+    /// They share one key of a period, but only the requested one may be read.
     @Test(arguments: Variant.extremes)
-    func `a notification about no transaction is looked up by itself`(
+    func `a notification about no transaction is looked up alone`(
         variant: Variant
     ) async throws {
         try await variant.withLog { log, settings in
@@ -57,9 +58,9 @@ struct LookUpTests {
         }
     }
 
-    /// 60 polls of 104 periods: a poll without news is one row, and a repetition a few bytes.
+    /// 60 polls of 104 periods: a poll without news is one row, and a repetition takes a few bytes.
     @Test(arguments: Variant.extremes)
-    func `a repetition of a poll takes less than twenty bytes`(variant: Variant) async throws {
+    func `a repetition from a poll takes less than twenty bytes`(variant: Variant) async throws {
         try await variant.withLog { log, settings in
             let (polls, periods) = (Int64(60), Int64(104))
             for poll in 0..<polls {
@@ -89,9 +90,9 @@ struct LookUpTests {
 
     /// The model knows everything; the log looks up little.
     ///
-    /// They must judge every fact the same.
+    /// Both must judge every fact the same.
     @Test(arguments: Variant.extremes, [UInt64(1), 2, 3, 4, 5, 6])
-    func `random facts in any order are new exactly where full knowledge says so`(
+    func `random facts in any order are new exactly if full knowledge says so`(
         variant: Variant,
         seed: UInt64
     ) async throws {
@@ -155,7 +156,7 @@ struct LookUpTests {
         }
     }
 
-    // Few values and few instants, some within a minute of each other, so that they meet.
+    // Few values and few instants, some within a minute of each other, so that they collide.
     private static func randomFact(using random: inout TestSupport.SeededGenerator) -> Fact {
         let fact = TestFacts.transaction(
             Bool.random(using: &random) ? "1000" : "1001",

@@ -5,12 +5,12 @@ import Postgres
 import TestSupport
 import Testing
 
-/// Connections and servers that go away in the middle.
+/// Connections and servers that disappear during an append.
 @Suite(.enabled { await TestServer.isAvailable })
 struct LostConnectionTests {
-    /// Each kill falls where it may: into a look-up, an insert, a COMMIT or a connect.
+    /// Each kill hits at random: a look-up, an insert, a COMMIT or a connect.
     @Test(arguments: Variant.all)
-    func `a writer whose sessions are killed again and again loses and doubles nothing`(
+    func `a writer whose sessions are killed repeatedly loses and duplicates nothing`(
         variant: Variant
     ) async throws {
         try await variant.withLog { log, settings in
@@ -44,7 +44,7 @@ struct LostConnectionTests {
         """
 
     @Test(arguments: Variant.extremes)
-    func `a server that restarts in the middle is waited for`(variant: Variant) async throws {
+    func `an append waits for a server that restarts`(variant: Variant) async throws {
         var options = EmbeddedServer.Options(lifetime: .process)
         options.settings["fsync"] = "off"
         let server = EmbeddedServer(home: TestServer.temporaryHome(), options: options)
@@ -72,7 +72,7 @@ struct LostConnectionTests {
     }
 
     @Test(arguments: Variant.all)
-    func `closing finishes what was handed over and refuses what comes later`(
+    func `closing finishes the appends under way and refuses later ones`(
         variant: Variant
     ) async throws {
         try await variant.withLog { log, settings in

@@ -4,7 +4,7 @@ import Postgres
 import TestSupport
 import Testing
 
-/// Indexes that a migration brings to a large table.
+/// Indexes that a migration adds to a large table.
 @Suite(.enabled { await TestServer.isAvailable })
 struct MigrationIndexTests {
     private static let later =
@@ -24,11 +24,13 @@ struct MigrationIndexTests {
             )
         ]
 
-    @Test func `appends go on while one is built, and a run that died is completed`() async throws {
+    @Test func `appends continue during an index build, and an interrupted build is completed`()
+        async throws
+    {
         try await Variant.all[0].withLog { log, settings in
             _ = try await log.append(verified(TestFacts.transaction(asOf: 1)))
             try await Inspector.inspect(settings) { reader in
-                // A build waits for whoever began before it.
+                // A build waits for every transaction that began before it.
                 try await reader.session.execute(
                     "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT FROM ledger.event"
                 )
@@ -51,7 +53,7 @@ struct MigrationIndexTests {
         }
     }
 
-    @Test func `on partitioned tables it is built as usual`() async throws {
+    @Test func `on partitioned tables the index is built with the migration`() async throws {
         try await Variant.all[3].withDatabase { settings in
             let changes = try await Self.migrate(settings)
             #expect(changes.applied.map(\.name) == ["v999-later"])
@@ -70,7 +72,7 @@ struct MigrationIndexTests {
         }
     }
 
-    @Test func `a new ledger has it from the beginning`() async throws {
+    @Test func `a new ledger has the index from the beginning`() async throws {
         try await TestServer.shared.withDatabase { settings in
             let changes = try await Self.migrate(settings)
             #expect(changes.applied.count == Self.later.count && changes.indexed.isEmpty)
@@ -96,11 +98,11 @@ struct MigrationIndexTests {
         }
     }
 
-    // Ends with the test's time limit where none comes to wait.
+    // If no process waits, the test's time limit ends this loop.
     private static func waitingBuilder(_ inspector: Inspector) async throws -> Int64 {
         while true {
             try Task.checkCancellation()
-            // A transaction sees the sessions as they were at its first look.
+            // A transaction sees the sessions as they were when it first looked.
             try await inspector.session.execute("SELECT pg_stat_clear_snapshot()")
             let pids = try await inspector.texts(
                 """

@@ -3,10 +3,11 @@ import Postgres
 import TestSupport
 import Testing
 
-/// What `migrate` does to a ledger that has all migrations: nothing, or only what differs.
+/// What `migrate` does to a ledger that has all migrations: nothing, or it repairs only what
+/// differs.
 @Suite(.enabled { await TestServer.isAvailable })
 struct MigrationRepairTests {
-    /// What an owner or a superuser has done, and what is mended.
+    /// What an owner or a superuser has changed, and what `migrate` repairs.
     struct Damage: Sendable, CustomTestStringConvertible {
         let sql: String
         let mended: [String]
@@ -152,7 +153,7 @@ struct MigrationRepairTests {
     }
 
     @Test(arguments: Variant.extremes)
-    func `with nothing to do no lock is taken that a reader or an append waits for`(
+    func `with nothing to do migrate takes no lock that blocks readers or appends`(
         variant: Variant
     ) async throws {
         try await variant.withDatabase { settings in
@@ -164,8 +165,8 @@ struct MigrationRepairTests {
                         'ledger'::regnamespace, 'operation'::regnamespace)
                     """
                 )
-                // What migrate reads others may read, too. With the catalogs locked no DDL
-                // succeeds.
+                // Others may also read the tables that migrate reads. With the catalogs locked, no
+                // DDL succeeds.
                 let read =
                     ["migration", "ledger_config", "event", "confirmation", "evidence"]
                     .map { "ledger." + $0 }
@@ -178,7 +179,7 @@ struct MigrationRepairTests {
                     LOCK TABLE pg_class, pg_proc, pg_trigger, pg_namespace IN SHARE MODE
                     """
                 )
-                // Instead of a wait without end, where this fails.
+                // Fails after a limit instead of waiting forever.
                 var impatient = settings
                 impatient.connectionString += " options='-c statement_timeout=20s'"
                 let changes = try await Migrator.migrate(impatient)
@@ -188,7 +189,7 @@ struct MigrationRepairTests {
         }
     }
 
-    @Test func `a table that is in use is left alone, and who uses it is named`() async throws {
+    @Test func `a table in use is left alone, and the error names who uses it`() async throws {
         try await Variant.all[0].withDatabase { settings in
             var reading = settings
             reading.applicationName = "monthly report"
@@ -218,7 +219,7 @@ struct MigrationRepairTests {
         }
     }
 
-    /// Everything that is mended, by name and definition.
+    /// Everything that `migrate` repairs, by name and definition.
     private static func catalog(_ settings: ConnectionSettings) async throws -> [String] {
         try await Inspector.inspect(settings) { inspector in
             try await inspector.texts(

@@ -5,7 +5,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Bringing a database to this program's schema, and refusing where that cannot be done.
+/// Bringing a database to this program's schema, or refusing to.
 @Suite(.enabled { await TestServer.isAvailable })
 struct MigratorTests {
     @Test(arguments: Variant.all)
@@ -20,7 +20,7 @@ struct MigratorTests {
             #expect(identity.lanes == variant.lanes)
             let catalog = try await Self.catalog(settings)
 
-            // The layout of an existing ledger need not be said again.
+            // For an existing ledger the layout may be left out.
             let again = try await Migrator.migrate(settings)
             #expect(again.isEmpty)
             let same = try await Migrator.migrate(settings, variant.layout)
@@ -35,7 +35,7 @@ struct MigratorTests {
         }
     }
 
-    @Test func `a dry run says what it would do and leaves nothing`() async throws {
+    @Test func `a dry run reports what it would do and changes nothing`() async throws {
         try await TestServer.shared.withDatabase { settings in
             let steps = try await Migrator.migrate(settings, isDryRun: true).applied
             #expect(steps.map(\.version) == Array(1...Migrator.newestVersion))
@@ -49,7 +49,7 @@ struct MigratorTests {
         }
     }
 
-    @Test func `migrators that run at once make one ledger`() async throws {
+    @Test func `concurrent migrators create one ledger`() async throws {
         try await TestServer.shared.withDatabase { settings in
             let applied = try await withThrowingTaskGroup(of: Int.self) { group in
                 for _ in 0..<3 {
@@ -65,13 +65,13 @@ struct MigratorTests {
         }
     }
 
-    @Test func `a database without a ledger is named as such`() async throws {
+    @Test func `a database without a ledger gets its own error`() async throws {
         try await TestServer.shared.withDatabase { settings in
             await expect(.notMigrated) { _ = try await EventLog.open(settings, .test()) }
         }
     }
 
-    @Test func `a newer schema is refused by everything`() async throws {
+    @Test func `every operation refuses a newer schema`() async throws {
         try await Variant.all[0].withDatabase { settings in
             try await change(
                 settings,
@@ -106,7 +106,7 @@ struct MigratorTests {
     }
 
     @Test(arguments: Variant.all)
-    func `the number of lanes is fixed for ever`(variant: Variant) async throws {
+    func `the number of lanes can never change`(variant: Variant) async throws {
         try await variant.withDatabase { settings in
             let others = [1, 2, 4, 1024].compactMap { LaneCount($0) }
             for other in others where other != variant.lanes {
@@ -119,13 +119,13 @@ struct MigratorTests {
         }
     }
 
-    @Test func `the number of lanes is said before a ledger is made without a word on it`()
+    @Test func `a migration that does not set the number of lanes announces the default`()
         async throws
     {
         try await TestServer.shared.withDatabase { settings in
             let said = Mutex<[String]>([])
             let notice = { @Sendable (text: String) in said.withLock { $0.append(text) } }
-            // A busy machine may also say that it waits for the migrate before.
+            // A busy machine may also report that it waits for the previous migration.
             let ofLanes = { said.withLock { $0.filter { $0.contains("--lanes") } } }
             _ = try await Migrator.migrate(settings, isDryRun: true, notice: notice)
             let first = ofLanes()
@@ -137,7 +137,7 @@ struct MigratorTests {
         }
     }
 
-    @Test func `a login that may not create a schema gets that reason`() async throws {
+    @Test func `a login that may not create a schema gets a permission error`() async throws {
         try await TestServer.shared.withDatabase { settings in
             var poor = settings
             poor.role = "pg_monitor"
@@ -145,7 +145,7 @@ struct MigratorTests {
         }
     }
 
-    @Test func `a database of another encoding is refused by its name`() async throws {
+    @Test func `a database of another encoding is refused with its own error`() async throws {
         try await TestServer.shared.withDatabase { settings in
             let session = try await PostgresSession.connect(settings)
             let name = try await session.query("SELECT current_database() || '_latin1'")[0].text(0)
@@ -192,7 +192,7 @@ struct MigratorTests {
     }
 }
 
-/// Whether a call of the log fails with this code.
+/// Expects that an operation on the log fails with this code.
 func expect(
     _ code: EventLogError.Code,
     sourceLocation: SourceLocation = #_sourceLocation,

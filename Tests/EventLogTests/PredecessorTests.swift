@@ -5,12 +5,12 @@ import Testing
 
 @testable import EventLog
 
-/// A commit is written only upon the commit that it was decided against.
+/// A commit is written only on top of the commit that it was decided against.
 @Suite(.enabled { await TestServer.isAvailable })
 struct PredecessorTests {
-    /// As behind a pooler that swaps servers: the head that the writer remembers is gone.
+    /// As behind a pooler that switches servers: the head that the writer remembers is gone.
     ///
-    /// Few events go as a list of values, more as arrays, many by COPY.
+    /// A few events are inserted as a list of values, more as arrays, many by COPY.
     @Test(arguments: Variant.all, [1, 20, AppendInsert.copyEventsMin])
     func `a commit whose predecessor is gone is decided again`(
         variant: Variant,
@@ -30,7 +30,7 @@ struct PredecessorTests {
     }
 
     @Test(arguments: Variant.all)
-    func `a commit upon another digest, or in another ledger, is refused by the database`(
+    func `the database refuses a commit on another digest or in another ledger`(
         variant: Variant
     ) async throws {
         try await variant.withLog { log, settings in
@@ -59,7 +59,7 @@ struct PredecessorTests {
     }
 
     @Test(arguments: Variant.extremes)
-    func `a number at the end of all numbers is an error and no crash`(
+    func `a number that cannot be increased is an error, not a crash`(
         variant: Variant
     ) async throws {
         for column in ["commit_no", "first_offset", "first_evidence_no"] {
@@ -79,7 +79,8 @@ struct PredecessorTests {
         }
     }
 
-    /// Whatever statement fails, nothing of the commit is there: also as one flush without COPY.
+    /// Whichever statement fails, nothing of the commit remains: also in a single flush without
+    /// COPY.
     @Test(
         arguments: Variant.extremes,
         ["root_certificate", "evidence_segment", "evidence", "confirmation", "event", "catalog"]
@@ -90,7 +91,7 @@ struct PredecessorTests {
     ) async throws {
         try await variant.withLog { log, settings in
             let fact = TestFacts.transaction()
-            // Not signed, so that the root certificate is news, too.
+            // Not signed, so that the root certificate is new, too.
             _ = try await log.append(verified([fact], trust: .vouched))
             try await Inspector.inspect(settings) { inspector in
                 try await inspector.session.execute(
@@ -116,7 +117,7 @@ struct PredecessorTests {
         }
     }
 
-    // With a segment and a version of the catalog, so that every statement is sent.
+    // With a segment and a catalog version, so that every statement is sent.
     private static func submission(_ facts: [Fact]) -> Submission {
         let key = SegmentKey.of([1])
         let evidence = verified(facts).evidence

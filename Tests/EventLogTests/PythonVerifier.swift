@@ -2,7 +2,7 @@ import Foundation
 import Postgres
 import Synchronization
 
-/// The verifier in another language: what `schema/README.md` says, and nothing of ours.
+/// The verifier in another language: it follows `schema/README.md` and shares no code with ours.
 enum PythonVerifier {
     struct Report: Decodable {
         let ok: Bool
@@ -29,12 +29,12 @@ enum PythonVerifier {
         let code: Int32
     }
 
-    // The system's own where there is one: version managers put slow shims into the path.
+    // The system's Python if there is one, because version managers put slow shims into the path.
     private static let python =
         FileManager.default.isExecutableFile(atPath: "/usr/bin/python3")
         ? "/usr/bin/python3" : "python3"
 
-    /// Runs it on a database.
+    /// Verifies a database.
     static func verify(_ settings: ConnectionSettings) async throws -> Report {
         let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
             .appendingPathComponent("verify_chain.py").path
@@ -42,7 +42,7 @@ enum PythonVerifier {
         return try JSONDecoder().decode(Report.self, from: Data(output))
     }
 
-    /// A connection string for programs of PostgreSQL's own, as another user where one is named.
+    /// A connection string for PostgreSQL's own programs, as another user if one is named.
     static func conninfo(_ settings: ConnectionSettings, user: String? = nil) throws -> String {
         let database = settings.database ?? ""
         guard settings.connectionString.contains("://") else {
@@ -57,7 +57,7 @@ enum PythonVerifier {
         return url.string ?? ""
     }
 
-    /// What a program prints; throws where it ends with another code than these.
+    /// A program's output; throws if its exit code is not one of these.
     static func run(_ command: [String], codes: Set<Int32> = [0]) async throws -> [UInt8] {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
@@ -76,7 +76,7 @@ enum PythonVerifier {
     }
 }
 
-/// Counts from 1.
+/// The ordinal, counted from 1.
 final class Counter: Sendable {
     private let value = Atomic<Int64>(0)
 

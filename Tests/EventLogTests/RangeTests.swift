@@ -3,14 +3,14 @@ import Testing
 
 @testable import EventLog
 
-/// How the ranges of a lane are put together.
+/// How the ranges of a lane are combined.
 @Suite struct RangeTests {
     private static let genesis = LaneState.genesis(
         0,
         of: LedgerIdentity(ledgerId: [UInt8](repeating: 1, count: 16), lanes: .one)
     )
 
-    @Test func `ranges count in their order, whichever is finished first`() {
+    @Test func `ranges count in their order, whichever finishes first`() {
         var lane = ChainVerification.Lane(start: Self.genesis, last: Self.state(3))
         lane.take(Self.range(after: 1, Self.state(1), to: 3))
         #expect(lane.commits == 0 && lane.end == Self.genesis)
@@ -18,14 +18,14 @@ import Testing
         #expect(lane.commits == 3 && lane.end == Self.state(3) && lane.mismatch == nil)
     }
 
-    @Test func `a range that follows another commit than was verified is a mismatch`() {
+    @Test func `a range that follows a commit other than the verified one is a mismatch`() {
         var lane = ChainVerification.Lane(start: Self.genesis, last: Self.state(3))
         lane.take(Self.range(after: 1, Self.state(1, digest: 9), to: 3))
         lane.take(Self.range(after: 0, Self.genesis, to: 1))
         #expect(lane.mismatch?.commit == 1 && lane.commits == 1)
     }
 
-    @Test func `the first mismatch of a lane is that of its lowest range`() {
+    @Test func `the first mismatch of a lane is in its lowest range`() {
         var lane = ChainVerification.Lane(start: Self.genesis, last: Self.state(9))
         lane.take(Self.range(after: 6, Self.state(6), to: 6, mismatch: 7))
         lane.take(Self.range(after: 3, Self.state(3), to: 4, mismatch: 5))

@@ -4,11 +4,11 @@ import Postgres
 import TestSupport
 import Testing
 
-/// What was refused is kept beside the log, not in it.
+/// Rejected payloads are stored next to the log, not in it.
 @Suite(.enabled { await TestServer.isAvailable })
 struct RejectionTests {
     @Test(arguments: Variant.all)
-    func `a payload is kept once a reason, as it was the first time`(
+    func `a payload is stored once per reason, as it first arrived`(
         variant: Variant
     ) async throws {
         try await variant.withLog { log, settings in
@@ -32,7 +32,7 @@ struct RejectionTests {
             #expect(listed.last?.digest == Digest.of(Array("a".utf8)))
             #expect(try await log.rejections(limit: 1).listed.count == 1)
             try await expectFilters(log)
-            #expect(try await log.verify().commits == 0, "rejections are no commits")
+            #expect(try await log.verify().commits == 0, "rejections are not commits")
             #expect(try await Inspector.count("event", settings) == 0)
         }
     }
@@ -83,7 +83,7 @@ struct RejectionTests {
     }
 
     @Test(arguments: Variant.extremes)
-    func `at the limit the row stays, the bytes do not, and the message says so`(
+    func `above the limit the row is stored without its bytes, and the message says so`(
         variant: Variant
     ) async throws {
         try await variant.withDatabase { settings in
@@ -99,7 +99,7 @@ struct RejectionTests {
             #expect(kept.count == 2 && lines.count == 3)
             let bare = try #require(lines.first { $0.bodyByteCount == nil })
             #expect(bare.message.contains("limit of 10 bytes. Ingest the original again."))
-            // Another process counts what is there.
+            // Another process counts the bytes that are already stored.
             let other = try await EventLog.open(settings, options)
             #expect(try await other.record([refused("dddd", "unproven")]) == 1)
             #expect(try await other.record([refused("e", "unproven", body: nil)]) == 0)
@@ -114,7 +114,7 @@ struct RejectionTests {
     }
 
     @Test(arguments: Variant.all)
-    func `what is taken in later is not open any more, in any number of processes`(
+    func `a payload accepted later is no longer open, in any number of processes`(
         variant: Variant
     ) async throws {
         try await variant.withLog { log, settings in
@@ -140,7 +140,7 @@ struct RejectionTests {
         }
     }
 
-    @Test func `open rejections come page by page, each payload once, with its last reason`()
+    @Test func `open rejections are paged, each payload once, with its last reason`()
         async throws
     {
         try await Variant.all[0].withLog { log, _ in
@@ -165,7 +165,7 @@ struct RejectionTests {
         }
     }
 
-    @Test func `a refusal without kept bytes differs from no refusal`() async throws {
+    @Test func `a rejection without stored bytes differs from no rejection`() async throws {
         try await Variant.all[3].withLog { log, _ in
             try await log.record([refused("a", "unproven", body: nil)])
             let kept = try await log.rejectedBody(Digest.of(Array("a".utf8)))
@@ -176,7 +176,7 @@ struct RejectionTests {
     }
 
     @Test(arguments: Variant.extremes)
-    func `only the owner may delete rejections, and no role may edit them`(
+    func `only the owner may delete rejections, and no role may change them`(
         variant: Variant
     ) async throws {
         try await variant.withLog { log, settings in
@@ -210,11 +210,11 @@ struct RejectionTests {
         }
     }
 
-    @Test func `two writers keep the same rejections in any order without waiting for ever`()
+    @Test func `two writers store the same rejections in any order without a deadlock`()
         async throws
     {
         try await Variant.all[3].withLog { log, settings in
-            // A log has one session here, so that two of them are needed to meet.
+            // A log has one session here, so two logs are needed for a conflict.
             let other = try await EventLog.open(settings, .test())
             for round in UInt64(0)..<20 {
                 let all = (0..<400).map { refused("\(round)-\($0)", "unproven") }

@@ -3,27 +3,27 @@ import Events
 import TestSupport
 import Testing
 
-/// Transaction ids that restores make (Apple's data: trap 4), as append tells them.
+/// How append reports the transaction ids that restores create (Apple's data: trap 4).
 @Suite(.enabled { await TestServer.isAvailable })
 struct RestoreTests {
     @Test(arguments: Variant.all)
-    func `a new id of a known purchase is a restore, as an alias or in an event of its own`(
+    func `a new id of a known purchase is a restore, as an alias or in its own event`(
         variant: Variant
     ) async throws {
         // Apple's data: trap 4
         try await variant.withLog { log, _ in
             let cases: [(Fact, isNew: Bool, isRestore: Bool)] = [
-                // The first id is the purchase's own; another purchase has one of its own.
+                // The first id belongs to the purchase itself; another purchase has its own.
                 (TestFacts.transaction(asOf: 1, transactionId: "1"), true, false),
                 (TestFacts.transaction(purchased: 30, asOf: 1, transactionId: "2"), true, false),
                 (TestFacts.transaction(asOf: 2, transactionId: "1"), false, false),
                 // An alias, then the same alias again.
                 (TestFacts.transaction(asOf: 1, transactionId: "3"), false, true),
                 (TestFacts.transaction(asOf: 1, transactionId: "3"), false, false),
-                // A refund under a new id: news, and a restore; then under an id that is known.
+                // A refund under a new id: news, and a restore; then one under a known id.
                 (TestFacts.transaction(asOf: 4, transactionId: "4", revoked: 3), true, true),
                 (TestFacts.transaction(asOf: 5, transactionId: "3"), true, false),
-                // Neither a notification nor an environment of its own has to do with it.
+                // Neither a notification nor another environment is a restore.
                 (TestFacts.notification(uuid: "n", asOf: 6), true, false),
                 (
                     TestFacts.transaction(asOf: 1, transactionId: "5", environment: .sandbox),
@@ -43,7 +43,7 @@ struct RestoreTests {
         }
     }
 
-    @Test func `in one payload as in several`() async throws {
+    @Test func `restores in one payload count as in several`() async throws {
         try await Variant.all[0].withLog { log, _ in
             let outcomes = try await log.append(
                 verified([

@@ -1,9 +1,9 @@
 import Postgres
 
-/// What every table of the log and of the projections must keep, so that the ledger can be
-/// distributed by lane one day (Scaling out: lanes).
+/// The rules that every table of the log and of the projections must keep, so that the ledger can
+/// be distributed by lane one day (Scaling out: lanes).
 struct SchemaLint: Sendable {
-    /// A breach of a rule, by name.
+    /// A breach of a rule, with the rule's name.
     struct Finding: Hashable, Sendable, CustomStringConvertible {
         let rule: Rule
         let object: String
@@ -27,11 +27,11 @@ struct SchemaLint: Sendable {
         case noLocalFunctions = "no function that one node answers alone"
     }
 
-    /// Tables without a lane, each with the reason.
+    /// Tables without a lane, each with its reason.
     static let exempt = [
         // One row, the same on every node: a reference table.
         "ledger.ledger_config",
-        // What payloads are deflated with: written by migrations, the same for all lanes.
+        // The dictionaries for deflated payloads: written by migrations, the same for all lanes.
         "ledger.evidence_dictionary",
         // The state of the schema, not of the log.
         "ledger.migration",
@@ -39,11 +39,11 @@ struct SchemaLint: Sendable {
         "operation.token",
         // At most two rows for each environment: a reference table.
         "operation.backfill",
-        // Rates of currencies belong to no subscription: a reference table.
+        // Exchange rates belong to no subscription: a reference table.
         "operation.currency_rate",
     ]
 
-    /// All breaches in the log's, the programs' and the projections' schemas.
+    /// All breaches in the schemas of the log, the programs and the projections.
     static func findings(_ inspector: Inspector) async throws -> Set<Finding> {
         var findings: Set<Finding> = []
         for rule in Rule.allCases {
@@ -138,7 +138,7 @@ struct SchemaLint: Sendable {
                 WHERE pair.here = data.lane AND a.attname = 'lane')
             """
         case .laneIsPure:
-            // A fold copies the lane of the log, which is checked there.
+            // A fold copies the lane from the log, where it is checked.
             """
             SELECT title FROM laned WHERE title LIKE 'ledger.%' AND EXISTS (
                 SELECT FROM pg_attribute a WHERE a.attrelid = id

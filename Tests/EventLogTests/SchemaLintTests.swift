@@ -6,7 +6,7 @@ import Projector
 import TestSupport
 import Testing
 
-/// The lint finds nothing in our schemas, and everything in a bad one.
+/// The lint finds nothing in our schemas, and every planted breach in a bad one.
 @Suite(.enabled { await TestServer.isAvailable })
 struct SchemaLintTests {
     @Test(arguments: Variant.all)
@@ -27,7 +27,7 @@ struct SchemaLintTests {
                 return (try await SchemaLint.findings(inspector), tables)
             }
             #expect(findings.isEmpty)
-            #expect(tables == Int64(allProjections.count), "the projections were looked at")
+            #expect(tables == Int64(allProjections.count), "the projections were checked")
         }
     }
 
@@ -37,7 +37,7 @@ struct SchemaLintTests {
         try await Variant.all[0].withDatabase { settings in
             let findings = try await Inspector.inspect(settings) { inspector in
                 try await inspector.session.execute("SET search_path = ledger; \(planted.sql)")
-                // Titles carry the schema only where it is out of sight.
+                // A title names the schema only where the schema is not in the search path.
                 try await inspector.session.execute("RESET search_path")
                 return try await SchemaLint.findings(inspector)
             }
@@ -89,8 +89,8 @@ struct SchemaLintTests {
         ),
     ]
 
-    /// PostgreSQL itself then refuses what the lint looks for.
-    @Test func `on partitioned tables the database refuses a key without lane`() async throws {
+    /// On partitioned tables, PostgreSQL itself refuses what the lint searches for.
+    @Test func `on partitioned tables the database refuses a key without the lane`() async throws {
         try await Variant.all[2].withDatabase { settings in
             let error = await #expect(throws: PostgresError.self) {
                 try await Inspector.inspect(settings) { inspector in
@@ -104,7 +104,7 @@ struct SchemaLintTests {
     }
 
     @Test(arguments: [1, 2, 4, 256, 1024], [0, 4])
-    func `lane_of in SQL is the lane in Swift`(count: Int, partitions: Int) async throws {
+    func `lane_of in SQL gives the same lane as Swift`(count: Int, partitions: Int) async throws {
         let lanes = try #require(LaneCount(count))
         let seed = UInt64(count)
         var random = TestSupport.SeededGenerator(seed: seed)

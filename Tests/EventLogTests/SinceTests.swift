@@ -9,7 +9,9 @@ import Testing
 @Suite(.enabled { await TestServer.isAvailable })
 struct SinceTests {
     @Test(arguments: Variant.extremes)
-    func `only what is new is read, however long the log is`(variant: Variant) async throws {
+    func `only rows after the checkpoint are read, however long the log is`(
+        variant: Variant
+    ) async throws {
         try await variant.withLog { log, settings in
             try await fill(log, days: 0..<60)
             let checkpoint = try await log.checkpoint()
@@ -17,7 +19,7 @@ struct SinceTests {
             try await Inspector.inspect(settings) { inspector in
                 try await inspector.session.execute("ANALYZE")
             }
-            // What is read of a long log: a short one is cheaper to scan than to probe.
+            // As in a long log: a short one is cheaper to scan than to probe.
             try await log.reading("prefer indexes") { session in
                 try await session.execute("SET enable_seqscan = off")
             }
@@ -28,7 +30,8 @@ struct SinceTests {
             #expect(whole.isOK && since.isOK, "\(String(describing: since.firstMismatch))")
             #expect(whole.events == 8 * 62 && since.events == 8 * 2)
             #expect(since.heads == whole.heads)
-            // A commit for each payload: event, evidence and commit, and what finds them.
+            // One commit for each payload: event, evidence and commit, and the index rows that find
+            // them.
             #expect(wholeRows > 3 * 8 * 62, "\(wholeRows)")
             #expect(sinceRows < 8 * 8 * 2 + 200, "\(sinceRows) of \(wholeRows)")
         }
@@ -72,7 +75,7 @@ struct SinceTests {
         }
     }
 
-    @Test func `what is inserted among the new rows is found`() async throws {
+    @Test func `a forged row among the new ones is found`() async throws {
         let tampered = TamperedLog(variant: Variant.all[0])
         try await tampered.withCopy { settings in
             let log = try await EventLog.open(settings, .test())
@@ -98,7 +101,7 @@ struct SinceTests {
         }
     }
 
-    // Eight streams, a payload a day each.
+    // Eight streams, with one payload per day each.
     private func fill(_ log: EventLog, days: Range<Int64>) async throws {
         for day in days {
             for stream in 0..<8 {
@@ -109,7 +112,7 @@ struct SinceTests {
         }
     }
 
-    /// What a verification finds, and the rows that the server gave it of the log's tables.
+    /// The result of a verification, and how many rows of the log's tables the server read.
     private func rowsRead(
         _ log: EventLog,
         _ settings: ConnectionSettings,
@@ -120,7 +123,7 @@ struct SinceTests {
         return (report, try await rowsRead(log) - before)
     }
 
-    // The log has one session, so this one reports what it read just before.
+    // The log has one session, so this session reports its own reads.
     private func rowsRead(_ log: EventLog) async throws -> Int64 {
         try await log.reading("count what was read") { session in
             _ = try await session.query("SELECT pg_stat_force_next_flush()")

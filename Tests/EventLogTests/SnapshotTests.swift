@@ -3,10 +3,10 @@ import Postgres
 import TestSupport
 import Testing
 
-/// `schema/snapshot.sql`: the result of all migrations, the page a newcomer reads.
+/// `schema/snapshot.sql`: the result of all migrations, and the page that a newcomer reads.
 @Suite(.enabled { await TestServer.isAvailable })
 struct SnapshotTests {
-    @Test func `the snapshot is what the migrations make`() async throws {
+    @Test func `the snapshot is the result of the migrations`() async throws {
         let dump = try await Variant.all[0].withDatabase { settings in
             try await Self.dump(settings)
         }
@@ -28,13 +28,13 @@ struct SnapshotTests {
         return normalised(String(decoding: output, as: UTF8.self))
     }
 
-    /// The program that belongs to the server stands beside its others.
+    /// The pg_dump that belongs to the server is installed next to its other programs.
     private static func program() throws -> String {
         let beside = "/usr/lib/postgresql/15/bin/pg_dump"
         return FileManager.default.isExecutableFile(atPath: beside) ? beside : "pg_dump"
     }
 
-    /// What neither versions of the programs nor the order of tools can change.
+    /// The part that does not depend on program versions or on the order of the tools' output.
     private static func normalised(_ dump: String) -> String {
         let heading = """
             -- The result of all migrations for one lane, as pg_dump prints it: read it, never edit it.

@@ -5,11 +5,11 @@ import Postgres
 import TestSupport
 import Testing
 
-/// The way of a long lane through a temporary file, against the walk along the stream index.
+/// Reading a long lane through a temporary file, compared with walking the stream index.
 @Suite(.enabled { await TestServer.isAvailable })
 struct SpoolTests {
     @Test(arguments: Variant.extremes)
-    func `a lane read by a temporary file has the same histories, in the same order`(
+    func `a lane read through a temporary file has the same histories in the same order`(
         variant: Variant
     ) async throws {
         let filled = TamperedLog(variant: variant)
@@ -38,7 +38,7 @@ struct SpoolTests {
         }
     }
 
-    @Test func `what is committed after the head is not read`() async throws {
+    @Test func `commits after the head are not read`() async throws {
         let filled = TamperedLog(variant: Variant.extremes[0])
         try await filled.withCopy { settings in
             let log = try await EventLog.open(settings, .spooling)
@@ -54,7 +54,7 @@ struct SpoolTests {
         }
     }
 
-    @Test func `connections that read a lane together give every stream once`() async throws {
+    @Test func `connections that read a lane together return every stream once`() async throws {
         let variant = Variant.extremes[0]
         let ids = variant.ids(inLane: 0, count: 40)
         try await variant.withLog { log, settings in
@@ -88,7 +88,7 @@ struct SpoolTests {
     }
 
     @Test(arguments: Variant.extremes)
-    func `a range is folded to its end on the thread that read it, which may block`(
+    func `a range is folded to its end on the one thread that read it`(
         variant: Variant
     ) async throws {
         let filled = TamperedLog(variant: variant)

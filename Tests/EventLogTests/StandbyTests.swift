@@ -8,7 +8,7 @@ import Testing
 
 @testable import EventLog
 
-/// A server that takes no writes: a standby, until it is promoted.
+/// A server that accepts no writes: a standby, until it is promoted.
 @Suite(.enabled { await TestServer.isAvailable })
 struct StandbyTests {
     @Test func `a standby answers questions, and an append waits for its promotion`() async throws {
@@ -50,7 +50,7 @@ struct StandbyTests {
             defer { hasEnded.store(true, ordering: .relaxed) }
             return try await log.append(verified(TestFacts.transaction(price: 7, asOf: 2)))
         }()
-        // Each attempt that is refused ends its session, and the next begins one.
+        // Each refused attempt ends its session, and the next attempt opens one.
         while try await Self.sessions(session) < before + 2, !hasEnded.load(ordering: .relaxed) {
             await Task.yield()
         }
@@ -63,7 +63,7 @@ struct StandbyTests {
     }
 
     /// The address leads to the old primary, which was demoted, and then to the new one, while the
-    /// connections to the old one stay open.
+    /// connections to the old primary stay open.
     @Test func `after a failover a log that stayed open writes to the new primary`() async throws {
         let servers = (0..<2).map { _ in
             EmbeddedServer(
@@ -108,7 +108,7 @@ struct StandbyTests {
         async let keeping = log.record([Self.rejection])
         let old = try await PostgresSession.connect(settings)
         let before = try await Self.sessions(old)
-        // Both writers have met the standby, and come back to it.
+        // Both writers have met the standby and returned to it.
         while try await Self.sessions(old) < before + 4 { await Task.yield() }
         symlink(places[1].sockets, address + ".new")
         rename(address + ".new", address)

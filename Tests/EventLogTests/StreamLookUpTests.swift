@@ -3,7 +3,7 @@ import Events
 import TestSupport
 import Testing
 
-/// Which subscriptions an id or a payload leads to, also by what only confirmed them.
+/// Which subscriptions an id or a payload leads to, including payloads that only confirmed them.
 @Suite(.enabled { await TestServer.isAvailable })
 struct StreamLookUpTests {
     @Test(arguments: Variant.extremes)
@@ -33,7 +33,7 @@ struct StreamLookUpTests {
     }
 
     @Test(arguments: Variant.all)
-    func `a receipt leads to all that it proved or confirmed, in every lane`(
+    func `a receipt leads to all it proved or confirmed, in every lane`(
         variant: Variant
     ) async throws {
         try await variant.withLog { log, _ in
@@ -53,7 +53,7 @@ struct StreamLookUpTests {
 }
 
 extension Fact {
-    /// The same statement with further texts.
+    /// The same fact with further text fields.
     func carrying(_ texts: [(Field, String)]) -> Fact {
         var content = content
         for (field, text) in texts { content[field] = .text(text) }

@@ -4,14 +4,14 @@ import Testing
 
 @testable import EventLog
 
-/// Callers that come while the database is asked for others share the next statement.
+/// Callers that arrive while a statement is under way share the next one.
 struct TakenMarksTests {
     private static let callers = 20
 
     private func digest(_ number: Int) -> Digest { .of(Array("\(number)".utf8)) }
 
     @Test
-    func `callers that arrive meanwhile share the next statement, and each payload is in one`()
+    func `callers during a statement share the next one, and each payload is in one`()
         async throws
     {
         let marks = TakenMarks()
@@ -47,7 +47,7 @@ struct TakenMarksTests {
         #expect(all == Set((0..<Self.callers).map(digest)))
     }
 
-    @Test func `an error is everyone's who waited for it, and the next caller tries again`()
+    @Test func `an error reaches every caller that waited, and the next caller retries`()
         async throws
     {
         let marks = TakenMarks()

@@ -4,7 +4,7 @@ import Events
 import Postgres
 import TestSupport
 
-/// A small log whose every row is known, made once a variant, to be copied and tampered with.
+/// A small log whose every row is known, built once per variant, to be copied and tampered with.
 ///
 /// The target lane has six commits: 1 brings events 1 and 2 from one payload, 2 event 3, 3 only a
 /// confirmation of event 1 under another transaction id, 4 events 4 to 6, 5 event 7 and a
@@ -37,7 +37,7 @@ struct TamperedLog: Sendable {
         }
     }
 
-    /// Brings all rows back; constraints that a mutation dropped stay away.
+    /// Restores all rows; constraints that a mutation dropped stay dropped.
     func mend(_ settings: ConnectionSettings) async throws {
         let restored = Self.tables.map {
             "DELETE FROM ledger.\($0); INSERT INTO ledger.\($0) SELECT * FROM kept.\($0)"
@@ -85,7 +85,7 @@ struct TamperedLog: Sendable {
         return payloads
     }
 
-    /// A second passes with each look at it.
+    /// The clock advances by a second at each reading.
     private static func clock() -> @Sendable () -> Instant {
         let seconds = Counter()
         return { Instant(milliseconds: TestClock.noon.milliseconds + seconds.next() * 1000) }
@@ -98,7 +98,7 @@ struct TamperedLog: Sendable {
     }
 }
 
-/// One way to tamper with a log behind the triggers' back, and the commit that is to be named.
+/// One way to tamper with a log while bypassing the triggers, and the commit that must be named.
 struct Mutation: Sendable {
     let name: String
     let sql: String
@@ -237,7 +237,7 @@ struct Mutation: Sendable {
 }
 
 extension Mutation {
-    /// Rows deleted, inserted and exchanged.
+    /// Rows deleted, inserted and swapped.
     private static let rows = [
         Mutation("an event deleted", commit: 4, deleted("event", "lane_offset = 5")),
         Mutation("the first event deleted", commit: 1, deleted("event", "lane_offset = 1")),
@@ -298,7 +298,7 @@ extension Mutation {
         )
     }
 
-    // A copy of a row, changed.
+    // A changed copy of a row.
     private static func inserted(_ table: String, _ row: String, _ change: String) -> String {
         """
         CREATE TEMPORARY TABLE forged AS SELECT * FROM ledger.\(table) WHERE lane = {lane} AND \(row);

@@ -1,6 +1,6 @@
 import Events
 
-/// Facts and payloads made directly: what a verifier would hand over.
+/// Facts and payloads built directly, as a verifier would return them.
 enum TestFacts {
     static let day: Int64 = 86_400_000
     static let start: Int64 = 1_780_000_000_000
@@ -56,7 +56,7 @@ enum TestFacts {
     }
 }
 
-/// Facts as if proven by a payload; by one of their own where none is given.
+/// Facts as if proven by a payload; by a payload of their own if none is given.
 func verified(
     _ facts: [Fact],
     payload: [UInt8]? = nil,

@@ -4,7 +4,7 @@ import Events
 import Foundation
 import struct TestSupport.SeededGenerator
 
-/// A packed payload with all that unpacking it takes.
+/// A packed payload with everything needed to unpack it.
 struct TestPacking {
     let packed: EvidencePacking.Packed
     private let dictionaryInUse: EvidenceDictionary?
@@ -47,8 +47,8 @@ struct TestPacking {
 
 /// The dictionaries of the schema.
 enum TestDictionary {
-    /// The bytes between the tags of the statement that stores it; nil where the file is not as
-    /// expected, which fails the tests of sizes.
+    /// The bytes between the tags of the statement that stores the dictionary; nil if the file has
+    /// another form, which fails the tests of sizes.
     static let first: EvidenceDictionary? = {
         let file = URL(fileURLWithPath: #filePath)
             .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
@@ -90,7 +90,7 @@ enum TestPayloads {
     }
 }
 
-/// Bytes, and JSON with base64 of all kinds in it.
+/// Random bytes, and JSON that contains all kinds of base64.
 struct RandomPayload {
     private var random: SeededGenerator
 

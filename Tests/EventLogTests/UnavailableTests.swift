@@ -5,11 +5,12 @@ import Postgres
 import TestSupport
 import Testing
 
-/// A database that does not answer: an append ends at its deadline and says what it may have done.
+/// A database that does not answer: an append ends at its deadline and reports what it may have
+/// written.
 @Suite(.enabled { await TestServer.isAvailable })
 struct UnavailableTests {
-    /// Lanes are committed one after the other: what is for the second waits behind the first.
-    @Test func `a stopped backend fails the append under way, and what waits behind it`()
+    /// Lanes are committed one after the other: facts for the second wait behind the first.
+    @Test func `a stopped backend fails the append under way and those that wait behind it`()
         async throws
     {
         let variant = Variant.all[1]
@@ -39,7 +40,7 @@ struct UnavailableTests {
         }
     }
 
-    @Test func `an append and a close end while the server is gone, and it is found again`()
+    @Test func `append and close end while the server is gone, and appends work once it is back`()
         async throws
     {
         let options = EmbeddedServer.Options(lifetime: .process, settings: ["fsync": "off"])
@@ -51,7 +52,7 @@ struct UnavailableTests {
         try await server.stop()
         let first = await Self.failure(of: "1000", in: log)
         #expect(first?.code == .databaseUnavailable && first?.isRetryable == true)
-        // The connection broke under the first; the second found none to begin with.
+        // The first append lost its connection; the second could not open one.
         let second = await Self.failure(of: "1000", in: log)
         #expect(second?.message.contains("Nothing was written") == true, "\(second as Any)")
         _ = try await server.start()
@@ -64,7 +65,7 @@ struct UnavailableTests {
         #expect(code == .databaseUnavailable || code == .closed)
     }
 
-    @Test func `appends are given up when their program is asked to stop`() async throws {
+    @Test func `appends are abandoned when their program is asked to stop`() async throws {
         try await Variant.all[0].withDatabase { settings in
             let log = try await EventLog.open(settings, Self.options(seconds: 3600))
             _ = try await log.append(verified(TestFacts.transaction()))
@@ -78,7 +79,9 @@ struct UnavailableTests {
         }
     }
 
-    @Test func `what waits has a limit, and a refusal above it writes nothing`() async throws {
+    @Test func `the queue has a limit, and an append refused above it writes nothing`()
+        async throws
+    {
         try await Variant.all[0].withDatabase { settings in
             var options = Self.options(seconds: 3600)
             options.waitingAppendsMax = 2
@@ -100,7 +103,7 @@ struct UnavailableTests {
                         }
                     }
                 }
-                // Two wait, and two at most are in the batch that is under way.
+                // Two wait, and at most two are in the batch under way.
                 for await code in codes.prefix(callers - 4) where code == .queueFull {
                     refused += 1
                 }
@@ -120,7 +123,7 @@ struct UnavailableTests {
         return options
     }
 
-    /// Repeats an append that a busy machine did not finish in its second.
+    /// Repeats an append that a busy machine did not finish within its one second.
     private static func stored(
         _ fact: Fact,
         in log: EventLog

@@ -4,11 +4,11 @@ import Postgres
 import TestSupport
 import Testing
 
-/// Events that a newer program wrote, or that are damaged: a scan of the log goes on without them.
+/// Events from a newer program, or damaged ones: a scan of the log continues without them.
 @Suite(.enabled { await TestServer.isAvailable })
 struct UnreadableEventTests {
     @Test(arguments: Variant.extremes)
-    func `a scan reports what it cannot read and gives all the rest`(
+    func `a scan reports unreadable events and returns all others`(
         variant: Variant
     ) async throws {
         let tampered = TamperedLog(variant: variant)
@@ -44,7 +44,7 @@ struct UnreadableEventTests {
         }
     }
 
-    @Test func `a question about the stream itself is refused`() async throws {
+    @Test func `a question about the stream with an unreadable event is refused`() async throws {
         let tampered = TamperedLog(variant: Variant.extremes[0])
         try await tampered.withCopy { settings in
             try await Self.spoil(tampered.lane, settings)
@@ -77,7 +77,7 @@ struct UnreadableEventTests {
         return histories
     }
 
-    /// Event 2 gets a content of a later version, event 4 a kind that nobody knows yet.
+    /// Event 2 gets the content of a later version, event 4 an unknown kind.
     private static func spoil(_ lane: Int, _ settings: ConnectionSettings) async throws {
         try await Inspector.inspect(settings) { inspector in
             try await inspector.session.execute(

@@ -17,7 +17,7 @@ struct Variant: Sendable, CustomTestStringConvertible {
         Variant(lanes: .one, partitions: 4), Variant(lanes: four, partitions: 4),
     ]
 
-    /// The two that differ in everything, for suites that need many databases.
+    /// The two that differ in every respect, for suites that need many databases.
     static let extremes = [all[0], all[3]]
 
     var testDescription: String { "\(lanes.value) lanes, \(partitions) partitions" }
@@ -26,7 +26,7 @@ struct Variant: Sendable, CustomTestStringConvertible {
 
     var name: String { "log\(lanes.value)_\(partitions)" }
 
-    /// An empty ledger, to begin with a copy of it.
+    /// An empty ledger to copy.
     var template: TestTemplate {
         TestTemplate(name) { [layout] settings in
             _ = try await Migrator.migrate(settings, layout)
@@ -38,7 +38,7 @@ struct Variant: Sendable, CustomTestStringConvertible {
         try await TestServer.shared.withDatabase(from: template, body)
     }
 
-    /// Lends an open log of an empty ledger, with a database to look behind it.
+    /// Lends an open log of an empty ledger, and its database for inspection.
     func withLog<R>(
         clock: @escaping @Sendable () -> Instant = { TestClock.noon },
         _ body: (EventLog, ConnectionSettings) async throws -> R
@@ -56,7 +56,7 @@ struct Variant: Sendable, CustomTestStringConvertible {
         }
     }
 
-    /// Ids of streams in that lane, the first ones of an endless row.
+    /// Ids of streams in that lane, the first of an endless sequence.
     func ids(inLane lane: Int, count: Int) -> [String] {
         let ids = (1_000_000...).lazy.map { String($0) }
         return Array(ids.filter { lanes.lane(of: $0) == lane }.prefix(count))
@@ -64,14 +64,14 @@ struct Variant: Sendable, CustomTestStringConvertible {
 }
 
 extension EventLog.Options {
-    /// Reads every lane by a temporary file, however short it is.
+    /// Reads every lane through a temporary file, however short it is.
     static var spooling: EventLog.Options {
         var options = EventLog.Options.test()
         options.spooledEventsMin = 1
         return options
     }
 
-    /// One reader, as tests may hold few sessions.
+    /// One reader, because tests may hold only a few sessions.
     static func test(
         clock: @escaping @Sendable () -> Instant = { TestClock.noon }
     ) -> EventLog.Options {
@@ -87,7 +87,7 @@ enum TestClock {
     static let noon = Instant(milliseconds: 1_790_000_000_123)
 }
 
-/// Looks at the tables behind the log's back.
+/// Reads the tables directly, without the log.
 struct Inspector {
     let session: PostgresSession
 
@@ -95,7 +95,7 @@ struct Inspector {
         session = try await PostgresSession.connect(settings)
     }
 
-    /// Lends an inspector and closes its session.
+    /// Lends an inspector and then closes its session.
     static func inspect<R: Sendable>(
         _ settings: ConnectionSettings,
         _ body: (Inspector) async throws -> R
@@ -128,7 +128,7 @@ struct Inspector {
     }
 }
 
-/// Whether the tables keep what the log promises of them; records an issue for each breach.
+/// Whether the tables keep the promises of the log; records an issue for each breach.
 func expectSound(
     _ log: EventLog,
     _ settings: ConnectionSettings,

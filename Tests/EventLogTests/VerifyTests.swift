@@ -5,11 +5,11 @@ import Testing
 
 @testable import EventLog
 
-/// Tamper evidence: what `verify` finds, and that another program finds the same.
+/// Tamper evidence: what `verify` finds, and that an independent program finds the same.
 @Suite(.enabled { await TestServer.isAvailable })
 struct VerifyTests {
     @Test(arguments: Variant.all)
-    func `an unharmed log is whole, and Python computes the same heads`(
+    func `an unchanged log verifies, and Python computes the same heads`(
         variant: Variant
     ) async throws {
         let tampered = TamperedLog(variant: variant)
@@ -28,7 +28,7 @@ struct VerifyTests {
         }
     }
 
-    /// One database a variant, mended after each case: a database a case takes minutes.
+    /// One database per variant, repaired after each case: a database per case would take minutes.
     @Test(arguments: Variant.extremes)
     func `for any change, both verifiers name the first commit that does not match`(
         variant: Variant
@@ -66,7 +66,7 @@ struct VerifyTests {
         }
     }
 
-    @Test func `lanes that the configuration no longer counts are not overlooked`() async throws {
+    @Test func `lanes beyond the configured number are still verified`() async throws {
         let tampered = TamperedLog(variant: Variant.all[1])
         try await tampered.withCopy { settings in
             try await Inspector.inspect(settings) { inspector in
@@ -85,7 +85,7 @@ struct VerifyTests {
     }
 
     @Test(arguments: Variant.extremes)
-    func `a tail cut off whole is found by the heads that were kept`(
+    func `stored heads reveal a tail that was removed`(
         variant: Variant
     ) async throws {
         let tampered = TamperedLog(variant: variant)
@@ -102,7 +102,7 @@ struct VerifyTests {
                 )
             }
             let alone = try await verify(settings)
-            #expect(alone.isOK, "nothing inside the log can tell")
+            #expect(alone.isOK, "the log alone cannot show it")
             let found = try await verify(settings, kept: kept).firstMismatch
             #expect(found?.lane == tampered.lane)
             #expect(found?.commit == 6)
@@ -110,7 +110,7 @@ struct VerifyTests {
     }
 
     @Test(arguments: Variant.extremes)
-    func `heads that were kept fit the log that grew, and no other`(
+    func `stored heads match the log that grew, and no other`(
         variant: Variant
     ) async throws {
         let tampered = TamperedLog(variant: variant)
@@ -132,7 +132,7 @@ struct VerifyTests {
             #expect(found?.lane == tampered.lane)
             #expect(found?.commit == 6)
         }
-        // A ledger without the lane that was kept.
+        // A ledger without the stored lane.
         let lonely = VerificationReport.Head(lane: 900, offset: 1, commit: 1, digest: .zero)
         let found = try await other.withCopy { settings in
             try await verify(settings, kept: [lonely]).firstMismatch
@@ -141,7 +141,7 @@ struct VerifyTests {
     }
 
     @Test(arguments: Variant.extremes)
-    func `verifying while appends run never finds a mismatch`(variant: Variant) async throws {
+    func `verifying during appends never finds a mismatch`(variant: Variant) async throws {
         try await variant.withLog { log, _ in
             async let appended = streamIn(log)
             var reports: [VerificationReport] = []
@@ -159,7 +159,7 @@ struct VerifyTests {
     private func streamIn(_ log: EventLog) async throws {
         for round in Int64(0)..<50 {
             let payloads = (0..<6).map { number in
-                // Every second fact is repeated, so that confirmations stream in as well.
+                // Every second fact is repeated, so that confirmations arrive as well.
                 verified(
                     (0...(number % 2)).map { asOf in
                         TestFacts.transaction("\(number)", purchased: round, asOf: asOf)
@@ -170,7 +170,8 @@ struct VerifyTests {
         }
     }
 
-    /// In ranges of one commit: the same place, and the same report whatever the number of jobs.
+    /// In ranges of one commit: the same first mismatch, and the same report for any number of
+    /// jobs.
     private func expectSameInRanges(
         _ settings: ConnectionSettings,
         as found: VerificationReport.Mismatch?,

@@ -25,7 +25,7 @@ struct WriterTests {
 
     /// The first writer's head is stale after each turn of the second.
     @Test(arguments: Variant.all)
-    func `two logs that append in turns to one lane lose races and no fact`(
+    func `two logs that append to one lane in turns lose no fact`(
         variant: Variant
     ) async throws {
         try await variant.withLog { log, settings in
@@ -67,9 +67,9 @@ struct WriterTests {
         }
     }
 
-    /// More sessions than a test should hold: writers alone, without a reader each.
+    /// More sessions than a test should hold: writers only, without a reader each.
     @Test(arguments: Variant.all)
-    func `eight writers of one lane leave it dense, with every fact once`(
+    func `eight writers fill one lane without gaps, every fact once`(
         variant: Variant
     ) async throws {
         try await variant.withLog { log, settings in
@@ -86,7 +86,7 @@ struct WriterTests {
             let appended = try await withThrowingTaskGroup(of: [AppendOutcome].self) { group in
                 for (number, writer) in writers.enumerated() {
                     group.addTask {
-                        // Each begins elsewhere, so that all meet everywhere.
+                        // Each starts at a different payload, so that all compete everywhere.
                         var outcomes: [AppendOutcome] = []
                         for step in facts.indices {
                             let fact = facts[(step + number * 5) % facts.count]
@@ -109,9 +109,9 @@ struct WriterTests {
         }
     }
 
-    /// The trigger plays a faster writer: it lets no commit pass until the lane's row is locked.
+    /// The trigger simulates a faster writer: no commit passes until the lane's row is locked.
     @Test(arguments: Variant.all)
-    func `a writer that keeps losing takes the lane's row`(variant: Variant) async throws {
+    func `a writer that keeps losing races locks the lane's row`(variant: Variant) async throws {
         try await variant.withLog { log, settings in
             try await Inspector.inspect(settings) { inspector in
                 try await inspector.session.execute(WriterTests.fasterWriter)
@@ -124,7 +124,7 @@ struct WriterTests {
                 return (try await inspector.number("SELECT nextval('attempt')"), outcomes)
             }
             #expect(confirmed.map(\.position.offset) == [1])
-            // Twice: three lost races and the one that locks; then our own count.
+            // Twice: three lost races and the attempt that locks; then this count itself.
             #expect(attempts == Int64(2 * (Appender.lostRacesMax + 2) + 1))
             try await expectSound(log, settings)
         }
@@ -149,9 +149,10 @@ struct WriterTests {
             FOR EACH ROW EXECUTE FUNCTION win_the_race()
         """
 
-    /// The loser waits before its third loss until the other has appended the same fact.
+    /// The loser waits before its third lost race until the other writer has appended the same
+    /// fact.
     @Test(arguments: Variant.all)
-    func `a writer that took the lane's row for nothing goes on from the right head`(
+    func `a writer that locked the lane's row in vain continues from the right head`(
         variant: Variant
     ) async throws {
         try await variant.withLog { log, settings in
@@ -235,7 +236,7 @@ struct WriterTests {
 }
 
 extension PlanMaking {
-    /// By a clock that stands still.
+    /// On a clock that stands still.
     static let test = PlanMaking(
         clock: { TestClock.noon },
         clockSkewMillisecondsMax: .max,
@@ -243,7 +244,8 @@ extension PlanMaking {
     )
 }
 
-/// Appends payloads at once, dealt out among the logs; outcomes in the order of the payloads.
+/// Appends payloads concurrently, distributed over the logs; returns outcomes in the order of the
+/// payloads.
 func appendAll(
     _ payloads: [Verified<[Fact]>],
     to logs: [EventLog]
@@ -258,7 +260,7 @@ func appendAll(
     }
 }
 
-/// One fact with its payload, as the log hands it to a writer.
+/// One fact with its payload, as the log passes it to a writer.
 func submission(_ fact: Fact) -> Submission {
     let evidence = verified(fact).evidence
     return Submission(

@@ -1,7 +1,7 @@
 import Events
 import Testing
 
-/// Comparisons of bytes, some at a time.
+/// Comparing and finding bytes, several at a time.
 @Suite struct ByteScanTests {
     @Test func `bytes are equal only where every one of them is`() {
         for count in 0...40 {
@@ -16,8 +16,9 @@ import Testing
         }
     }
 
-    @Test func `texts are the same only where their UTF-8 is`() {
-        // One scalar and two, which Swift holds equal; short ones and such as lie elsewhere.
+    @Test func `texts are equal only if their UTF-8 is equal`() {
+        // One scalar and two, which Swift considers equal; short texts, and texts at other
+        // addresses.
         for tail in ["", "a monthly subscription of a long name"] {
             #expect(areSameBytes("caf\u{e9}" + tail, "caf\u{e9}" + tail))
             #expect("caf\u{e9}" + tail == "cafe\u{301}" + tail)
@@ -26,7 +27,7 @@ import Testing
         }
     }
 
-    @Test func `the first of two bytes is found wherever it stands`() {
+    @Test func `the first of two bytes is found at any offset`() {
         for count in 0...70 {
             let bytes = [UInt8](repeating: 0x61, count: count)
             for start in 0...count {

@@ -31,12 +31,12 @@ import Testing
         )
     }
 
-    @Test func `the canonical bytes give the checkpoint back`() throws {
+    @Test func `the canonical bytes are read back as the same checkpoint`() throws {
         let checkpoint = try Self.checkpoint()
         #expect(Checkpoint(canonicalBytes: checkpoint.canonicalBytes) == checkpoint)
     }
 
-    @Test func `every changed, missing or further byte makes another checkpoint or none`() throws {
+    @Test func `every changed, missing or extra byte gives another checkpoint or none`() throws {
         let checkpoint = try Self.checkpoint()
         let bytes = checkpoint.canonicalBytes
         for index in bytes.indices {
@@ -48,7 +48,7 @@ import Testing
         #expect(Checkpoint(canonicalBytes: bytes + [0]) == nil)
     }
 
-    @Test func `heads are of lanes that exist, in order, with possible numbers`() throws {
+    @Test func `heads name existing lanes, in order, with possible numbers`() throws {
         let identity = try Self.checkpoint().identity
         let refused: [[Checkpoint.Head]] = [
             [Self.head(lane: 4)], [Self.head(lane: -1)], [Self.head(lane: 1), Self.head(lane: 1)],

@@ -1,7 +1,7 @@
 import Events
 import Testing
 
-/// What the digests of a row cover, and what can be taken away without breaking them.
+/// What the digests of a row cover, and which parts can be removed without breaking them.
 struct CommitmentTests {
     private let salt = Salt(bytes: Array(0..<16)) ?? .random()
     private let record = Digest.of([1])
@@ -28,7 +28,7 @@ struct CommitmentTests {
         )
     }
 
-    @Test func `each part has a commitment of its own`() {
+    @Test func `each part has its own commitment`() {
         let whole = event().commitments(keys: CommitmentKeys(salt), evidence: record)
         let other = event { $0[.appAccountToken] = nil }.commitments(
             keys: CommitmentKeys(salt),
@@ -47,7 +47,7 @@ struct CommitmentTests {
         )
     }
 
-    @Test func `without the salt no commitment can be guessed`() {
+    @Test func `every commitment depends on the salt`() {
         let one = event().commitments(keys: CommitmentKeys(salt), evidence: record)
         let two = event().commitments(keys: CommitmentKeys(.random()), evidence: record)
         #expect(one.purchase != two.purchase)
@@ -55,7 +55,10 @@ struct CommitmentTests {
         #expect(one.evidence != two.evidence)
     }
 
-    @Test func `a content is its two parts, and what identifies a person is in one`() throws {
+    @Test
+    func `a content splits into two parts, and one holds everything that identifies a person`()
+        throws
+    {
         var content = event().fact.content
         content[.linkReason] = .text("a call")
         content[.customerId] = .text("anna")
@@ -69,8 +72,8 @@ struct CommitmentTests {
         )
     }
 
-    @Test func `tags of later versions are split the same way`() throws {
-        // 25 to 31 and 192 and above are of the person, all other unknown ones of the purchase.
+    @Test func `unknown tags of later versions are split by fixed ranges`() throws {
+        // Tags 25 to 31 and from 192 belong to the person, all other unknown tags to the purchase.
         let bytes: [UInt8] = [1, 1, 30, 1, 9, 62, 1, 9, 64, 1, 9, 191, 1, 9, 192, 1, 9, 255, 1, 9]
         let content = try #require(Content(canonicalBytes: bytes))
         #expect(content.parts.purchase == [1, 1, 62, 1, 9, 64, 1, 9, 191, 1, 9])
@@ -78,8 +81,9 @@ struct CommitmentTests {
         #expect(content.unrecognised.map(\.tag) == [30, 62, 64, 191, 192, 255])
     }
 
-    /// A second implementation's value (Tests/EventLogTests/verify_chain.py computes the same).
-    @Test func `the digest of a row is over its three commitments`() {
+    /// The value of a second implementation (Tests/EventLogTests/verify_chain.py computes the
+    /// same).
+    @Test func `the digest of a row covers its three commitments`() {
         let commitments = event().commitments(keys: CommitmentKeys(salt), evidence: record)
         var writer = ByteWriter()
         writer.prefixed("subledger/row")

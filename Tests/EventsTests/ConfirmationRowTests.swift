@@ -2,12 +2,12 @@ import Events
 import TestSupport
 import Testing
 
-/// How repetitions are coded: a set that comes back, in a few bytes each.
+/// How repetitions are encoded: a set that is restored exactly, in a few bytes each.
 struct ConfirmationRowTests {
     private let stream = StreamID(environment: .production, originalTransactionId: "1")
 
     /// The example of schema/README.md.
-    @Test func `two repetitions of a poll are these bytes`() throws {
+    @Test func `two repetitions from a poll encode to these bytes`() throws {
         let confirmations = [Int64(7), 9].map { offset in
             Confirmation(
                 position: Position(lane: 0, offset: offset),
@@ -21,13 +21,14 @@ struct ConfirmationRowTests {
         let row = try #require(rows.first)
         #expect(rows.count == 1 && row.evidence == 5 && row.transactionIds == ["T2"])
         #expect(row.asOf == Instant(milliseconds: 1_700_000_000_000))
-        // One set of fields, 2^3 + 2^12; event 7 by payload 5; event 9 by the same, alias 0.
+        // One set of fields, 2^3 + 2^12; event 7 by payload 5; event 9 by the same payload, alias
+        // 0.
         #expect(hexadecimal(row.repetitions) == "01" + "8820" + "000e0000" + "0004000100")
         #expect(row.confirmations(lane: 0) == confirmations)
     }
 
     @Test(arguments: [UInt64(1), 2, 3])
-    func `random sets come back, each once, in any order`(seed: UInt64) throws {
+    func `random sets are restored in any order, each repetition once`(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         for _ in 0..<300 {
             let set = Set(
@@ -61,7 +62,7 @@ struct ConfirmationRowTests {
         }
     }
 
-    @Test func `bytes that no program writes are refused, and no number overflows`() {
+    @Test func `bytes that our encoder never writes are refused, and no number overflows`() {
         for bytes: [UInt8] in [
             [], [1], [0, 0], [1, 8, 0], [1, 8, 0, 2, 0, 2], [1, 8, 0, 2, 0, 1, 0],
             [2, 8, 0, 2, 0, 0], [1, 8] + [UInt8](repeating: 0xff, count: 30),

@@ -2,9 +2,9 @@ import Events
 import TestSupport
 import Testing
 
-/// The canonical form of what a statement says.
+/// The canonical form of a fact's content.
 @Suite struct ContentTests {
-    @Test func `canonical bytes are read back to the same content`() {
+    @Test func `canonical bytes are read back as the same content`() {
         for seed in UInt64(1)...2000 {
             var random = SeededGenerator(seed: seed)
             let content = random.content()
@@ -14,7 +14,7 @@ import Testing
         }
     }
 
-    @Test func `damaged bytes are refused or stand for themselves, and never trap`() {
+    @Test func `damaged bytes are refused or are canonical themselves, and never trap`() {
         for seed in UInt64(1)...3000 {
             var random = SeededGenerator(seed: seed)
             var bytes = random.content().canonicalBytes
@@ -63,12 +63,12 @@ import Testing
         #expect(hexadecimal(Self.key(content).suffix(10)) == "48f337d85ac8c7734edc")
     }
 
-    @Test func `lengths are written in the shortest form only`() {
+    @Test func `only the shortest form of a length is accepted`() {
         #expect(Content(canonicalBytes: [1, 1, 3, 1, 0x61]) != nil)
         #expect(Content(canonicalBytes: [1, 1, 3, 0x81, 0x00, 0x61]) == nil)
     }
 
-    @Test func `a transaction id is an alias and in no digest`() {
+    @Test func `a transaction id is an alias and is not part of any digest`() {
         var content = Content(format: .signedTransaction)
         content[.productId] = .text("p")
         let key = Self.key(content)
@@ -98,14 +98,15 @@ import Testing
         #expect(content == Content(format: .signedTransaction))
     }
 
-    @Test func `fields set, replaced and removed in any order leave the bytes of the others`() {
+    @Test
+    func `setting, replacing and removing fields in any order leaves the other bytes unchanged`() {
         for seed in UInt64(1)...2000 {
             var random = SeededGenerator(seed: seed)
             let (source, other) = (random.content(), random.content())
             var content = Content(format: source.format)
-            // `extra` sets another field, and is apart.
+            // Setting `extra` sets another field, so it is tested separately.
             let wanted = source.entries.filter { $0.field != .extra && $0.field != .keptAside }
-            // Shorter and longer values before, and fields that do not stay.
+            // Shorter and longer values before, and fields that are removed.
             for entry in other.entries.shuffled(using: &random) where entry.field != .extra {
                 content[entry.field] = entry.value
             }

@@ -1,9 +1,9 @@
 import Events
 import Testing
 
-/// The text of a context, which is stored and digested: one text for one context.
+/// The text of a context, which is stored and hashed: one text for each context.
 struct EvidenceContextTests {
-    @Test func `a context is written in one form`() {
+    @Test func `a context has one canonical text`() {
         #expect(
             EvidenceContext(environment: .sandbox, trust: .unproven).canonicalText
                 == "{\"environment\":\"Sandbox\",\"trust\":\"unproven\"}"
@@ -14,7 +14,7 @@ struct EvidenceContextTests {
         )
     }
 
-    @Test func `every context comes back from its text`() {
+    @Test func `every context is restored from its text`() {
         let words = ["Odd \"word\" \\ \u{1} \n \t\r\u{8}\u{c}", "Grün", "e\u{301}", "", "\u{7f}"]
         let environments =
             [nil, Environment.production, .sandbox, .xcode, .localTesting]
@@ -42,18 +42,18 @@ struct EvidenceContextTests {
         "{\"environment\":\"\",\"trust\":\"vouched\"}x",
         "{\"environment\":\"\u{1}\",\"trust\":\"vouched\"}",
     ])
-    func `no other text is a context`(text: String) {
+    func `any other text is not a context`(text: String) {
         #expect(EvidenceContext(canonicalText: text) == nil)
     }
 
-    @Test func `words are trusted by names that evidence uses as well`() {
+    @Test func `a context and evidence use the same names for fetched and vouched`() {
         let names = Set(Verification.Trust.allCases.map(\.rawValue))
         #expect(names.contains(EvidenceContext.Trust.fetched.rawValue))
         #expect(names.contains(EvidenceContext.Trust.vouched.rawValue))
         #expect(!names.contains(EvidenceContext.Trust.unproven.rawValue))
     }
 
-    @Test func `the record of evidence covers its context and its arrival`() {
+    @Test func `the record of evidence covers its context and how it arrived`() {
         func record(_ context: EvidenceContext?, _ arrival: Arrival) -> Digest {
             Evidence(
                 payload: [1],

@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Points in time as text, held against Foundation.
+/// Points in time as text, compared with Foundation.
 @Suite struct InstantTests {
     private static let calendar: Calendar = {
         var calendar = Calendar(identifier: .gregorian)
@@ -15,8 +15,8 @@ import Testing
         Date(timeIntervalSince1970: Double(instant.milliseconds) / 1000)
     }
 
-    @Test func `every day of four centuries is printed and read as Foundation does`() {
-        // 1900 is no leap year, 2000 is one; both lie inside.
+    @Test func `every day of four centuries is printed and read as by Foundation`() {
+        // 1900 is not a leap year, 2000 is one; both are in the range.
         for day in stride(from: Int64(-35_000), to: 111_000, by: 1) {
             let instant = Instant(milliseconds: day * 86_400_000)
             let parts = InstantTests.calendar.dateComponents(
@@ -32,7 +32,9 @@ import Testing
         }
     }
 
-    @Test func `random instants with milliseconds are read by Foundation and back`() throws {
+    @Test func `random instants with milliseconds survive a round trip through Foundation`()
+        throws
+    {
         let style = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
         for seed in UInt64(1)...3000 {
             var random = SeededGenerator(seed: seed)
@@ -40,13 +42,13 @@ import Testing
                 milliseconds: .random(in: -2_000_000_000_000...7_258_118_400_000, using: &random)
             )
             #expect(Instant(instant.description) == instant, "seed \(seed)")
-            // Foundation cuts its binary fraction off, which may lie just below the millisecond.
+            // Foundation truncates its binary fraction, which may be just below the millisecond.
             let text = (InstantTests.foundation(instant) + 0.000_2).formatted(style)
             #expect(Instant(text) == instant, "seed \(seed) \(text)")
         }
     }
 
-    @Test func `offsets are taken off`() {
+    @Test func `offsets from UTC are subtracted`() {
         for seed in UInt64(1)...500 {
             var random = SeededGenerator(seed: seed)
             let utc = Int64.random(in: 1_000_000_000...4_000_000_000, using: &random) / 60 * 60
@@ -69,7 +71,7 @@ import Testing
             ("2024-02-29", 1_709_164_800_000), ("0001-01-01", -62_135_596_800_000),
         ] as [(String, Int64)]
     )
-    func `accepted forms`(text: String, milliseconds: Int64) {
+    func `accepted forms are read`(text: String, milliseconds: Int64) {
         #expect(Instant(text)?.milliseconds == milliseconds)
     }
 
@@ -79,13 +81,13 @@ import Testing
         "2026-03-03T09:00:00.", "2026-03-03T09:00+0100", "2026-03-03T09:00Z ", "03/03/2026",
         "2026-03-03T09:00:00.1", "२०२६-03-03",
     ])
-    func `refused forms, or a time without a zone, which is UTC`(text: String) {
+    func `other forms are refused, and a time without a zone is UTC`(text: String) {
         #expect(
             Instant(text) == (text.hasSuffix(".1") ? Instant(milliseconds: 1_772_528_400_100) : nil)
         )
     }
 
-    @Test func `seconds are floored towards the past, before 1970 too`() {
+    @Test func `seconds are rounded down, also before 1970`() {
         for (raw, floored) in [(612, 0), (1000, 1000), (-1, -1000), (-1000, -1000), (0, 0)] {
             #expect(
                 Instant(milliseconds: Int64(raw)).flooredToSecond.milliseconds == Int64(floored)
@@ -93,7 +95,7 @@ import Testing
         }
     }
 
-    @Test func `plausible instants are those from 2008 to the end of 2199`() throws {
+    @Test func `plausible instants lie between 2008 and the end of 2199`() throws {
         let edges = [
             "2007-12-31T23:59:59.999Z", "2008-01-01", "2199-12-31T23:59:59.999Z", "2200-01-01",
         ]

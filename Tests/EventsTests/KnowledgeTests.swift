@@ -4,7 +4,7 @@ import Testing
 
 /// What is known about one subject, and which fact is news.
 @Suite struct KnowledgeTests {
-    @Test func `sorted assertions and sweeps know what the plain model knows`() {
+    @Test func `sorted assertions and sweeps agree with the plain model`() {
         for seed in UInt64(1)...1000 {
             var random = SeededGenerator(seed: seed)
             var (knowledge, assertions) = (Knowledge(), [Assertion]())
@@ -55,10 +55,10 @@ import Testing
         return true
     }
 
-    @Test func `a repetition after a contrary statement that arrives late is not forgotten`() {
+    @Test func `a repetition after a late contrary statement is not forgotten`() {
         var knowledge = Knowledge()
         knowledge.learn(offset: 1, asOf: at(1), content: price(1))
-        // A again at 3: known, to be kept as a repetition.
+        // A again at 3: known, and to be stored as a repetition.
         let judgement = knowledge.judge(fact(asOf: 3, price(1)))
         guard case .known(1, let repetitions) = judgement, let repetition = repetitions.first else {
             Issue.record("\(judgement)")
@@ -89,19 +89,19 @@ import Testing
         }
     }
 
-    @Test func `silence is a denial only for fields that the format can carry`() {
+    @Test func `a missing field is a denial only if the format can carry it`() {
         var knowledge = Knowledge()
         knowledge.learn(offset: 1, asOf: at(1), content: price(1))
         #expect(knowledge.state(of: .revocationDate) == .none)
         #expect(knowledge.state(of: .offerDiscountType) == .unknown)
     }
 
-    @Test func `the same fact under another transaction id is one alias, once`() {
+    @Test func `the same fact under another transaction id is one alias, recorded once`() {
         var knowledge = Knowledge()
         knowledge.learn(offset: 1, asOf: at(1), content: price(1, id: "T1"))
         let restored = fact(asOf: 1, price(1, id: "T2"))
         guard case .known(1, let repetitions) = knowledge.judge(restored) else {
-            Issue.record("a restore was taken for news")
+            Issue.record("a restore was judged as news")
             return
         }
         #expect(repetitions.map(\.transactionId) == ["T2"])
@@ -118,7 +118,7 @@ import Testing
         #expect(knowledge.judge(restored) == .known(offset: 1, repetitions: []))
     }
 
-    @Test func `an empty transaction id is no alias`() {
+    @Test func `an empty transaction id is not an alias`() {
         var knowledge = Knowledge()
         knowledge.learn(offset: 1, asOf: at(1), content: price(1, id: "T1"))
         let judgement = knowledge.judge(fact(asOf: 1, price(1, id: "")))
@@ -151,7 +151,7 @@ import Testing
 }
 
 extension SeededGenerator {
-    /// A content over few fields and values, so that assertions meet.
+    /// A content with few fields and values, so that assertions collide.
     fileprivate mutating func colliding() -> Content {
         var content = Content(format: .signedTransaction)
         if Bool.random(using: &self) {

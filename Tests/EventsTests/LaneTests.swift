@@ -14,13 +14,17 @@ import Testing
             ("\u{E9}", 126, 382),
         ] as [(String, Int, Int)]
     )
-    func `the lane of an id is known`(id: String, of256: Int, of1024: Int) throws {
+    func `lanes of known ids match an independent computation`(
+        id: String,
+        of256: Int,
+        of1024: Int
+    ) throws {
         #expect(try #require(LaneCount(256)).lane(of: id) == of256)
         #expect(try #require(LaneCount(1024)).lane(of: id) == of1024)
         #expect(LaneCount.one.lane(of: id) == 0)
     }
 
-    @Test func `only powers of two are numbers of lanes`() {
+    @Test func `only powers of two are valid numbers of lanes`() {
         let accepted = (-2...2048).filter { LaneCount($0) != nil }
         #expect(accepted == [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024])
     }

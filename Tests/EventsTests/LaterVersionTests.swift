@@ -1,7 +1,7 @@
 import Events
 import Testing
 
-/// Contents of other versions of this program: nothing in them is lost, and nothing becomes news.
+/// Contents from other versions of this program: nothing in them is lost, and nothing becomes news.
 struct LaterVersionTests {
     private let stream = StreamID(environment: .production, originalTransactionId: "1")
 
@@ -17,7 +17,7 @@ struct LaterVersionTests {
         )
     }
 
-    @Test func `a tag that is not known passes through`() throws {
+    @Test func `an unknown tag is preserved`() throws {
         var content = Content(format: .signedTransaction)
         content[.price] = .integer(9)
         let bytes = content.canonicalBytes + [30, 2, 0x68, 0x69, 200, 0]
@@ -48,7 +48,7 @@ struct LaterVersionTests {
             .eligibleWinBackOfferIds, "[\"b\",\"a\"]"
         ),
     ])
-    func `a property that stood in extra equals its later tag`(
+    func `a property once stored in extra equals the same property under its later tag`(
         format: Format,
         member: String,
         field: Field,
@@ -68,7 +68,7 @@ struct LaterVersionTests {
         }
     }
 
-    @Test func `numbers, flags and instants are understood in both spellings`() {
+    @Test func `numbers, flags and instants in extra are read in both of Apple's spellings`() {
         var old = Content(format: .pendingRenewalInfo)
         old[.extra] = .text(
             "{\"grace_period_expires_date_ms\":\"1700000000000\","
@@ -82,11 +82,11 @@ struct LaterVersionTests {
         #expect(assertion.content[.extra] == nil)
     }
 
-    @Test func `a value that its tag cannot hold stays where it is`() {
+    @Test func `a value that its tag cannot hold stays in extra`() {
         var odd = Content(format: .signedTransaction)
         odd[.extra] = .text("{\"price\":\"nine\",\"isUpgraded\":1}")
         let assertion = Assertion(offset: 1, asOf: Instant(milliseconds: 1), content: odd)
         #expect(assertion.state(of: .extra) == odd.state(of: .extra))
-        #expect(!assertion.fields.contains(.isUpgraded), "there, and not denied")
+        #expect(!assertion.fields.contains(.isUpgraded), "present, not denied")
     }
 }

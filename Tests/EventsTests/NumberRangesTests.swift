@@ -1,9 +1,9 @@
 import Events
 import Testing
 
-/// Rows that an erasure names, as text.
+/// The rows that an erasure names, as text.
 struct NumberRangesTests {
-    @Test func `ranges are read as they were written, up to the greatest number`() throws {
+    @Test func `ranges are read back as they were written, up to the greatest number`() throws {
         for text in ["", "1", "3,7-9", "1-9223372036854775807", "9223372036854775807"] {
             let ranges = try #require(NumberRanges(text))
             #expect(ranges.description == text)

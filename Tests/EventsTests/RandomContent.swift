@@ -2,7 +2,7 @@ import Events
 import TestSupport
 
 extension SeededGenerator {
-    /// A content of any format with any fields, values from the edges of their types included.
+    /// A content of any format with any fields, including values at the limits of their types.
     mutating func content() -> Content {
         let formats = Format.allCases
         var content = Content(format: formats[Int.random(in: formats.indices, using: &self)])

@@ -1,18 +1,18 @@
-/// Elements of BER as a tree that can be changed anywhere and written again with fitting lengths.
+/// Elements of BER as a tree that can be changed anywhere and encoded again with matching lengths.
 ///
-/// Octet strings that hold elements of their own, as every value in a receipt does, are taken apart
-/// as well.
+/// Octet strings that contain elements themselves, as every value in a receipt does, are parsed as
+/// well.
 struct BERTree {
     var tag: UInt8
     var content: Content
 
-    /// What an element holds.
+    /// The content of an element.
     enum Content {
         case bytes([UInt8])
         case elements([BERTree])
     }
 
-    /// The one element that bytes of definite lengths encode; nil for anything else.
+    /// The one element that bytes with definite lengths encode; nil for anything else.
     init?(_ bytes: ArraySlice<UInt8>) {
         var rest = bytes
         guard let tree = BERTree(first: &rest, depth: 0), rest.isEmpty else { return nil }
@@ -53,7 +53,7 @@ struct BERTree {
         return found.isEmpty ? nil : found
     }
 
-    /// The encoding, each length in as few bytes as hold it.
+    /// The encoding, each length in as few bytes as possible.
     var bytes: [UInt8] {
         let body: [UInt8] =
             switch content {
@@ -63,7 +63,7 @@ struct BERTree {
         return [tag] + BERTree.length(body.count) + body
     }
 
-    /// Number of elements in it, itself included.
+    /// The number of elements in it, including itself.
     var count: Int {
         switch content {
         case .bytes: 1
@@ -103,7 +103,8 @@ struct BERTree {
 }
 
 extension BERTree {
-    /// The content that a PKCS #7 message signs; nil where it is none of definite lengths.
+    /// The content that a PKCS #7 message signs; nil if it is not such a message with definite
+    /// lengths.
     static func signedContent(of message: [UInt8]) -> BERTree? {
         // ContentInfo, [0], SignedData, encapContentInfo, [0], OCTET STRING (RFC 5652 §5.1).
         var element = BERTree(message[...])

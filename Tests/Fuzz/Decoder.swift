@@ -1,27 +1,27 @@
-/// What is fuzzed: each decoder, and each way into the verifier.
+/// The fuzzed code: each decoder, and each way into the verifier.
 package enum Decoder: String, CaseIterable, Sendable {
     /// Any text as JSON.
     case json
     /// Files of many payloads, in chunks of any size.
     case splitter
-    /// Signed payloads that were changed and not signed again.
+    /// Signed payloads that were changed but not signed again.
     case signed
     /// Signed payloads that were changed and signed again.
     case resigned
-    /// verifyReceipt responses and version 1 notifications that nobody vouches for.
+    /// verifyReceipt responses and version 1 notifications without a voucher.
     case unproven
     /// The same, vouched for, or with the shared secret.
     case vouched
-    /// App receipts that were changed and not signed again.
+    /// App receipts that were changed but not signed again.
     case receipt
     /// App receipts that were changed and signed again.
     case resignedReceipt
-    /// Packing of evidence, and unpacking of what was never packed.
+    /// Packing of evidence, and unpacking of bytes that were never packed.
     case packing
     /// Canonical bytes of contents.
     case content
 
-    /// How often it comes, in a thousand cases: each costs another time, signing the most.
+    /// How often it runs in a thousand cases: their costs differ, and signing costs most.
     var share: Int {
         switch self {
         case .json: 160
@@ -38,11 +38,11 @@ package enum Decoder: String, CaseIterable, Sendable {
     }
 }
 
-/// A case in which a decoder did not keep its word.
+/// A case in which a decoder broke its promise.
 package struct Finding: Error, CustomStringConvertible {
     /// What was expected and what happened.
     package let message: String
-    /// The bytes that showed it.
+    /// The input that showed it.
     package let input: [UInt8]
 
     /// The message, and the input in base64.

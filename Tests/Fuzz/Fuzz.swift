@@ -1,20 +1,20 @@
 import Foundation
 
-/// Fuzzes every decoder until the time is over or something is found.
+/// Fuzzes every decoder until the time is over or a failure is found.
 ///
-/// Arguments: `--seconds N` (or the environment's SUBLEDGER_FUZZ_SECONDS), `--seed S`,
-/// `--from N` to begin at a later case. A crash prints the number of its case; `--from` that number
-/// has it again. With `--corpus FOLDER` it only writes the genuine payloads there, one a file.
+/// Arguments: `--seconds N` (or the environment's SUBLEDGER_FUZZ_SECONDS), `--seed S`, `--from N`
+/// to start at a later case. A crash prints the number of its case; `--from` with that number
+/// reproduces it. With `--corpus FOLDER` it only writes the genuine payloads there, one per file.
 @main
 struct Fuzz {
-    /// Seconds where nobody says how many.
+    /// Seconds by default.
     private static let secondsDefault = 60.0
-    /// Cases between two looks at the clock.
+    /// Cases between two checks of the clock.
     private static let batchCount: UInt64 = 2_000
     /// Batches between two lines of output.
     private static let batchesPerLine = 50
-    /// Most memory that the cases may add to what the corpus takes: an input has some ten thousand
-    /// bytes, so that anything near it is a leak or an amplification.
+    /// The most memory that the cases may add to what the corpus takes: an input has some ten
+    /// thousand bytes, so anything near this limit is a leak or an amplification.
     private static let growthByteCountMax = 256 << 20
 
     static func main() throws {
@@ -78,7 +78,7 @@ struct Fuzz {
         fflush(nil)
     }
 
-    // The highest the resident set ever was, as Linux and macOS keep it, in bytes.
+    // The peak resident set size in bytes, as Linux and macOS record it.
     private static func peakByteCount() -> Int {
         var usage = rusage()
         #if os(Linux)
@@ -91,7 +91,7 @@ struct Fuzz {
     }
 }
 
-/// The case that runs: read by the crash handler, which may call nothing that allocates.
+/// The running case: read by the crash handler, which may call nothing that allocates.
 nonisolated(unsafe) private var caseUnderWay: UInt64 = 0
 
 private func installCrashHandler() {

@@ -3,20 +3,20 @@ import AppStoreSimulator
 import EventLog
 import Events
 
-/// Genuine payloads of every format, from one simulated store, and all that they prove.
+/// Genuine payloads of every format, from one simulated store, and everything they prove.
 struct FuzzCorpus: Sendable {
-    /// Signs what mutations change behind the signature.
+    /// Signs the changes that mutations make behind the signature.
     let pki: SimulatedPKI
-    /// Trusts the store alone, and knows its app's shared secret.
+    /// Trusts only the store, and knows its app's shared secret.
     let verifier: AppStoreVerifier
-    /// The same without the secret: only signatures count for it.
+    /// The same without the secret: only signatures count.
     let strictVerifier: AppStoreVerifier
 
     /// Bare JWS: notifications, transactions, renewal info.
     let statements: [[UInt8]]
     /// Their claims, decoded.
     let claims: [[UInt8]]
-    /// The statements, and the bodies they travel in.
+    /// The statements, and the bodies that carry them.
     let signed: [[UInt8]]
     /// verifyReceipt responses of both generations, and version 1 notifications.
     let unsigned: [[UInt8]]
@@ -24,19 +24,19 @@ struct FuzzCorpus: Sendable {
     let receipts: [[UInt8]]
     /// Canonical bytes of contents.
     let contents: [[UInt8]]
-    /// Names of members, as any payload has them.
+    /// Names of members, as in any payload.
     let names: [[UInt8]]
     /// The names as a dictionary to pack with.
     let dictionary: EvidenceDictionary?
     /// Everything that the store signed.
     let proven: Set<Fact>
 
-    /// When the payloads are said to have arrived.
+    /// The arrival time used for the payloads.
     static let receivedAt = Instant(milliseconds: 1_760_000_000_000)
     private static let lifeCount = 6
     private static let notificationsPerLife = 5
 
-    /// The corpus of a seed; throws what the verifier says if a genuine payload is refused.
+    /// The corpus of a seed; throws the verifier's error if a genuine payload is refused.
     init(seed: UInt64) throws(Rejection) {
         let simulator = AppStoreSimulator(seed: seed)
         let store = simulator.store
@@ -77,7 +77,7 @@ struct FuzzCorpus: Sendable {
         contents = proven.map(\.content.canonicalBytes).sorted { $0.lexicographicallyPrecedes($1) }
     }
 
-    /// All JWS in a payload, those in the claims of others included.
+    /// All JWS in a payload, including those in the claims of others.
     static func statements(in payload: [UInt8]) -> [[UInt8]] {
         let runs = payload.split { !Base64.isURLCharacter($0) && $0 != UInt8(ascii: ".") }
         return runs.flatMap { run -> [[UInt8]] in
@@ -142,7 +142,7 @@ extension FuzzCorpus {
 }
 
 extension AppStoreVerifier {
-    /// What a payload comes to, arrived at the corpus's instant.
+    /// The result of verifying a payload that arrived at the corpus's instant.
     func fuzzed(
         _ payload: [UInt8],
         voucher: Voucher = .unvouched,

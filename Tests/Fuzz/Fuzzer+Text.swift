@@ -16,7 +16,7 @@ extension Fuzzer {
         }
     }
 
-    // The canonical text says the same: it is a fixed point.
+    // The canonical text means the same: it is a fixed point.
     private func expectSound(_ json: JSON, _ text: [UInt8]) throws(Finding) {
         let canonical = json.root.canonicalText
         do {
@@ -65,7 +65,7 @@ extension Fuzzer {
         }
     }
 
-    // Lines, an array, objects one after the other, or one payload.
+    // Lines, an array, consecutive objects, or one payload.
     private func file(_ mutator: inout Mutator) -> [UInt8] {
         let kinds = [corpus.statements, corpus.contents, corpus.claims, corpus.receipts]
         let payloads = (0..<mutator.number(5)).map { _ in

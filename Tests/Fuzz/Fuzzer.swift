@@ -4,14 +4,14 @@ import EventLog
 import Events
 import Foundation
 
-/// Makes the cases of a seed and holds the decoders to their promises.
+/// Creates the cases of a seed and checks the decoders' promises.
 ///
-/// A case follows from seed, decoder and number alone, so that one that crashed can be had again.
+/// A case depends only on seed, decoder and number, so that a crash can be reproduced.
 package struct Fuzzer: Sendable {
     package let seed: UInt64
     let corpus: FuzzCorpus
 
-    /// A fuzzer; throws the verifier's reason if it refuses what is genuine.
+    /// A fuzzer; throws the verifier's error if it refuses a genuine payload.
     package init(seed: UInt64) throws {
         self.seed = seed
         corpus = try FuzzCorpus(seed: seed)
@@ -35,7 +35,7 @@ package struct Fuzzer: Sendable {
         return .content
     }
 
-    /// Runs one case; throws what it finds.
+    /// Runs one case; throws the failure it finds.
     package func run(_ decoder: Decoder, _ number: UInt64) throws(Finding) {
         var mutator = Mutator(
             generator: SeededGenerator(seed: seed, branch: number),
@@ -64,7 +64,7 @@ package struct Fuzzer: Sendable {
         }
     }
 
-    /// What a payload came to; now and then it is asked twice, and must answer the same.
+    /// The result of a payload; now and then it is verified twice and must give the same result.
     func outcome(
         of payload: [UInt8],
         by verifier: AppStoreVerifier,
@@ -86,8 +86,8 @@ package struct Fuzzer: Sendable {
         }
     }
 
-    // Each unit of evidence gives the same facts again, by itself and its context, and without the
-    // secret that was blanked in it.
+    // Each unit of evidence gives the same facts again from its bytes and its context, and without
+    // the secret that was blanked in it.
     private func expectEvident(
         _ verified: VerifiedPayload,
         _ verifier: AppStoreVerifier,
@@ -137,7 +137,7 @@ package struct Fuzzer: Sendable {
 }
 
 extension Fuzzer {
-    /// Nothing but what the store signed may come out.
+    /// Only facts that the store signed may result.
     private func expectProven(
         _ verified: VerifiedPayload?,
         _ payload: [UInt8]
@@ -147,7 +147,7 @@ extension Fuzzer {
         }
     }
 
-    /// Whatever comes out keeps the limits that the ledger relies on.
+    /// Every result keeps the limits that the ledger relies on.
     func expectSound(_ verified: VerifiedPayload?, _ payload: [UInt8]) throws(Finding) {
         for fact in verified?.facts ?? [] {
             if let fault = Fuzzer.fault(of: fact) {

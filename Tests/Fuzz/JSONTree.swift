@@ -2,8 +2,8 @@ import AppStore
 
 /// A JSON text as a tree that can be changed anywhere and written again.
 ///
-/// Numbers and strings stay as they are written, so that what is not changed keeps its bytes and
-/// what is changed need not be JSON at all.
+/// Numbers and strings stay as they are written, so that unchanged parts keep their bytes and
+/// changed parts need not be JSON at all.
 indirect enum JSONTree {
     /// A number or word, or whatever a mutation put there.
     case plain([UInt8])
@@ -38,7 +38,7 @@ indirect enum JSONTree {
         return text
     }
 
-    /// Number of values in it, itself included.
+    /// The number of values in it, including itself.
     var count: Int {
         switch self {
         case .plain, .string: 1

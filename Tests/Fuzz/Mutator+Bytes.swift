@@ -1,6 +1,6 @@
 import AppStoreSimulator
 
-/// Changes that know nothing of the format, and those of BER.
+/// Changes that ignore the format, and changes to BER.
 extension Mutator {
     /// The bytes with one to four places changed, moved, repeated or dropped.
     mutating func changedBytes(_ bytes: [UInt8]) -> [UInt8] {

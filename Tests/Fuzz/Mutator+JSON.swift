@@ -1,7 +1,7 @@
 import AppStore
 import AppStoreSimulator
 
-/// Changes to JSON: one to three values become others, move, come twice or go.
+/// Changes to JSON: one to three values are replaced, moved, repeated or removed.
 extension Mutator {
     mutating func mutatedJSON(_ tree: JSONTree, depth: Int) -> [UInt8] {
         var tree = tree
@@ -14,7 +14,7 @@ extension Mutator {
     }
 
     private mutating func change(_ value: inout JSONTree, depth: Int) {
-        // Most of a payload lies in nested texts, so that these are entered before all else.
+        // Most of a payload is in nested texts, so these are entered first.
         if case .string(let text) = value, text.count > 100, chance(90) {
             value = .string(mutated(text, depth: depth + 1))
             return

@@ -2,17 +2,18 @@ import AppStore
 import AppStoreSimulator
 import Events
 
-/// Changes payloads, knowing how they are built: it goes into base64, JWS, JSON and BER, changes
-/// something there and wraps everything up again.
+/// Changes payloads with knowledge of their structure: it unwraps base64, JWS, JSON and BER,
+/// changes something inside and wraps everything up again.
 struct Mutator {
     var generator: SeededGenerator
     let corpus: FuzzCorpus
-    /// Whether what is changed behind a signature is signed again, to reach the code behind it.
+    /// Whether changes behind a signature are signed again, to reach the code behind it.
     let isSigning: Bool
 
-    /// Deepest layer entered: a notification history has a body, its JWS, theirs, their claims.
+    /// The deepest layer entered: a notification history has a body, its JWS, the JWS nested in
+    /// those, and their claims.
     private static let depthMax = 6
-    /// Shortest text that is taken for base64 of something.
+    /// The shortest text that is decoded as base64.
     private static let base64ByteCountMin = 40
 
     /// A payload with something changed in one of its layers.
@@ -116,7 +117,7 @@ extension Mutator {
 
     mutating func chance(_ percent: Int64) -> Bool { generator.chance(percent: percent) }
 
-    /// One of some elements, of which there must be one.
+    /// One of these elements; there must be at least one.
     mutating func element<Element>(of elements: [Element]) -> Element {
         elements[number(elements.count)]
     }

@@ -2,9 +2,9 @@ import Testing
 
 @testable import Fuzz
 
-/// A short run over every decoder; `Tests/Fuzz` runs for as long as is asked.
+/// A short run over every decoder; `Tests/Fuzz` runs for any time.
 struct FuzzTests {
-    // Another one for each decoder, together some seconds in debug.
+    // Cases per decoder; all decoders together take some seconds in debug.
     private static let caseCount: UInt64 = 300
     private static let fuzzer = Result { try Fuzzer(seed: 20_261_121) }
 

@@ -8,7 +8,7 @@ import Subledger
 import TestSupport
 import Testing
 
-/// Clients as they are: old ones, careful ones, and several at once.
+/// Real clients: old ones, cautious ones, and several at once.
 @Suite(.enabled { await TestServer.isAvailable })
 struct ClientTests {
     private let notifications = "/v1/appstore/notifications"
@@ -18,14 +18,16 @@ struct ClientTests {
         try await TestService.run { service in
             let old = try RawConnection(port: try #require(service.client.port))
             old.write("GET /livez HTTP/1.0\r\n\(header)\r\n")
-            // Without an end this waits for as long as an idle connection may last.
+            // If the connection did not end, this would wait for the whole idle timeout.
             let answer = await old.rest()
             #expect(answer.hasPrefix("HTTP/1.1 200 OK\r\n"), "\(answer)")
             old.end()
         }
     }
 
-    @Test func `whoever asks before sending a body is told to go on`() async throws {
+    @Test func `a client that expects 100 Continue receives it before it sends the body`()
+        async throws
+    {
         let body = String(decoding: try #require(TestService.notifications(1).first), as: UTF8.self)
         try await TestService.run { [notifications] service in
             let careful = try RawConnection(port: try #require(service.client.port))
@@ -41,7 +43,7 @@ struct ClientTests {
         }
     }
 
-    @Test func `a packed body, and what is no notification, are refused and not kept`()
+    @Test func `a compressed body and a body that is not a notification are refused and not kept`()
         async throws
     {
         let page = TestService.simulator.life(1).history(asOf: .systemClock()).first
@@ -67,7 +69,8 @@ struct ClientTests {
         }
     }
 
-    @Test func `of several who claim a subscription at once, one has it and the others learn that`()
+    @Test
+    func `of several concurrent claims to a subscription one wins and the others learn its owner`()
         async throws
     {
         let transactions = try UploadRouteTests.signedTransactions()
@@ -101,7 +104,7 @@ struct ClientTests {
                 }
             }
             #expect(owners.count == 1, "\(owners)")
-            // The positions cover the link, so that whoever waits for them reads it.
+            // The positions include the link, so whoever waits for them reads it.
             let last = try await service.ledger.log.heads().values.map(\.offset).max()
             let positions = try answers.compactMap {
                 try $0.1.positions?["0"]
@@ -110,7 +113,7 @@ struct ClientTests {
         }
     }
 
-    @Test func `a position that cannot be is refused at once`() async throws {
+    @Test func `an impossible position is refused at once`() async throws {
         try await TestService.run { service in
             let token = try await service.token(.support)
             for position in ["-1", "1:5", "0:1,7:3"] {

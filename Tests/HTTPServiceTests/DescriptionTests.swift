@@ -4,7 +4,7 @@ import HTTPService
 import TestSupport
 import Testing
 
-/// What /openapi.json says.
+/// The content of /openapi.json.
 @Suite(.enabled { await TestServer.isAvailable })
 struct DescriptionTests {
     @Test func `every route is described, and every description is a route`() async throws {
@@ -34,7 +34,7 @@ struct DescriptionTests {
         }
     }
 
-    @Test func `schemas are those of the documents`() async throws {
+    @Test func `the schemas match the documents`() async throws {
         try await TestService.run { service in
             let components = try await service.get("/openapi.json").json["components"]
             let all = try #require((components as? [String: Any])?["schemas"] as? [String: Any])

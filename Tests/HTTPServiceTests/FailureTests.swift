@@ -11,15 +11,16 @@ import Subledger
 import TestSupport
 import Testing
 
-/// What was answered with 200 is in the log, whatever fails.
+/// Every payload answered with 200 is in the log, whatever fails.
 @Suite(.enabled { await TestServer.isAvailable })
 struct FailureTests {
     private let path = "/v1/appstore/notifications"
 
-    /// Requests after which something that must happen soon has not happened.
+    /// The number of requests after which something expected soon counts as missing.
     private static let triesMax = 2000
 
-    @Test func `with the database away the answer is 503, and what is sent again is taken`()
+    @Test
+    func `without the database the answer is 503, and a payload sent again later is accepted`()
         async throws
     {
         let server = EmbeddedServer(
@@ -44,7 +45,7 @@ struct FailureTests {
             let question = "/v1/customers/anna/eligibility"
             #expect(try await service.get(question, token: token).status == 503)
             #expect(try await service.get("/readyz").status == 503)
-            // What says that the database is away.
+            // The metrics that report the database as unavailable.
             let metrics = try await service.get("/metrics", token: token)
             #expect(metrics.status == 200)
             #expect(
@@ -59,7 +60,7 @@ struct FailureTests {
         try await server.stop()
     }
 
-    @Test func `a body that comes too slowly is refused with 408`() async throws {
+    @Test func `a body that arrives too slowly is refused with 408`() async throws {
         var limits = ServiceLimits()
         limits.bodySecondsMax = 0.2
         try await TestService.run(limits: limits) { service in
@@ -73,7 +74,8 @@ struct FailureTests {
         }
     }
 
-    @Test func `one body too many at once is refused with 503, and each that ends makes room`()
+    @Test
+    func `a body above the limit on concurrent bodies is refused with 503 until another ends`()
         async throws
     {
         var limits = ServiceLimits()
@@ -93,7 +95,7 @@ struct FailureTests {
         }
     }
 
-    @Test func `malformed requests are refused, and the service goes on`() async throws {
+    @Test func `malformed requests are refused and the service continues`() async throws {
         try await TestService.run { service in
             let port = try #require(service.client.port)
             let flood = (0..<200).map { "X-\($0): \($0)\r\n" }.joined()
@@ -124,7 +126,7 @@ struct FailureTests {
         }
     }
 
-    @Test func `a service that is asked to stop finishes what is under way, and then ends with 0`()
+    @Test func `a service asked to stop finishes the requests under way and exits with 0`()
         async throws
     {
         try await TestServer.shared.withDatabase(from: .served) { settings in
@@ -149,7 +151,7 @@ struct FailureTests {
         }
     }
 
-    @Test func `a service that is killed under load has every 200 in the log, once`()
+    @Test func `a service killed under load has every payload answered with 200 in the log, once`()
         async throws
     {
         let kills =
@@ -167,7 +169,7 @@ struct FailureTests {
                             var taken: [Int] = []
                             var index = from + worker
                             while index < from + 12 + kill % 5 {
-                                // The first answers come before the kill, the last after it.
+                                // The first answers arrive before the kill, the last ones after it.
                                 if worker == 0, index >= from + 4 {
                                     process.program.signal(SIGKILL)
                                 }

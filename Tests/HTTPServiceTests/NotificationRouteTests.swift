@@ -5,12 +5,12 @@ import Subledger
 import TestSupport
 import Testing
 
-/// What Apple sends is in the log when it is answered with 200, and only then.
+/// Apple's notifications are in the log when they are answered with 200, and only then.
 @Suite(.enabled { await TestServer.isAvailable })
 struct NotificationRouteTests {
     private let path = "/v1/appstore/notifications"
 
-    @Test func `notifications give the events that ingest gives, and again they are duplicates`()
+    @Test func `notifications give the same events as ingest, and repeated ones are duplicates`()
         async throws
     {
         let payloads = TestService.notifications(6)
@@ -34,11 +34,11 @@ struct NotificationRouteTests {
         }
     }
 
-    @Test func `a forged notification is refused with 400 and kept among the rejections`()
+    @Test func `a forged notification is refused with 400 and stored among the rejections`()
         async throws
     {
         var forged = try #require(TestService.notifications(1).first)
-        // Inside the signature, which is the last part.
+        // A byte inside the signature, which is the last part.
         forged[forged.count - 20] ^= 1
         let body = forged
         try await TestService.run { service in
@@ -60,7 +60,7 @@ struct NotificationRouteTests {
         }
     }
 
-    @Test func `a body above the limit is refused with 413, and an empty one with 400`()
+    @Test func `a body above the limit is refused with 413 and an empty one with 400`()
         async throws
     {
         var limits = ServiceLimits()

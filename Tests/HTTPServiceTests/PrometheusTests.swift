@@ -9,12 +9,12 @@ import Subledger
 import TestSupport
 import Testing
 
-/// What Prometheus reads.
+/// The metrics that Prometheus reads.
 @Suite(.enabled { await TestServer.isAvailable })
 struct PrometheusTests {
     private static let path = "/v1/appstore/notifications"
 
-    @Test func `what was sent is counted, and promtool finds nothing wrong`() async throws {
+    @Test func `requests are counted, and promtool accepts the metrics`() async throws {
         try await TestService.run { service in
             let text = try await Self.exposition(of: service)
             for line in [
@@ -42,7 +42,7 @@ struct PrometheusTests {
         }
     }
 
-    // What there is after one of everything: three notifications, one of them again, one that is
+    // The metrics after one of everything: three notifications, of which one is repeated and one is
     // forged, and tables that are behind the log.
     private static func exposition(of service: TestService) async throws -> String {
         let payloads = TestService.notifications(2)
@@ -56,7 +56,7 @@ struct PrometheusTests {
         return String(decoding: answer.body, as: UTF8.self)
     }
 
-    @Test func `every metric of the dashboard and of the rules exists`() async throws {
+    @Test func `every metric in the dashboard and in the alert rules exists`() async throws {
         let printed = try await Program("subledger").run(["serve", "--print-dashboard"])
         #expect(printed.code == 0)
         let object = try JSONSerialization.jsonObject(with: Data(printed.output.utf8))
@@ -90,12 +90,12 @@ struct PrometheusTests {
         #expect(ending.output.contains("\(expressions.count) rules found"), "\(ending.output)")
     }
 
-    @Test func `what a late purchase denied is measured`() async throws {
+    @Test func `the time for which a late purchase was denied is measured`() async throws {
         let start = Instant(milliseconds: 1_760_000_000_000)
         let clock = SetClock(start)
         var options = EventLog.Options()
         options.clock = { clock.now }
-        // Our clock is set, and far from the server's.
+        // Our clock is set far from the server's.
         options.clockSkewSecondsMax = .max
         let set = options
         try await TestServer.shared.withDatabase(from: .served) { settings in
@@ -113,7 +113,7 @@ struct PrometheusTests {
                 try await upload("1", at: start)
                 clock.advance(milliseconds: 100_000)
                 try await upload("2", at: Instant(milliseconds: start.milliseconds + 10_000))
-                // It is measured next to the requests.
+                // The measurement runs concurrently with the requests.
                 var text = ""
                 for _ in 0..<500 where !text.contains("wrongly_denied_seconds_total 90\n") {
                     let answer = try await service.get("/metrics", token: token)
@@ -125,7 +125,7 @@ struct PrometheusTests {
         }
     }
 
-    // It comes with Debian's package prometheus; CI has it.
+    // Part of Debian's package prometheus; CI has it.
     private static func promtool() -> String? {
         let path = ["/usr/bin/promtool", "/opt/homebrew/bin/promtool"]
             .first(where: FileManager.default.isExecutableFile)
@@ -135,7 +135,7 @@ struct PrometheusTests {
         return nil
     }
 
-    @Test func `promtool takes the alert rules that serve prints`()
+    @Test func `promtool accepts the alert rules that serve prints`()
         async throws
     {
         let printed = try await Program("subledger").run(["serve", "--print-alerts"])
@@ -149,7 +149,7 @@ struct PrometheusTests {
         #expect(ending.output.contains("8 rules found"), "\(ending.output)")
     }
 
-    @Test func `a label of an attacker breaks no line`() {
+    @Test func `special characters in a label are escaped`() {
         let registry = PrometheusRegistry()
         registry.makeCounter(label: "a.b", dimensions: [("x", "\"\\\n}")]).increment(by: 2)
         #expect(registry.exposition() == "# TYPE a_b counter\na_b{x=\"\\\"\\\\\\n}\"} 2\n")

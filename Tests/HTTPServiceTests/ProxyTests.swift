@@ -9,7 +9,7 @@ import Testing
 /// The service behind a proxy, and with many connections.
 @Suite(.enabled { await TestServer.isAvailable })
 struct ProxyTests {
-    @Test func `behind nginx, as serve prints its configuration, all is answered as before`()
+    @Test func `behind nginx, with the configuration that serve prints, every answer is the same`()
         async throws
     {
         let printed = try await Program("subledger").run(["serve", "--print-proxy", "nginx"])
@@ -40,7 +40,7 @@ struct ProxyTests {
                 break
             }
             let token = try await service.token(.support)
-            // The body, and after it the status.
+            // The body, followed by the status.
             func answer(_ arguments: String...) async throws -> String {
                 let ending = try await Program(path: "/usr/bin/env").run(
                     ["curl", "-s", "-w", " %{http_code}", "--unix-socket", front] + arguments
@@ -57,14 +57,14 @@ struct ProxyTests {
             let customer = "http://a/v1/customers/a%2Fb/access"
             let unknown = try await answer("-H", "Authorization: Bearer " + token, customer)
             #expect(unknown.contains("unknown-id") && unknown.contains("a/b"), "\(unknown)")
-            // A client of a socket has no address that is allowed.
+            // A client on a socket has no address that could be allowed.
             #expect(try await answer("http://a/metrics").hasSuffix(" 403"))
             process.signal(SIGTERM)
             #expect(await process.ending().code == 0)
         }
     }
 
-    @Test func `the example for Caddy names the same limits`() async throws {
+    @Test func `the example for Caddy uses the same limits`() async throws {
         let port = ["--port", "9090"]
         let printed = try await Program("subledger").run(
             ["serve", "--print-proxy", "caddy"] + port
@@ -77,9 +77,9 @@ struct ProxyTests {
         #expect(found[0] == found[1])
     }
 
-    // SUBLEDGER_IDLE_CONNECTIONS of them, 400 unless told, in a shell that allows
-    // 256 open files.
-    @Test func `many idle connections leave the service answering under any shell limit`()
+    // SUBLEDGER_IDLE_CONNECTIONS of them (400 by default), in a shell that allows 256 open files.
+    @Test
+    func `many idle connections do not stop the service from answering under any shell limit`()
         async throws
     {
         let variable = ProcessInfo.processInfo.environment["SUBLEDGER_IDLE_CONNECTIONS"]

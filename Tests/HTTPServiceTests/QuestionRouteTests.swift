@@ -58,7 +58,7 @@ struct QuestionRouteTests {
         }
     }
 
-    @Test func `times are read as the command line reads them`() async throws {
+    @Test func `times are read as on the command line`() async throws {
         try await withAnswers { service, id, token in
             let path = "/v1/customers/\(id)/access"
             for (query, milliseconds) in [
@@ -75,7 +75,7 @@ struct QuestionRouteTests {
         }
     }
 
-    @Test func `an empty ledger says so, and an unknown customer bought nothing`()
+    @Test func `an empty ledger is reported, and an unknown customer has bought nothing`()
         async throws
     {
         try await TestService.run { service in
@@ -100,7 +100,7 @@ struct QuestionRouteTests {
         }
     }
 
-    @Test func `a question that cannot be read is refused with what was expected`() async throws {
+    @Test func `an invalid question is refused with what was expected`() async throws {
         try await withAnswers { service, id, token in
             let path = "/v1/customers/\(id)/access"
             for query in [
@@ -120,7 +120,8 @@ struct QuestionRouteTests {
         }
     }
 
-    @Test func `minPosition waits for what was written, and no longer than its limit`() async throws
+    @Test func `minPosition waits for a position to be written, but no longer than its limit`()
+        async throws
     {
         var limits = ServiceLimits()
         limits.positionSecondsMax = 0.2
@@ -139,7 +140,7 @@ struct QuestionRouteTests {
         }
     }
 
-    @Test func `the payload of an event is the bytes that came`() async throws {
+    @Test func `the payload of an event is returned byte for byte`() async throws {
         let payload = try #require(TestService.notifications(1).first)
         try await TestService.run { service in
             _ = try await service.post("/v1/appstore/notifications", payload)

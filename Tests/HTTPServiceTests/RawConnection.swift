@@ -1,6 +1,6 @@
 import Foundation
 
-/// A connection on which a test writes what no client would.
+/// A connection on which a test writes what no HTTP client would.
 struct RawConnection {
     private let descriptor: Int32
 
@@ -24,15 +24,15 @@ struct RawConnection {
         guard connected == 0 else { throw POSIXError(.ECONNREFUSED) }
     }
 
-    /// Writes text as it is.
+    /// Writes text unchanged.
     func write(_ text: String) {
         let bytes = Array(text.utf8)
         _ = send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL))
     }
 
-    /// The first line that comes back; empty where the connection is closed without one.
+    /// The first line received; empty if the connection is closed without one.
     ///
-    /// Waits on a thread of its own: the pool of tasks has few.
+    /// Waits on its own thread, because the task pool has few.
     func firstLine() async -> String {
         await withCheckedContinuation { continuation in
             Thread.detachNewThread { continuation.resume(returning: readLine()) }
@@ -48,7 +48,7 @@ struct RawConnection {
         return String(decoding: received, as: UTF8.self)
     }
 
-    /// All that comes back until the other side closes the connection.
+    /// Everything received until the other side closes the connection.
     func rest() async -> String {
         await withCheckedContinuation { continuation in
             Thread.detachNewThread {

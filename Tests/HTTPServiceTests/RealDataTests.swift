@@ -7,10 +7,10 @@ import Subledger
 import TestSupport
 import Testing
 
-/// Payloads that Apple signed, and the negative ones beside them, over HTTP.
+/// Payloads that Apple signed, and the invalid ones next to them, over HTTP.
 @Suite(.enabled { await TestServer.isAvailable && RealData.isPresent })
 struct RealDataTests {
-    @Test func `real payloads give over HTTP the events that ingest gives, and the same refusals`()
+    @Test func `real payloads over HTTP give the same events and refusals as ingest`()
         async throws
     {
         let verifier = AppStoreVerifier(policy: VerificationPolicy())
@@ -28,7 +28,7 @@ struct RealDataTests {
                         let answer = try await service.post("/v1/appstore/notifications", file)
                         if try answer.json["code"] as? String == "not-a-notification" {
                             others += 1
-                            // By the routes with tokens it would come to the same.
+                            // The routes with tokens would give the same result.
                             await Self.ingest(file, service.ledger)
                             await Self.ingest(file, ingested)
                             continue
@@ -63,7 +63,7 @@ struct RealDataTests {
         do {
             _ = try await ledger.ingest(payload, source: "notification")
         } catch {
-            // Refused by both, which is what is compared.
+            // Both refuse it, which is the comparison.
         }
     }
 }

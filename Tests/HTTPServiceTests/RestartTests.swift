@@ -7,15 +7,16 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// What was answered with 200 is in the log when the database was restarted meanwhile.
+/// Every payload answered with 200 is in the log, even if the database restarted meanwhile.
 @Suite(.enabled { await TestServer.isAvailable })
 struct RestartTests {
     private static let path = "/v1/appstore/notifications"
     private static let workers = 4
-    /// Answers between two restarts.
+    /// The number of answers between two restarts.
     private static let answersBetween = 6
 
-    @Test func `the database is restarted under load: 200 or 503, and every 200 is in once`()
+    @Test
+    func `under restarts of the database every answer is 200 or 503 and every 200 is in once`()
         async throws
     {
         let variable = ProcessInfo.processInfo.environment["SUBLEDGER_SERVE_RESTARTS"]
@@ -56,7 +57,7 @@ struct RestartTests {
         try await server.stop()
     }
 
-    // Sends each payload until it is taken; returns every status that there was.
+    // Sends each payload until it is accepted; returns every status received.
     private static func send(
         _ payloads: [[UInt8]],
         to service: TestService,

@@ -49,7 +49,7 @@ struct SandboxTests {
         }
     }
 
-    @Test func `without a policy no purchase of the sandbox counts`() async throws {
+    @Test func `without a policy no sandbox purchase counts`() async throws {
         try await withPurchases(.never) { service, token in
             let anna = try await service.get("/v1/customers/anna/access", token: token)
             #expect(anna.status == 404)
@@ -61,7 +61,7 @@ struct SandboxTests {
     }
 
     @Test
-    func `for a customer who is named they count, and the answer and its reason name the rule`()
+    func `for a named customer sandbox purchases count, and answer and explanation name the rule`()
         async throws
     {
         try await withPurchases(try SandboxPolicy(customers: ["anna"])) { service, token in
@@ -85,7 +85,8 @@ struct SandboxTests {
         }
     }
 
-    @Test func `within a window they count for everyone, but not where production gives access`()
+    @Test
+    func `within a window sandbox purchases count for all, except where production gives access`()
         async throws
     {
         let policy = try SandboxPolicy(

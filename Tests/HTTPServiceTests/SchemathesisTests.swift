@@ -7,13 +7,13 @@ import Subledger
 import TestSupport
 import Testing
 
-/// The service held against its own description by a tool that invents requests.
+/// The service tested against its own description by a tool that generates requests.
 @Suite(.enabled { await TestServer.isAvailable })
 struct SchemathesisTests {
-    /// Requests for each operation and phase: more find no more, and take longer.
+    /// Requests for each operation and phase: more requests take longer and find nothing more.
     private static let examples = 8
 
-    @Test func `schemathesis finds no answer that the description does not allow`() async throws {
+    @Test func `schemathesis finds no answer that violates the description`() async throws {
         guard let tool = Self.tool() else { return }
         try await TestService.run { service in
             for payload in TestService.notifications(3) {
@@ -22,7 +22,7 @@ struct SchemathesisTests {
             let token = try await service.token(.admin)
             let port = try #require(service.client.port)
             let stream = try #require(try await service.ledger.log.streams(limit: 1).first?.stream)
-            // Ids that are known, so that more than 404 is answered.
+            // Known ids, so that not every answer is 404.
             let folder = try TestFolder()
             _ = try folder.write(
                 "schemathesis.toml",
@@ -51,7 +51,7 @@ struct SchemathesisTests {
         }
     }
 
-    // What a schema cannot say: which ids are known, which texts are times or signed by Apple.
+    // A schema cannot express which ids are known, or which texts are times or signed by Apple.
     private static let excluded = ["positive_data_acceptance", "negative_data_rejection"]
 
     // CI installs it next to the build.

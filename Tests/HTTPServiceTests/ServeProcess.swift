@@ -7,10 +7,10 @@ import Postgres
 import TestSupport
 import Testing
 
-/// `subledger serve` as a process of its own.
+/// `subledger serve` as a separate process.
 struct ServeProcess {
     let program: RunningProgram
-    /// Where it listens.
+    /// The address at which it listens.
     let port: Int
 
     /// Starts it and waits until it listens.
@@ -40,7 +40,7 @@ struct ServeProcess {
         throw ServeProcessError(description: "serve ended: \(ending.code) \(ending.errors)")
     }
 
-    /// Posts a body; nil where no answer came.
+    /// Posts a body; nil if no answer arrived.
     func post(_ body: [UInt8], to path: String) async -> Int? {
         do {
             return try await TestClient.withClient(host: "127.0.0.1", port: port) { client in
@@ -53,7 +53,7 @@ struct ServeProcess {
         }
     }
 
-    /// Asks it; nil where no answer came.
+    /// Sends a GET request; nil if no answer arrived.
     func get(_ path: String) async -> Int? {
         do {
             return try await TestClient.withClient(host: "127.0.0.1", port: port) { client in

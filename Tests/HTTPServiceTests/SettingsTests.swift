@@ -11,7 +11,8 @@ struct SettingsTests {
         try await Program("subledger").run(["serve"] + arguments, environment: environment)
     }
 
-    @Test func `a flag comes before a variable, a variable before the file, and each is named`()
+    @Test
+    func `a flag overrides a variable, a variable overrides the file, and each source is named`()
         async throws
     {
         let folder = try TestFolder()
@@ -64,7 +65,8 @@ struct SettingsTests {
         #expect(!ending.output.contains("hidden"))
     }
 
-    @Test func `a wrong setting ends the start, with its name and what was expected`()
+    @Test
+    func `a wrong setting prevents the start, and the error gives its name and what was expected`()
         async throws
     {
         let folder = try TestFolder()
@@ -89,7 +91,7 @@ struct SettingsTests {
         for (text, expected) in [
             (#"{"prot": 1}"#, "prot in "), ("[1]", "one JSON object"), ("{", "one JSON object"),
             (#"{"port": "8080"}"#, "port in "), (#"{"bundleId": "a"}"#, "bundleId in "),
-            // An empty list would be everybody.
+            // An empty list would mean everybody.
             (#"{"sandboxCustomer": []}"#, "sandboxCustomer in "),
         ] {
             let file = try folder.write("wrong.json", Data(text.utf8))

@@ -17,14 +17,14 @@ struct TLSTests {
         #expect(ending.code == 0, "\(ending.errors)")
     }
 
-    // Puts the file in its place as renewal programs do.
+    // Puts the file in place as renewal programs do.
     private func install(_ source: String, as name: String, in folder: TestFolder) throws {
         let part = folder.path(of: "part")
         try FileManager.default.copyItem(atPath: folder.path(of: source), toPath: part)
         #expect(rename(part, folder.path(of: name)) == 0)
     }
 
-    // Whether the service shows that certificate.
+    // Whether the service presents that certificate.
     private func shows(_ name: String, _ port: Int, in folder: TestFolder) async throws -> Bool {
         var tls = TLSConfiguration.makeClientConfiguration()
         tls.trustRoots = .file(folder.path(of: "\(name).pem"))
@@ -43,7 +43,7 @@ struct TLSTests {
         }
     }
 
-    @Test func `a renewed certificate is in force at once, and one without its key never`()
+    @Test func `a renewed certificate takes effect at once, but never without its key`()
         async throws
     {
         let folder = try TestFolder()
@@ -74,7 +74,7 @@ struct TLSTests {
         }
     }
 
-    @Test func `files that do not go together are an error at start that names them`()
+    @Test func `a key that does not match or a missing file is an error at start that names it`()
         async throws
     {
         let folder = try TestFolder()

@@ -44,7 +44,7 @@ struct TestService {
         }
     }
 
-    /// The same, on a database of one's own.
+    /// The same, on the caller's database.
     static func run(
         on settings: ConnectionSettings,
         _ options: EventLog.Options = EventLog.Options(),
@@ -72,7 +72,7 @@ struct TestService {
         await ledger.close()
     }
 
-    /// A token that may do what these roles may.
+    /// A token with these roles.
     func token(_ roles: TokenRole..., named name: String = "test") async throws -> String {
         let token = AccessToken.random(named: name)
         _ = try await ledger.log.add(token, Set(roles))
@@ -135,7 +135,7 @@ struct TestService {
         return String(decoding: jws, as: UTF8.self)
     }
 
-    /// What Apple posts about the first lives, as often as it does.
+    /// Apple's notifications about the first lives, as often as Apple sends them.
     static func notifications(_ lives: Int) -> [[UInt8]] {
         simulator.sampleHistory(count: lives).filter { $0.channel == .notification }.map(\.payload)
     }

@@ -3,7 +3,7 @@ import Logging
 import Synchronization
 import Testing
 
-/// The service's log for people.
+/// The service's log in the format for people.
 struct TextLogTests {
     @Test func `no id can split a log line or forge its members`() {
         let lines = Mutex<[String]>([])

@@ -7,7 +7,7 @@ import Subledger
 import TestSupport
 import Testing
 
-/// Who may ask.
+/// Who may use which route.
 @Suite(.enabled { await TestServer.isAvailable })
 struct TokenTests {
     private let question = "/v1/customers/nobody/access"
@@ -32,7 +32,8 @@ struct TokenTests {
         }
     }
 
-    @Test func `a revoked token is refused when what was read is too old, and its name is taken`()
+    @Test
+    func `a revoked token is refused once the cached tokens expire, and its name stays taken`()
         async throws
     {
         let clock = SetClock(Instant(milliseconds: 1_760_000_000_000))
@@ -52,7 +53,7 @@ struct TokenTests {
         }
     }
 
-    @Test func `a clock that is set back keeps no revoked token alive`() async throws {
+    @Test func `setting the clock back does not keep a revoked token valid`() async throws {
         let clock = SetClock(Instant(milliseconds: 1_760_000_000_000))
         try await TestService.run(clock: { clock.now }) { service in
             let token = try await service.token(.support)
@@ -63,7 +64,8 @@ struct TokenTests {
         }
     }
 
-    @Test func `many requests read the tokens once, and names that are guessed ten times a second`()
+    @Test
+    func `many requests read the tokens once; guessed names cause at most ten reads a second`()
         async throws
     {
         try await TestService.run(clock: { Instant(milliseconds: 1_760_000_000_000) }) { service in
@@ -92,8 +94,7 @@ struct TokenTests {
         }
     }
 
-    @Test func `the last use is recorded, not again within a minute, and then again`() async throws
-    {
+    @Test func `the last use is recorded at most once a minute`() async throws {
         let clock = SetClock(Instant(milliseconds: 1_760_000_000_000))
         try await TestService.run(clock: { clock.now }) { service in
             let token = try await service.token(.support)
@@ -106,7 +107,7 @@ struct TokenTests {
                 return last
             }
             let first = try #require(try await use(after: nil))
-            // The database's clock decides too, and only its last use can be set back here.
+            // The database's clock decides too, and the test can set back only the last use.
             try await service.setLastUse(secondsAgo: 61)
             let older = try #require(try await service.ledger.log.tokens().first?.lastUsedAt)
             #expect(older < first)
@@ -130,7 +131,7 @@ struct TokenTests {
         }
     }
 
-    @Test func `what no route answers is a problem too, and a wrong method names the right ones`()
+    @Test func `an unknown route is a problem document, and a wrong method names the allowed ones`()
         async throws
     {
         try await TestService.run { service in
@@ -163,11 +164,11 @@ struct TokenTests {
     }
 
     @Test(arguments: ["", "a b", "a_b", "\u{e9}", String(repeating: "a", count: 65)])
-    func `a name that does not fit into a header is refused`(name: String) {
+    func `a token name that does not fit into a header is refused`(name: String) {
         #expect(!AccessToken.isName(name))
     }
 
-    @Test func `a token is read as it was made`() throws {
+    @Test func `a token survives the round trip through text`() throws {
         let token = AccessToken.random(named: "a-b.c")
         #expect(AccessToken(token.text)?.name == "a-b.c")
         #expect(AccessToken(token.text)?.digest == token.digest)
@@ -176,7 +177,7 @@ struct TokenTests {
 }
 
 extension TestService {
-    /// How often the tokens were read.
+    /// How often the tokens were read from the database.
     fileprivate func tokenReadings(_ token: String) async throws -> Int {
         let metrics = try await get("/metrics", token: token)
         let text = String(decoding: metrics.body, as: UTF8.self)

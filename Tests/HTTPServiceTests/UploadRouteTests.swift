@@ -7,10 +7,10 @@ import Subledger
 import TestSupport
 import Testing
 
-/// What the app's clients bring, and whose it is.
+/// What the app's clients upload, and who owns it.
 @Suite(.enabled { await TestServer.isAvailable })
 struct UploadRouteTests {
-    // A JWS out of a page of the transaction history.
+    // The JWS of a page of the transaction history.
     static func signedTransactions(of life: Int = 1) throws -> [String] {
         let page = try #require(
             TestService.simulator.life(life).history(asOf: .systemClock()).first
@@ -19,7 +19,9 @@ struct UploadRouteTests {
         return try #require(json?["signedTransactions"] as? [String])
     }
 
-    @Test func `an upload is a link, and a second uploader gets the owner`() async throws {
+    @Test func `an upload links the subscription, and a second uploader is shown the owner`()
+        async throws
+    {
         let transactions = try Self.signedTransactions()
         try await TestService.run { service in
             let token = try await service.token(.ingest, .support)
@@ -48,10 +50,10 @@ struct UploadRouteTests {
         }
     }
 
-    @Test func `a customer id that is the id of another subscription is said not to be linked`()
+    @Test func `a customer id that is the id of another subscription is refused as a link`()
         async throws
     {
-        // The second one with a token.
+        // The second life has a token.
         let life = try #require(
             (2..<50).first {
                 TestService.simulator.life($0).identity.appAccountToken != nil
@@ -74,7 +76,7 @@ struct UploadRouteTests {
             let refused = try await upload(second, for: id)
             #expect(refused["refusal"] as? String == "name-is-id")
             #expect(refused["customerId"] == nil && refused["isOfAnother"] as? Bool == false)
-            // The customer's own UUID as the name, which the app gave as the token too.
+            // The customer's own UUID as the id; the app also passed it to Apple as the token.
             let name = TestService.simulator.life(life).identity.appAccountToken?.uppercased()
             let owned = try await upload(second, for: name)
             #expect(owned["customerId"] as? String == name && owned["refusal"] == nil)
@@ -82,7 +84,7 @@ struct UploadRouteTests {
     }
 
     @Test(arguments: ["a\u{0}b", "", String(repeating: "a", count: 10_000)])
-    func `a customer id that no ledger takes is refused, and links nothing`(
+    func `an invalid customer id is refused and links nothing`(
         id: String
     )
         async throws
@@ -100,7 +102,7 @@ struct UploadRouteTests {
         }
     }
 
-    @Test func `one forged transaction among good ones is named, and the others are in`()
+    @Test func `one forged transaction among valid ones is named, and the others are recorded`()
         async throws
     {
         let transactions = try Self.signedTransactions()
@@ -137,7 +139,7 @@ struct UploadRouteTests {
         }
     }
 
-    @Test func `a question about one subscription lists those of a customer with several`()
+    @Test func `a question about one subscription lists the ids if its customer has several`()
         async throws
     {
         let life = 2
@@ -162,7 +164,7 @@ struct UploadRouteTests {
         }
     }
 
-    @Test func `a parameter that a route does not have is refused`() async throws {
+    @Test func `a parameter that the route does not have is refused`() async throws {
         try await TestService.run { service in
             let token = try await service.token(.admin)
             for path in [

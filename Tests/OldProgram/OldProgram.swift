@@ -5,8 +5,8 @@ import Postgres
 import Projections
 import Projector
 
-/// An older version of the program, whose fold treats an upgraded purchase as still active: what
-/// the story of a rebuild mends.
+/// An older version of the program, whose fold treats an upgraded purchase as still active: the
+/// rebuild story repairs this.
 ///
 /// Arguments: `rebuild` or `follow`, once.
 @main

@@ -5,7 +5,7 @@ import Testing
 @Suite(.enabled { await TestServer.isAvailable })
 struct ArrayTests {
     @Test(arguments: [1, 2, 3] as [UInt64])
-    func `random arrays survive the server in both directions`(seed: UInt64) async throws {
+    func `random arrays survive a round trip through the server`(seed: UInt64) async throws {
         try await TestServer.shared.withDatabase { settings in
             let session = try await PostgresSession.connect(settings)
             var random = SeededGenerator(seed: seed)
@@ -36,7 +36,7 @@ struct ArrayTests {
         }
     }
 
-    @Test func `the server prints the arrays it got`() async throws {
+    @Test func `the server prints the arrays it received`() async throws {
         try await TestServer.shared.withDatabase { settings in
             let session = try await PostgresSession.connect(settings)
             let row = try await session.query(
@@ -52,7 +52,7 @@ struct ArrayTests {
         }
     }
 
-    @Test func `an array of two dimensions is refused`() async throws {
+    @Test func `a two-dimensional array is refused`() async throws {
         try await TestServer.shared.withDatabase { settings in
             let session = try await PostgresSession.connect(settings)
             let row = try await session.query("SELECT '{{1,2},{3,4}}'::int8[]").single()

@@ -25,7 +25,7 @@ struct CancellationTests {
         return code
     }
 
-    @Test func `a query of a cancelled task is stopped in the server`() async throws {
+    @Test func `cancelling a task stops its query in the server`() async throws {
         try await TestServer.shared.withDatabase { settings in
             let code = try await Self.cancelled(settings) { session in
                 _ = try await session.query("SELECT pg_sleep(60)")
@@ -34,7 +34,7 @@ struct CancellationTests {
         }
     }
 
-    @Test func `a cancelled transaction rolls back and a pipeline with it`() async throws {
+    @Test func `cancelling a task rolls back its transaction and its pipeline`() async throws {
         try await TestServer.shared.withDatabase { settings in
             let session = try await PostgresSession.connect(settings)
             try await session.execute("CREATE TABLE t (i int)")
@@ -53,7 +53,7 @@ struct CancellationTests {
         }
     }
 
-    @Test func `a COPY of a cancelled task is stopped`() async throws {
+    @Test func `cancelling a task stops its COPY`() async throws {
         try await TestServer.shared.withDatabase { settings in
             let code = try await Self.cancelled(settings) { session in
                 _ = try await session.copyOut(
@@ -80,7 +80,7 @@ struct CancellationTests {
         }
     }
 
-    @Test func `a time limit of the server is not taken for a cancellation`() async throws {
+    @Test func `a time limit of the server is not reported as a cancellation`() async throws {
         try await TestServer.shared.withDatabase { settings in
             let session = try await PostgresSession.connect(settings)
             try await session.execute("SET statement_timeout = '20ms'")

@@ -4,10 +4,10 @@ import Testing
 
 @testable import Postgres
 
-/// What a session is set to where nobody says otherwise, and who may.
+/// The defaults of a session, and who may override them.
 @Suite(.enabled { await TestServer.isAvailable })
 struct ConnectionDefaultsTests {
-    @Test func `a peer that is gone is noticed, and the connection string has the last word`()
+    @Test func `a session detects a dead peer by default, and the connection string overrides it`()
         async throws
     {
         let settings = try await TestServer.shared.settings()
@@ -27,7 +27,7 @@ struct ConnectionDefaultsTests {
         #expect(own.option("connect_timeout") == "11")
     }
 
-    @Test func `a server's limit for idle transactions and its default of read-only are overruled`()
+    @Test func `a session overrides the server's idle transaction timeout and read-only default`()
         async throws
     {
         try await TestServer.shared.withDatabase { settings in

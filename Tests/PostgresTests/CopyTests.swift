@@ -4,7 +4,7 @@ import Testing
 
 @Suite(.enabled { await TestServer.isAvailable })
 struct CopyTests {
-    /// A row of every kind the formats know, null in many places.
+    /// A row with every type that the formats support, and nulls in many places.
     private struct Row: Equatable, Sendable {
         var id: Int64
         var text: String?
@@ -73,7 +73,7 @@ struct CopyTests {
         return rows
     }
 
-    @Test func `rows go in and come out again`() async throws {
+    @Test func `rows survive a round trip through COPY`() async throws {
         try await TestServer.shared.withDatabase { settings in
             let session = try await PostgresSession.connect(settings)
             try await session.execute(Self.table)
@@ -94,7 +94,7 @@ struct CopyTests {
         }
     }
 
-    @Test func `the stream may be cut anywhere in both directions`() async throws {
+    @Test func `the stream may be split anywhere in both directions`() async throws {
         try await TestServer.shared.withDatabase { settings in
             let session = try await PostgresSession.connect(settings)
             try await session.execute(Self.table)
@@ -122,7 +122,7 @@ struct CopyTests {
         }
     }
 
-    @Test func `a stream that is cut off or damaged is refused`() throws {
+    @Test func `a truncated or damaged stream is refused`() throws {
         let bytes = Self.stream(Self.rows(3, seed: 13))
         for end in 0..<bytes.count {
             let refusal = code { try Self.parse(Array(bytes[..<end]), chunk: 5) }
@@ -138,7 +138,7 @@ struct CopyTests {
         #expect(code { try Self.parse(damaged, chunk: 1000) } == .protocolViolation)
     }
 
-    @Test func `an error of the source ends the COPY without effect`() async throws {
+    @Test func `an error of the source ends the COPY and writes nothing`() async throws {
         try await TestServer.shared.withDatabase { settings in
             let session = try await PostgresSession.connect(settings)
             try await session.execute(Self.table)
@@ -177,7 +177,9 @@ struct CopyTests {
         }
     }
 
-    @Test func `a row the server refuses fails the COPY and the session survives`() async throws {
+    @Test func `a row that the server refuses fails the COPY and the session survives`()
+        async throws
+    {
         try await TestServer.shared.withDatabase { settings in
             let session = try await PostgresSession.connect(settings)
             try await session.execute("CREATE TABLE t (id int8 PRIMARY KEY)")
@@ -197,7 +199,7 @@ struct CopyTests {
         }
     }
 
-    @Test func `the wrong kind of statement is refused and the session survives`() async throws {
+    @Test func `a statement of the wrong kind is refused and the session survives`() async throws {
         try await TestServer.shared.withDatabase { settings in
             let session = try await PostgresSession.connect(settings)
             try await session.execute("CREATE TABLE t (id int8)")
@@ -232,7 +234,7 @@ struct CopyTests {
         }
     }
 
-    /// An error of ours, made by an accessor because only the module can make one.
+    /// One of our own errors, made by an accessor because only the module can create one.
     private static func someError() throws(PostgresError) -> PostgresError {
         var writer = CopyBinaryWriter()
         writer.row([])

@@ -10,7 +10,7 @@ import Testing
 struct DeadlineTests {
     private static let soon = Duration.milliseconds(100)
 
-    @Test func `a statement that outlasts its deadline is given up, and the server stops it`()
+    @Test func `a statement that exceeds its deadline is abandoned, and the server stops it`()
         async throws
     {
         try await TestServer.shared.withDatabase { settings in
@@ -40,7 +40,7 @@ struct DeadlineTests {
         }
     }
 
-    @Test func `a statement that begins after its deadline changes nothing, nor the session`()
+    @Test func `a statement that starts after its deadline changes neither data nor session`()
         async throws
     {
         try await TestServer.shared.withDatabase { settings in
@@ -56,8 +56,8 @@ struct DeadlineTests {
         }
     }
 
-    /// A stopped process answers nothing, and its socket stays open.
-    @Test func `a stopped backend blocks no caller longer than the deadline`() async throws {
+    /// A stopped process does not answer, but its socket stays open.
+    @Test func `a stopped backend blocks a caller no longer than the deadline`() async throws {
         try await TestServer.shared.withDatabase { settings in
             let session = try await PostgresSession.connect(settings)
             try await Self.stopped(session) { _ in
@@ -68,7 +68,7 @@ struct DeadlineTests {
                         try db.query("SELECT 1")
                     }
                 }
-                // The wait has begun, or is about to: either way it ends.
+                // The wait has begun or is about to begin; either way it ends.
                 limit.end(after: Self.soon)
                 #expect(await code == .deadlinePassed)
             }
@@ -76,7 +76,7 @@ struct DeadlineTests {
         }
     }
 
-    @Test func `a cancelled task is not held by a stopped backend`() async throws {
+    @Test func `a stopped backend does not block a cancelled task`() async throws {
         try await TestServer.shared.withDatabase { settings in
             let session = try await PostgresSession.connect(settings)
             try await Self.stopped(session) { _ in
@@ -106,7 +106,7 @@ struct DeadlineTests {
         let connecting = Task { await codeOf { try await PostgresSession.connect(settings) } }
         connecting.cancel()
         #expect(await connecting.value == .cancelled)
-        // The request to stop it goes to the stopped server.
+        // The cancel request goes to the stopped server.
         await session.setDeadline(Deadline(after: Self.soon))
         let code = await codeOf { try await session.execute("SELECT pg_sleep(600)") }
         #expect(code == .deadlinePassed)
@@ -117,7 +117,7 @@ struct DeadlineTests {
         try await server.stop()
     }
 
-    @Test func `a pool is not held by a stopped backend`() async throws {
+    @Test func `a stopped backend does not block a pool`() async throws {
         try await TestServer.shared.withDatabase { settings in
             let pool = PostgresPool(settings, sessionsMax: 1)
             let backend = try await pool.withSession { session throws(PostgresError) in

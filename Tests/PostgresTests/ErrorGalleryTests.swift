@@ -3,12 +3,12 @@ import Postgres
 import TestSupport
 import Testing
 
-/// Every failure a caller can meet, provoked, with what it says.
+/// Every failure that a caller can meet, provoked, with its message.
 @Suite(.enabled { await TestServer.isAvailable })
 struct ErrorGalleryTests {
     private static let secret = "s3cret-value"
 
-    /// The failure of a statement; checks that nothing secret is in what may be logged.
+    /// The failure of a statement; checks that its loggable text contains no secret.
     private static func failure(
         _ session: PostgresSession,
         _ sql: String,
@@ -23,7 +23,7 @@ struct ErrorGalleryTests {
         return failure
     }
 
-    @Test func `refusals carry SQLSTATE, constraint, table and column, and no values`()
+    @Test func `refusals carry SQLSTATE, constraint, table and column, but no values`()
         async throws
     {
         try await TestServer.shared.withDatabase { settings in
@@ -80,7 +80,7 @@ struct ErrorGalleryTests {
         ("host=localhost connect_timeout=s3cret-value", "connect_timeout"),
         ("host=localhost sslmode=s3cret-value", "sslmode"),
     ])
-    func `a value that libpq does not accept is a mistake in the settings`(
+    func `a value that libpq does not accept is reported as an error in the settings`(
         text: String,
         option: String
     ) async throws {
@@ -95,7 +95,7 @@ struct ErrorGalleryTests {
         #expect(!failure.description.contains("s3cret"))
     }
 
-    @Test func `a place without a server is named without its password`() async throws {
+    @Test func `an address without a server is named without its password`() async throws {
         let settings = ConnectionSettings(
             "postgresql://me:\(Self.secret)@/x?host=/nonexistent-folder"
         )
@@ -113,7 +113,7 @@ struct ErrorGalleryTests {
         "host='unclosed \(ErrorGalleryTests.secret)", "postgresql://[\(ErrorGalleryTests.secret)",
         "password=\(ErrorGalleryTests.secret) nonsense", "nosuchkey=\(ErrorGalleryTests.secret)",
     ])
-    func `settings that libpq cannot read are not quoted`(text: String) async throws {
+    func `settings that libpq cannot parse are not quoted`(text: String) async throws {
         let error = await #expect(throws: PostgresError.self) {
             try await PostgresSession.connect(ConnectionSettings(text))
         }
@@ -139,7 +139,9 @@ struct ErrorGalleryTests {
         #expect(error?.description.contains("does not exist") == true)
     }
 
-    @Test func `a session ended by the server is lost and says why`() async throws {
+    @Test func `a session that the server ended is lost, and the error gives the reason`()
+        async throws
+    {
         try await TestServer.shared.withDatabase { settings in
             let session = try await PostgresSession.connect(settings)
             let killer = try await PostgresSession.connect(settings)
@@ -156,7 +158,7 @@ struct ErrorGalleryTests {
         }
     }
 
-    @Test func `notices of the server are not printed`() async throws {
+    @Test func `notices from the server are not printed`() async throws {
         try await TestServer.shared.withDatabase { settings in
             let session = try await PostgresSession.connect(settings)
             try await session.execute("DO $$ BEGIN RAISE NOTICE 'loud'; END $$")

@@ -1,7 +1,7 @@
 import Postgres
 import Testing
 
-/// The code of the error that the body throws; nil when it throws none.
+/// The code of the error that the body throws; nil if it throws none.
 func code<R>(_ body: () throws -> R) -> PostgresError.Code? {
     do {
         _ = try body()
@@ -14,7 +14,7 @@ func code<R>(_ body: () throws -> R) -> PostgresError.Code? {
     }
 }
 
-/// Asks again until the answer is true; the server's answers are the only clock.
+/// Repeats a query until it returns true; the server's answers are the only clock.
 func waitUntil(_ session: PostgresSession, _ question: String) async throws {
     let deadline = ContinuousClock.now + .seconds(120)
     while ContinuousClock.now < deadline {

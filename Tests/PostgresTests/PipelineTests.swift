@@ -18,7 +18,7 @@ struct PipelineTests {
         try await session.query("SELECT count(*) FROM t").single().int8(0)
     }
 
-    @Test func `every statement has its own rows`() async throws {
+    @Test func `every statement returns its own rows`() async throws {
         try await TestServer.shared.withDatabase { settings in
             let session = try await Self.table(settings)
             let results = try await session.pipeline([
@@ -32,7 +32,7 @@ struct PipelineTests {
         }
     }
 
-    @Test func `a failure rolls all back and names its statement`() async throws {
+    @Test func `a failure rolls everything back and names its statement`() async throws {
         try await TestServer.shared.withDatabase { settings in
             let session = try await Self.table(settings)
             let error = await #expect(throws: PostgresError.self) {
@@ -49,7 +49,7 @@ struct PipelineTests {
         }
     }
 
-    @Test func `a commit refused by a deferred constraint names no statement`() async throws {
+    @Test func `a commit that a deferred constraint refuses names no statement`() async throws {
         try await TestServer.shared.withDatabase { settings in
             let session = try await Self.table(settings)
             try await session.execute(
@@ -65,7 +65,7 @@ struct PipelineTests {
         }
     }
 
-    @Test func `inside a transaction a pipeline commits nothing by itself`() async throws {
+    @Test func `a pipeline inside a transaction does not commit`() async throws {
         try await TestServer.shared.withDatabase { settings in
             let session = try await Self.table(settings)
             let refusal = await codeOf {
@@ -79,7 +79,7 @@ struct PipelineTests {
         }
     }
 
-    @Test func `a first use that fails leaves no name that is believed to be prepared`()
+    @Test func `a statement whose first use failed is prepared again`()
         async throws
     {
         try await TestServer.shared.withDatabase { settings in
@@ -98,7 +98,7 @@ struct PipelineTests {
         }
     }
 
-    @Test func `large parameters and large results do not block one another`() async throws {
+    @Test func `large parameters and large results do not block each other`() async throws {
         try await TestServer.shared.withDatabase { settings in
             let session = try await PostgresSession.connect(settings)
             let big = String(repeating: "x", count: 1 << 20)
@@ -108,7 +108,7 @@ struct PipelineTests {
         }
     }
 
-    @Test func `twenty thousand inserts in two windows are one transaction`() async throws {
+    @Test func `twenty thousand inserts in two windows form one transaction`() async throws {
         try await TestServer.shared.withDatabase { settings in
             let session = try await Self.table(settings)
             try await session.transaction { db throws(PostgresError) in
@@ -124,7 +124,9 @@ struct PipelineTests {
         }
     }
 
-    @Test func `more statements than the cache holds all run and few stay prepared`() async throws {
+    @Test func `more statements than the cache holds all run, and few stay prepared`()
+        async throws
+    {
         try await TestServer.shared.withDatabase { settings in
             let session = try await PostgresSession.connect(settings)
             let limit = StatementCache.statementsMax
@@ -143,7 +145,9 @@ struct PipelineTests {
         }
     }
 
-    @Test func `a statement outlives changes of its table and a DISCARD ALL`() async throws {
+    @Test func `a prepared statement survives changes of its table and a DISCARD ALL`()
+        async throws
+    {
         try await TestServer.shared.withDatabase { settings in
             let session = try await Self.table(settings)
             let read = "SELECT * FROM t"
@@ -155,7 +159,7 @@ struct PipelineTests {
         }
     }
 
-    @Test func `a COPY in a query is refused instead of hanging`() async throws {
+    @Test func `a COPY in a query is refused and does not hang`() async throws {
         try await TestServer.shared.withDatabase { settings in
             for copy in ["COPY t TO STDOUT", "COPY t FROM STDIN"] {
                 let session = try await PostgresSession.connect(settings)

@@ -4,7 +4,7 @@ import Testing
 
 @Suite(.enabled { await TestServer.isAvailable })
 struct PoolTests {
-    /// Counts who is inside at once.
+    /// Counts how many borrowers are inside at once.
     private actor Meter {
         private var now = 0
         private(set) var most = 0
@@ -44,7 +44,7 @@ struct PoolTests {
         }
     }
 
-    @Test func `waiting too long is an error and the pool goes on`() async throws {
+    @Test func `a borrower that waits too long gets an error and the pool goes on`() async throws {
         try await TestServer.shared.withDatabase { settings in
             let pool = PostgresPool(settings, sessionsMax: 1, acquireTimeout: .milliseconds(50))
             try await pool.withSession { first throws(PostgresError) in
@@ -89,7 +89,7 @@ struct PoolTests {
                 return try await Self.backend(session)
             }
             let watcher = try await PostgresSession.connect(settings)
-            // The locks of the forgotten transaction must not last until the next borrower.
+            // The locks of the abandoned transaction must be released before the next borrower.
             try await waitUntil(
                 watcher,
                 "SELECT count(*) = 0 FROM pg_stat_activity WHERE pid = \(first)"
@@ -110,7 +110,7 @@ struct PoolTests {
         }
     }
 
-    @Test func `a pool that cannot connect gives its places back`() async throws {
+    @Test func `a pool that cannot connect frees its places`() async throws {
         var settings = try await TestServer.shared.settings()
         settings.database = "no_such_database"
         let pool = PostgresPool(settings, sessionsMax: 1, acquireTimeout: .seconds(30))
@@ -124,7 +124,7 @@ struct PoolTests {
         }
     }
 
-    @Test func `a closed pool refuses and keeps no session`() async throws {
+    @Test func `a closed pool refuses borrowers and keeps no session`() async throws {
         try await TestServer.shared.withDatabase { settings in
             let pool = PostgresPool(settings, sessionsMax: 2)
             try await pool.withSession { session throws(PostgresError) in

@@ -6,9 +6,9 @@ import Testing
 /// Sessions through a real PgBouncer.
 @Suite(.enabled { await TestServer.isAvailable }, .enabled(if: PgBouncer.isAvailable))
 struct PoolerTests {
-    @Test func `a pooler in transaction mode is refused with what to do`() async throws {
+    @Test func `a pooler in transaction mode is refused with advice on what to do`() async throws {
         let server = try await TestServer.shared.settings()
-        // Small and large pools, fresh and used connections, and one that clears them.
+        // Small and large pools, fresh and used connections, and a pooler that resets them.
         for options in [[], ["default_pool_size = 1"], ["server_reset_query_always = 1"]] {
             let pooler = try await PgBouncer(of: server, mode: .transaction, options: options)
             for _ in 0..<3 {
@@ -22,7 +22,7 @@ struct PoolerTests {
         }
     }
 
-    @Test func `a pooler in session mode serves like the server itself`() async throws {
+    @Test func `a pooler in session mode works like the server itself`() async throws {
         let server = try await TestServer.shared.settings()
         for options in [[], ["default_pool_size = 2"]] {
             let pooler = try await PgBouncer(of: server, mode: .session, options: options)
@@ -40,8 +40,8 @@ struct PoolerTests {
         }
     }
 
-    /// In session mode a client waits for a server, which must not be taken for a refusal.
-    @Test func `a session is had from a pooler that has no second one`() async throws {
+    /// In session mode a client waits for a server connection; that wait is not a refusal.
+    @Test func `a pooler with only one server connection still serves a session`() async throws {
         let server = try await TestServer.shared.settings()
         let pooler = try await PgBouncer(
             of: server,
@@ -53,24 +53,24 @@ struct PoolerTests {
         await session.close()
     }
 
-    @Test func `a statement that another session has taken the name of ends the session`()
+    @Test func `a statement whose name another session has taken ends the session`()
         async throws
     {
         let server = try await TestServer.shared.settings()
         let pooler = try await PgBouncer(of: server, mode: .session)
         let session = try await PostgresSession.connect(pooler.settings)
-        // What a pooler in transaction mode would have left on the connection.
+        // The statement that a pooler in transaction mode would have left on the connection.
         try await session.execute("PREPARE s1 AS SELECT 1")
         let code = await codeOf { _ = try await session.query("SELECT 2") }
         #expect(code == .sharedConnection)
         #expect(await session.isBroken)
     }
 
-    @Test func `PostgreSQL itself is never taken for a pooler`() async throws {
+    @Test func `PostgreSQL itself is never mistaken for a pooler`() async throws {
         try await TestServer.shared.withDatabase { settings in
             let name = try #require(settings.database)
             let admin = try await PostgresSession.connect(settings)
-            // Even if an operator set what the detection looks at.
+            // Even if an operator has set the parameter that the detection reads.
             try await admin.execute("ALTER DATABASE \(name) SET subledger.session = 'mine'")
             for _ in 0..<3 {
                 let session = try await PostgresSession.connect(settings)

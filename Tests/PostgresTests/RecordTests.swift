@@ -2,7 +2,7 @@ import Postgres
 import TestSupport
 import Testing
 
-/// Rows that come as one value each.
+/// Rows that are returned as one value each.
 @Suite(.enabled { await TestServer.isAvailable })
 struct RecordTests {
     private static let sql = """
@@ -15,7 +15,7 @@ struct RecordTests {
         return [try row.bytea(0), try row.bytea(1)]
     }
 
-    @Test func `a record gives its fields and their types`() async throws {
+    @Test func `a record returns its fields and their types`() async throws {
         try await TestServer.shared.withDatabase { settings in
             let session = try await PostgresSession.connect(settings)
             let found = try await bytes(session)
@@ -36,7 +36,7 @@ struct RecordTests {
         }
     }
 
-    @Test func `a field of another type, or none, is refused`() async throws {
+    @Test func `a missing field or a field of another type is refused`() async throws {
         try await TestServer.shared.withDatabase { settings in
             let session = try await PostgresSession.connect(settings)
             let found = try await bytes(session)

@@ -5,7 +5,7 @@ import Testing
 
 @Suite(.enabled { await TestServer.isAvailable })
 struct SessionTests {
-    @Test func `values of every type come back as they were sent`() async throws {
+    @Test func `values of every type are returned as they were sent`() async throws {
         try await TestServer.shared.withDatabase { settings in
             let session = try await PostgresSession.connect(settings)
             let rows = try await session.query(
@@ -57,13 +57,13 @@ struct SessionTests {
             for column in 0..<3 { #expect(try row.bool(column)) }
             #expect(try row.text(3) == "")
             #expect(try row.bytea(4) == [])
-            // Alone, so that the buffer of the parameters has no other byte to point at.
+            // As the only parameter, so that the parameter buffer has no other byte to point at.
             let alone = try await session.query("SELECT $1 IS NULL", [.text("")]).single()
             #expect(try alone.bool(0) == false)
         }
     }
 
-    @Test func `instants keep their microsecond over the two epochs`() async throws {
+    @Test func `instants keep microseconds before and after both epochs`() async throws {
         try await TestServer.shared.withDatabase { settings in
             let session = try await PostgresSession.connect(settings)
             let expected: [(Int64, String)] = [
@@ -109,7 +109,7 @@ struct SessionTests {
         }
     }
 
-    @Test func `bytes are lent without a copy and rows outlive their session`() async throws {
+    @Test func `bytes are lent without a copy, and rows outlive their session`() async throws {
         try await TestServer.shared.withDatabase { settings in
             let session = try await PostgresSession.connect(settings)
             let rows = try await session.query("SELECT i FROM generate_series(1, 3) AS i")
@@ -124,7 +124,7 @@ struct SessionTests {
         }
     }
 
-    @Test func `a text of several statements runs as one`() async throws {
+    @Test func `a text with several statements runs as one`() async throws {
         try await TestServer.shared.withDatabase { settings in
             let session = try await PostgresSession.connect(settings)
             try await session.execute("CREATE TABLE a (i int); INSERT INTO a VALUES (1)")

@@ -12,7 +12,7 @@ struct TransactionTests {
         init(_ error: PostgresError) { cause = error }
     }
 
-    @Test func `twenty callers of one session never come between one another`() async throws {
+    @Test func `the transactions of twenty callers of one session never interleave`() async throws {
         try await TestServer.shared.withDatabase { settings in
             let session = try await PostgresSession.connect(settings)
             try await session.execute("CREATE TABLE t (caller int, step int, id serial)")
@@ -45,7 +45,7 @@ struct TransactionTests {
         }
     }
 
-    @Test func `an error of the body rolls back and is thrown as it is`() async throws {
+    @Test func `an error in the body rolls back and is thrown unchanged`() async throws {
         try await TestServer.shared.withDatabase { settings in
             let session = try await PostgresSession.connect(settings)
             try await session.execute("CREATE TABLE t (i int)")
@@ -64,8 +64,7 @@ struct TransactionTests {
         }
     }
 
-    @Test func `a failed statement that the body swallows is not committed silently`() async throws
-    {
+    @Test func `after a failed statement that the body ignores, the commit fails`() async throws {
         try await TestServer.shared.withDatabase { settings in
             let session = try await PostgresSession.connect(settings)
             try await session.execute("CREATE TABLE t (i int)")
@@ -85,7 +84,7 @@ struct TransactionTests {
         }
     }
 
-    @Test func `a transaction inside a transaction is refused and the outer one goes on`()
+    @Test func `a nested transaction is refused and the outer one continues`()
         async throws
     {
         try await TestServer.shared.withDatabase { settings in
@@ -107,7 +106,7 @@ struct TransactionTests {
         }
     }
 
-    @Test func `a snapshot sees nothing that is committed after it and cannot write`()
+    @Test func `a snapshot sees nothing committed after it and cannot write`()
         async throws
     {
         try await TestServer.shared.withDatabase { settings in

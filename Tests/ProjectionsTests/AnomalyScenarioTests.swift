@@ -2,7 +2,7 @@ import Events
 import Projections
 import Testing
 
-/// What a person should look at (Apple's data: trap 24).
+/// Patterns that a person should review (Apple's data: trap 24).
 @Suite struct AnomalyScenarioTests {
     private static let loop = """
         @05-01 purchase basic 05-01..06-01 woli=1 price=990
@@ -23,7 +23,7 @@ import Testing
         )
     }
 
-    @Test func `periods whose purchase is not before the expiry are reported`() throws {
+    @Test func `a period whose purchase is not before its expiry is reported`() throws {
         try expect(
             """
             @05-20 purchase basic 05-20..03-12 woli=1
@@ -35,7 +35,7 @@ import Testing
         )
     }
 
-    @Test func `two, or three over a longer time, are none`() throws {
+    @Test func `two changes, or three over a longer time, are not a loop`() throws {
         try expect(Self.loop + "\n--- anomalies")
         try expect(
             Self.loop + """
@@ -71,7 +71,7 @@ import Testing
         )
     }
 
-    @Test func `a subscription with everything given back is told, trials aside`() throws {
+    @Test func `a subscription refunded in full is reported, trials aside`() throws {
         let refunded = """
             @05-01 purchase basic 04-24..05-01 woli=0 price=0 offer=1 discount=FREE_TRIAL
             @06-10 purchase basic 05-01..06-01 woli=1 price=990 revoked=06-09
@@ -93,7 +93,7 @@ import Testing
         )
     }
 
-    @Test func `one refund of one purchase is nothing odd`() throws {
+    @Test func `one refund of one purchase is not an anomaly`() throws {
         try expect(
             """
             @05-10 purchase basic 05-01..06-01 woli=1 price=990 revoked=05-10

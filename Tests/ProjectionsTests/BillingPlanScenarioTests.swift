@@ -2,14 +2,14 @@ import Events
 import Projections
 import Testing
 
-/// Monthly payment of a yearly commitment.
+/// Monthly payment for a yearly commitment.
 @Suite struct BillingPlanScenarioTests {
     private static let first =
         #"commitment={"billingPeriodNumber":1,"commitmentExpiresDate":1805500800000,"#
         + #""commitmentPrice":119880,"totalBillingPeriods":12}"#
     private static let second = first.replacing("Number\":1", with: "Number\":2")
 
-    @Test func `a period says how it is paid and which part of the commitment it is`() throws {
+    @Test func `a period states how it is paid and which part of the commitment it is`() throws {
         try expect(
             """
             @03-20 purchase yearly 03-20..04-20 woli=1 price=9990 plan=MONTHLY \(Self.first)
@@ -26,8 +26,7 @@ import Testing
         )
     }
 
-    @Test func `a switch of the billing plan without a change of product is a plan change`() throws
-    {
+    @Test func `a change of only the billing plan is a plan change`() throws {
         try expect(
             """
             @03-20 purchase yearly 03-20..04-20 woli=1 plan=MONTHLY \(Self.first)
@@ -38,7 +37,7 @@ import Testing
         )
     }
 
-    @Test func `a wish for another billing plan of the same product is a requested change`()
+    @Test func `a request for another billing plan of the same product is a requested change`()
         throws
     {
         try expect(
@@ -53,7 +52,7 @@ import Testing
         )
     }
 
-    @Test func `a wish for another billing plan can be withdrawn, or come true`() throws {
+    @Test func `a request for another billing plan can be withdrawn or take effect`() throws {
         try expect(
             """
             @03-20 purchase yearly 03-20..04-20 woli=1 plan=MONTHLY
@@ -69,7 +68,7 @@ import Testing
         )
     }
 
-    @Test func `a period of which Apple says no billing plan is no switch`() throws {
+    @Test func `a period without a billing plan is not a plan change`() throws {
         try expect(
             """
             @03-20 purchase yearly 03-20..04-20 woli=1 plan=MONTHLY
@@ -79,7 +78,7 @@ import Testing
         )
     }
 
-    @Test func `the state says how the next period is paid and whether the commitment goes on`()
+    @Test func `the state shows how the next period is paid and whether the commitment continues`()
         throws
     {
         let on =

@@ -2,9 +2,9 @@ import Events
 import Projections
 import Testing
 
-/// What one version of a catalog says otherwise than another.
+/// The differences between two versions of a catalog.
 @Suite struct CatalogDifferenceTests {
-    @Test func `products are added, removed and changed, each by name`() throws {
+    @Test func `added, removed and changed products are each named`() throws {
         let old = try catalog(["a": 1, "b": 2, "d": 1, "é": 1], others: ["x", "y"])
         let new = try catalog(["b": 3, "c": 1, "d": 1, "e\u{301}": 1], others: ["y", "z"])
         let difference = CatalogDifference(from: old, to: new)
@@ -21,14 +21,16 @@ import Testing
         #expect(back.changed.first?.fields.first?.new == "2")
     }
 
-    @Test func `from nothing everything is added, and to itself nothing differs`() throws {
+    @Test func `compared with nothing everything is added, compared with itself nothing differs`()
+        throws
+    {
         let one = try catalog(["a": 1, "b": 2], others: ["x"])
         #expect(CatalogDifference(from: nil, to: one).added == ["a", "b", "x"])
         #expect(CatalogDifference(from: one, to: one).isEmpty)
         #expect(!CatalogDifference(from: nil, to: one).isEmpty)
     }
 
-    @Test func `every property that differs is reported`() throws {
+    @Test func `every changed property is reported`() throws {
         let price = CatalogPrice(storefront: "USA", currency: nil, text: "9.99")
         let week = try #require(SubscriptionPeriod("P1W"))
         let old = subscription(group: "g", week)
@@ -70,7 +72,7 @@ import Testing
         #expect(fields?.map(\.name) == ["subscriptionGroupIdentifier"])
     }
 
-    @Test func `a subscription that became another product keeps its name`() throws {
+    @Test func `a subscription that becomes another kind of product keeps its name`() throws {
         let difference = CatalogDifference(
             from: try catalog(["a": 1], others: []),
             to: try catalog([:], others: ["a"])

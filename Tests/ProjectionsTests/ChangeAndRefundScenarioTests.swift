@@ -38,7 +38,7 @@ import Testing
         #expect(rows.map { $0.positions.map(\.offset) } == [[1, 2], [2]])
     }
 
-    @Test func `an upgraded period is never revived when its successor is refunded`() throws {
+    @Test func `an upgraded period is never restored when its successor is refunded`() throws {
         try expect(
             """
             @2020-12-05T14:10 purchase a 2020-12-05T13:44:41..2021-12-05T13:44:41 woli=1 upgraded
@@ -52,9 +52,9 @@ import Testing
         )
     }
 
-    // Found by life 525 of seed 20261202: a crossgrade leaves no mark, and the one that stayed was
-    // upgraded later (Apple's data: trap 40, transactions).
-    @Test func `of two purchases of one second the later id stays, though it is upgraded later`()
+    // Found by life 525 of seed 20261202: a crossgrade leaves no mark, and the remaining purchase
+    // was upgraded later (Apple's data: trap 40, transactions).
+    @Test func `of two purchases in one second the later id stays, even if it is upgraded later`()
         throws
     {
         try expect(
@@ -84,7 +84,10 @@ import Testing
         #expect(ledger.events.count == 2)
     }
 
-    @Test func `without its successor an upgraded period ends when Apple first said so`() throws {
+    @Test
+    func `without its successor an upgraded period ends when Apple first reported the upgrade`()
+        throws
+    {
         let ledger = try expect(
             """
             @03-20 purchase basic 03-20..04-20 woli=1
@@ -96,11 +99,14 @@ import Testing
             """
         )
         let rows = ActivePeriods(ledger.timeline(of: TimelineText.stream)).rows
-        // The second event says everything the first one does, and later; the third is no event.
+        // The second event contains everything in the first, with a later as-of; the third is not
+        // an event.
         #expect(rows.map { $0.positions.map(\.offset) } == [[2]])
     }
 
-    @Test func `a resubscription to the same product cuts without an upgrade`() throws {
+    @Test func `a resubscription to the same product ends the old period without an upgrade`()
+        throws
+    {
         try expect(
             """
             @04-03 purchase monthly 03-20..04-20 woli=1
@@ -113,7 +119,7 @@ import Testing
         )
     }
 
-    @Test func `of two purchases of one second without ids the upgraded one is empty`() throws {
+    @Test func `of two purchases in one second without ids the upgraded one is empty`() throws {
         try expect(
             """
             @04-21 purchase basic 04-20..05-20 upgraded
@@ -126,7 +132,7 @@ import Testing
         )
     }
 
-    @Test func `of two unmarked purchases of one second the later line item stays`() throws {
+    @Test func `of two unmarked purchases in one second the later line item stays`() throws {
         try expect(
             """
             @04-21 purchase premium 04-20..05-20 woli=8
@@ -139,7 +145,7 @@ import Testing
         )
     }
 
-    @Test func `without line items the later product name of one second stays`() throws {
+    @Test func `without line items the greater product name of one second stays`() throws {
         try expect(
             """
             @04-21 purchase premium 04-20..05-20
@@ -152,7 +158,7 @@ import Testing
         )
     }
 
-    @Test func `a refund takes the period back from its date and keeps it in the history`() throws {
+    @Test func `a refund ends the period at its date and keeps it in the history`() throws {
         try expect(
             """
             @03-20 purchase monthly 03-20..04-20 woli=1
@@ -164,7 +170,7 @@ import Testing
         )
     }
 
-    @Test func `a refund of an older period leaves the current one`() throws {
+    @Test func `a refund of an older period does not affect the current one`() throws {
         try expect(
             """
             @06-05 purchase monthly 05-01..06-01 woli=1 revoked=05-20
@@ -190,7 +196,7 @@ import Testing
         )
     }
 
-    @Test func `a reversal makes the period whole again`() throws {
+    @Test func `a reversal restores the period`() throws {
         let ledger = try expect(
             """
             @05-02 purchase monthly 05-01..06-01 woli=1
@@ -223,7 +229,7 @@ import Testing
         )
     }
 
-    @Test func `an old statement without a revocation reverses nothing`() throws {
+    @Test func `an old statement without a revocation does not reverse a refund`() throws {
         try expect(
             """
             @05-20 purchase monthly 05-01..06-01 woli=1 revoked=05-20
@@ -249,7 +255,7 @@ import Testing
         )
     }
 
-    @Test func `a refund date that Apple moves counts as said last`() throws {
+    @Test func `if Apple moves a refund date, the last statement counts`() throws {
         try expect(
             """
             @05-20 purchase monthly 05-01..06-01 woli=1 revoked=05-20
@@ -272,7 +278,7 @@ import Testing
         )
     }
 
-    @Test func `loss of family sharing is a revocation and no refund`() throws {
+    @Test func `loss of family sharing is a revocation, not a refund`() throws {
         try expect(
             """
             @06-05 purchase monthly 05-01..06-01 woli=1 family revoked=05-20
@@ -285,7 +291,7 @@ import Testing
         )
     }
 
-    @Test func `the expiry of one stream ends no other`() throws {
+    @Test func `the expiry of one stream ends no other stream`() throws {
         let second = StreamID(environment: .production, originalTransactionId: "2000")
         let first = try TimelineText(
             """

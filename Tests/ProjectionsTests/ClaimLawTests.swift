@@ -3,10 +3,10 @@ import Projections
 import TestSupport
 import Testing
 
-/// What must hold for claims and customers, whatever is claimed (promises 2 to 4 and 7).
+/// Laws of claims and customers, for any claims (promises 2 to 4 and 7).
 @Suite struct ClaimLawTests {
     @Test(arguments: UInt64(1)...200)
-    func `order, repetition and batches of arrival change no owner`(seed: UInt64) {
+    func `order, repetition and batches of arrival never change the owner`(seed: UInt64) {
         var random = RandomClaims(seed: seed)
         let facts = random.facts(Int.random(in: 1...16, using: &random.random))
         let ledger = MemoryLedger([facts])
@@ -20,7 +20,7 @@ import Testing
     }
 
     @Test(arguments: UInt64(1)...1000)
-    func `a plain model of links predicts who had it`(seed: UInt64) {
+    func `a plain model of links predicts the owner at every time`(seed: UInt64) {
         var random = RandomClaims(seed: seed)
         let facts = random.facts(16)
         let ledger = MemoryLedger([facts])
@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test(arguments: UInt64(1)...200)
-    func `each subscription has one party, and every id of the party gives the same`(
+    func `each subscription belongs to one party, and every id of the party finds the same party`(
         seed: UInt64
     ) {
         var random = RandomClaims(seed: seed)
@@ -52,7 +52,7 @@ import Testing
         for stream in ledger.streams {
             let asked = ledger.customer(stream.originalTransactionId, in: stream.environment)
             let members = asked.streams.map(\.stream)
-            // An original id that is also a customer's name would be one; none is here.
+            // An original id equal to a customer's name would be an exception; there is none here.
             #expect(members.contains(stream), "seed \(seed)")
             for member in members {
                 let again = ledger.customer(
@@ -65,7 +65,7 @@ import Testing
     }
 
     @Test(arguments: UInt64(1)...200)
-    func `a link takes nothing from a customer before it begins`(seed: UInt64) {
+    func `a link takes nothing from a customer before it starts`(seed: UInt64) {
         var random = RandomClaims(seed: seed)
         let facts = random.facts(16)
         let all = MemoryLedger([facts])
@@ -73,7 +73,7 @@ import Testing
             let instant = RandomClaims.day(day - 1)
             let earlier = MemoryLedger([facts.filter { $0.kind != .link || $0.asOf <= instant }])
             for name in RandomClaims.customers {
-                // A token that two customers share later stays with none of them.
+                // A token that two customers share later belongs to neither of them.
                 let had = earlier.customer(name).streams(ownedAt: instant)
                     .filter(\.tokens.isEmpty).map(\.stream)
                 let has = all.customer(name).streams(ownedAt: instant).map(\.stream)
@@ -83,7 +83,7 @@ import Testing
     }
 
     @Test(arguments: UInt64(1)...200)
-    func `at no time a subscription is two customers'`(seed: UInt64) {
+    func `a subscription never belongs to two customers at once`(seed: UInt64) {
         var random = RandomClaims(seed: seed)
         let ledger = MemoryLedger([random.facts(16)])
         let customers = RandomClaims.customers.map { ledger.customer($0) }
@@ -96,7 +96,7 @@ import Testing
     }
 }
 
-/// Makes claims over alphabets so small that they meet in every way.
+/// Generates claims over alphabets so small that every collision occurs.
 struct RandomClaims {
     var random: SeededGenerator
 
@@ -107,7 +107,7 @@ struct RandomClaims {
         random = SeededGenerator(seed: seed)
     }
 
-    /// Day 0 is the epoch, at which a link holds from the first purchase on.
+    /// Day 0 is the epoch: a link with that time holds from the first purchase on.
     static func day(_ number: Int) -> Instant {
         guard number > 0 else { return .epoch }
         return Instant(milliseconds: 1_700_000_000_000 + Int64(number) * 86_400_000)
@@ -153,17 +153,17 @@ struct RandomClaims {
             kind: isLink ? .link : .transaction,
             purchaseDate: start,
             expiresDate: end,
-            // Apple makes a receipt at another instant than it signs a transaction.
+            // Apple creates a receipt at another instant than it signs a transaction.
             asOf: isOfReceipt ? Instant(milliseconds: asOf.milliseconds + 1000) : asOf,
             content: content
         )
     }
 
-    /// All that may be asked, of all streams and names.
+    /// Every possible question, about all streams and names.
     static func answers(of ledger: MemoryLedger) -> [[String]] {
         let names =
             customers + ["t1", "t2", "t3", uuid, "app1", "9", "1000", "2000", "3000"]
-        // Folded once: each name asks the same subscriptions.
+        // Folded once, because each name asks about the same subscriptions.
         let all = ledger.customerStreams
         var answers = all.map { describe($0.claims) }
         for name in names {
@@ -180,7 +180,7 @@ struct RandomClaims {
         return answers
     }
 
-    /// Who has it by links up to an instant: nothing but the rule, over the facts themselves.
+    /// The owner by links up to an instant: only the rule, applied to the facts themselves.
     static func holder(_ links: [Fact], at instant: Instant) -> String? {
         var holder: String?
         for number in 0...8 where day(number) <= instant {

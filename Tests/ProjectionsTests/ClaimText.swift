@@ -3,13 +3,13 @@ import Projections
 import TestSupport
 import Testing
 
-/// Claims as text: one fact a line, as `TimelineText` but with the stream's id in front.
+/// Claims as text: one fact per line, as in `TimelineText` but with the stream's id in front.
 ///
-/// `1000 @AS-OF link CUSTOMER [by=]`, `1000 @AS-OF unlink [by=]`,
-/// `1000 @AS-OF buys PRODUCT FROM [token=] [id=] [woli=] [app=] [previous=] [once] [family]
-/// [receipt] [bundle=] [group=] [type=] [intro]`, `1000 @AS-OF renews [token=] [app=]`. Days are
-/// `MM-DD` of 2026; a period lasts thirty days. What receipts of one as-of say is of one receipt.
-/// An id may carry an environment: `1000/Sandbox`.
+/// `1000 @AS-OF link CUSTOMER [by=]`, `1000 @AS-OF unlink [by=]`, `1000 @AS-OF buys PRODUCT FROM
+/// [token=] [id=] [woli=] [app=] [previous=] [once] [family] [receipt] [bundle=] [group=] [type=]
+/// [intro]`, `1000 @AS-OF renews [token=] [app=]`. Days are `MM-DD` of 2026; a period lasts thirty
+/// days. Receipt lines with the same as-of belong to one receipt. An id may include an environment:
+/// `1000/Sandbox`.
 enum ClaimText {
     static func facts(_ text: String) throws -> [Fact] {
         try text.split(separator: "\n").map { line in
@@ -19,7 +19,7 @@ enum ClaimText {
         }
     }
 
-    /// A stream by its id, with its environment where it is not production.
+    /// A stream by its id, with its environment if it is not production.
     static func stream(_ text: String) -> StreamID {
         let parts = text.split(separator: "/").map(String.init)
         return StreamID(
@@ -77,7 +77,7 @@ enum ClaimText {
     ]
 }
 
-/// Who had a stream when and who claimed it, without what depends on arrival.
+/// Who owned a stream when and who claimed it, without anything that depends on arrival.
 func describe(_ claims: StreamClaims) -> [String] {
     func text(_ instant: Instant?) -> String { instant.map(TimelineText.text) ?? "" }
     let owners = claims.owners.map { ownership in
@@ -95,7 +95,7 @@ func describe(_ claims: StreamClaims) -> [String] {
     return owners + contested
 }
 
-/// Who is who among streams, without what depends on arrival.
+/// How streams are joined into customers, without anything that depends on arrival.
 func describe(_ customer: Customer) -> [String] {
     [
         "customer \(customer.customerId ?? "none")", "tokens \(customer.tokens)",

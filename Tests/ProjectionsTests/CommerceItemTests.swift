@@ -2,9 +2,9 @@ import Events
 import Projections
 import Testing
 
-/// Items of Advanced Commerce purchases, and what Apple gives back without signing an amount.
+/// Items of Advanced Commerce purchases, and refunds for which Apple signs no amount.
 @Suite struct CommerceItemTests {
-    @Test func `a period of Advanced Commerce shows its items by SKU, display name and price`()
+    @Test func `an Advanced Commerce period shows its items by SKU, display name and price`()
         throws
     {
         let items =
@@ -20,7 +20,7 @@ import Testing
         )
     }
 
-    @Test func `an upgrade at once has an estimate of its refund, which is in no sum`() throws {
+    @Test func `an immediate upgrade has an estimated refund, which is not in any sum`() throws {
         try expect(
             """
             @03-01 purchase basic 03-01..03-31 woli=1 price=9000 currency=EUR
@@ -37,7 +37,7 @@ import Testing
         )
     }
 
-    @Test func `where Apple signed a part of the price nothing is estimated`() throws {
+    @Test func `a refund with a signed percentage is not estimated`() throws {
         try expect(
             """
             @03-01 purchase basic 03-01..03-31 woli=1 price=9000 revoked=03-11T00:00:02 \

@@ -32,7 +32,7 @@ import Testing
         ("06-17", ["Feb", "Mar", "Apr", "Jun"]), ("07-01", ["Feb", "Mar", "Apr", "Jun", "Jul"]),
         ("12-31", ["Feb", "Mar", "Apr", "Jun", "Jul"]),
     ])
-    func `at each date of the table what came until then is unlocked`(
+    func `at each date of the table every issue published until then is unlocked`(
         date: String,
         unlocked: [String]
     ) throws {
@@ -48,7 +48,7 @@ import Testing
         #expect(told == ["Jan -", "Feb published", "Mar -", "Apr -"])
     }
 
-    @Test func `a refunded first period moves the start of the run, and the newest issue`() throws {
+    @Test func `a refunded first period moves the start of the run and its newest issue`() throws {
         let told = try access(
             """
             stream 1
@@ -61,7 +61,7 @@ import Testing
         #expect(told == ["Jan -", "Feb -", "Mar newest at 03-20", "Apr published"])
     }
 
-    @Test func `before a refund what was bought was unlocked, after its reversal it is again`()
+    @Test func `a refund locks issues from its date on, and a reversal unlocks them again`()
         throws
     {
         let refunded = """
@@ -79,7 +79,7 @@ import Testing
         )
     }
 
-    @Test func `what was unlocked before a refund stays so where refunds do not look back`() throws
+    @Test func `without retroactive refunds, issues unlocked before a refund stay unlocked`() throws
     {
         let timelines = try CustomerText(
             """
@@ -104,7 +104,7 @@ import Testing
         #expect(unlocked(false) == ["Feb", "Mar"])
     }
 
-    @Test func `the refund of the rest after an upgrade takes no issue`() throws {
+    @Test func `the refund of the remainder after an upgrade locks no issue`() throws {
         // Apple's data: trap 9: two seconds after the successor's start.
         let told = try access(
             """
@@ -118,7 +118,7 @@ import Testing
         #expect(told == ["Jan -", "Feb newest at 02-20", "Mar published", "Apr published"])
     }
 
-    @Test func `grace carries a run on; one of several issues of a date is as new as the others`()
+    @Test func `grace continues a run, and all issues with the same date are equally new`()
         throws
     {
         let customer = try CustomerText(
@@ -142,7 +142,7 @@ import Testing
         #expect(access.issues.allSatisfy { $0.unlocked != nil })
     }
 
-    @Test func `what one product unlocked, the other did not`() throws {
+    @Test func `an issue unlocked by one product is not unlocked by another`() throws {
         let customer = try CustomerText(
             """
             stream 1

@@ -11,7 +11,7 @@ import Testing
         #expect(CurrencyAmount(50, "USD").text == "0.05 USD")
     }
 
-    @Test func `a part of the smallest unit is rounded, halves away from zero`() {
+    @Test func `a fraction of the smallest unit is rounded, halves away from zero`() {
         #expect(CurrencyAmount(399_996, "JPY").text == "400 JPY")
         #expect(CurrencyAmount(6_786, "USD").text == "6.79 USD")
         #expect(CurrencyAmount(6_785, "USD").text == "6.79 USD")
@@ -20,12 +20,12 @@ import Testing
         #expect(CurrencyAmount(.min, "JPY").text == "-9223372036854776 JPY")
     }
 
-    @Test func `without a currency two decimals stand, and a third where it is needed`() {
+    @Test func `without a currency an amount has two decimals, or three if needed`() {
         #expect(CurrencyAmount(9990, nil).text == "9.99")
         #expect(CurrencyAmount(9995, nil).text == "9.995")
     }
 
-    @Test func `what is kept is what was paid minus what was given back, as written`() {
+    @Test func `the amount kept is the amount paid minus the refund, as written`() {
         for (paid, back, currency) in [
             (9990, 4995, "USD"), (1_200_000, 399_996, "JPY"), (4990, 2495, "EUR"),
         ] as [(Int64, Int64, String)] {

@@ -8,7 +8,7 @@ import Testing
     private static let lower = "0b5e7c1a-3f6d-4e0b-9a51-7f3d2c1b0a99"
     private static let upper = lower.uppercased()
 
-    /// The ids of a customer's subscriptions, the same in every order of the facts.
+    /// The ids of a customer's subscriptions, which must be the same for every order of the facts.
     private func ids(
         _ text: String,
         _ name: String,
@@ -36,7 +36,7 @@ import Testing
         return told
     }
 
-    @Test func `a token is found however its letters are cased, and bonds all the same`() throws {
+    @Test func `a token is found in upper or lower case and joins subscriptions in both`() throws {
         let text = """
             1000 @01-01 buys month 01-01 token=\(Self.lower)
             2000 @01-01 buys games 01-01 token=\(Self.upper)
@@ -49,10 +49,10 @@ import Testing
             #expect(customer.tokens == [Self.upper], "one token, once")
             #expect(customer.streams(ownedAt: try TimelineText.instant("01-05")).count == 2)
         }
-        #expect(try ids(text, "other") == ["3000"], "what is no UUID is compared by its bytes")
+        #expect(try ids(text, "other") == ["3000"], "any other text is compared by its bytes")
     }
 
-    @Test func `the same token in another case is the same owner`() throws {
+    @Test func `the same token in another letter case is the same owner`() throws {
         let facts = try ClaimText.facts(
             """
             1000 @01-01 buys month 01-01 token=\(Self.lower)
@@ -73,7 +73,7 @@ import Testing
         4000 @03-02 buys month 01-01 receipt
         """
 
-    @Test func `the subscriptions of one app receipt are one customer's`() throws {
+    @Test func `the subscriptions in one app receipt belong to one customer`() throws {
         for name in ["1000", "2000", "3000"] {
             #expect(try ids(receipt, name) == ["1000", "2000", "3000"])
         }
@@ -88,13 +88,13 @@ import Testing
         #expect(customer.ground(of: ClaimText.stream("2000")) == .named)
     }
 
-    @Test func `a receipt with nothing new about a subscription bonds it too`() throws {
+    @Test func `a receipt with nothing new about a subscription joins it too`() throws {
         let known = "1000 @01-15 buys month 01-01\n2000 @01-15 buys games 01-01\n"
         #expect(try ids(known, "1000") == ["1000"])
         #expect(try ids(known + receipt, "1000") == ["1000", "2000", "3000"])
     }
 
-    @Test func `a link to another customer wins over a receipt, for that subscription`() throws {
+    @Test func `a link to another customer overrides a receipt for that subscription`() throws {
         let linked = receipt + "\n2000 @03-03 link ben"
         #expect(try ids(linked, "ben") == ["1000", "2000", "3000"], "the only link leads the rest")
         let both = linked + "\n1000 @03-03 link anna"
@@ -103,7 +103,7 @@ import Testing
         #expect(try customer(both, "3000").ambiguous.map(\.customerIds) == [["anna", "ben"]])
     }
 
-    @Test func `one Apple account in an app is one customer, and can be asked for by its id`()
+    @Test func `one Apple account in an app is one customer and can be queried by its id`()
         throws
     {
         let text = """
@@ -122,11 +122,11 @@ import Testing
         }
         #expect(try ids(text, "3000") == ["3000"])
         #expect(try ids(text, "4000") == ["4000"], "an account has another id in each app")
-        #expect(try ids(text, "5000") == ["5000"], "Xcode writes 0 for everybody")
+        #expect(try ids(text, "5000") == ["5000"], "Xcode writes 0 for every account")
         #expect(try ids(text, "70", in: .sandbox) == ["8000"])
     }
 
-    @Test func `a consumable is joined to no account, for there may be thousands`() throws {
+    @Test func `an account joins no consumables, because there may be thousands`() throws {
         let text = """
             1000 @01-01 buys month 01-01 app=70
             2000 @01-01 buys lamp 01-01 app=70 once type=Non-Consumable
@@ -138,7 +138,7 @@ import Testing
         #expect(try ids(text + "\n3000 @01-02 link anna", "anna") == ["3000"])
     }
 
-    /// Apple makes another id, other transactions and another receipt for each member of a family.
+    /// Apple creates a different id, transactions and receipt for each member of a family.
     @Test func `members of a family are not joined`() throws {
         let text = """
             1000 @03-01 buys month 01-01 app=70 bundle=a id=1 woli=11 token=t1
@@ -162,7 +162,7 @@ import Testing
         #expect(try ids("2000 @05-01 buys month 04-01 previous=1000", "1000") == ["2000"])
     }
 
-    @Test func `a plan bought in billing retry is the same customer's`() throws {
+    @Test func `a plan bought in billing retry belongs to the same customer`() throws {
         let text = """
             1000 @05-01 buys month 01-01 app=70 bundle=a group=g intro
             2000 @05-01 buys year 04-20 app=70 bundle=a group=g
@@ -179,7 +179,9 @@ import Testing
         }
     }
 
-    @Test func `the ground of a subscription is what joins it by the fewest steps`() throws {
+    @Test func `the reason a subscription belongs to a customer is the bond with the fewest steps`()
+        throws
+    {
         let text = """
             1000 @01-01 buys month 01-01 app=70 token=t1
             2000 @01-01 buys games 01-01 app=70 token=t1
@@ -205,7 +207,7 @@ import Testing
     }
 
     @Test
-    func `a link takes a subscription from a bond when it begins, and an unlink brings it back`()
+    func `a link overrides a bond when it starts, and an unlink restores it`()
         throws
     {
         let before = """
@@ -229,7 +231,7 @@ import Testing
         #expect(times.count == 2)
     }
 
-    @Test func `what a link makes ambiguous is ambiguous from then on`() throws {
+    @Test func `what a link makes ambiguous is ambiguous only from its start`() throws {
         let text = """
             3101 @07-02 buys month 01-01 receipt
             3102 @07-02 buys year 07-01 receipt
@@ -243,7 +245,7 @@ import Testing
         #expect(try owned(text, "3103", days).map { $0.contains("3103") } == [true, true])
     }
 
-    @Test func `a migration is named from both sides`() throws {
+    @Test func `a migration is reported from both sides`() throws {
         let new = "5002 @05-01 buys month 04-01 previous=5001"
         let both = "5001 @01-01 buys month 01-01\n" + new
         let (first, second) = (ClaimText.stream("5001"), ClaimText.stream("5002"))
@@ -256,7 +258,7 @@ import Testing
         #expect(try customer(both, "5002").ground(of: first) == .bond(bond, with: second))
     }
 
-    @Test func `tokens that one receipt joins are one customer's, and named`() throws {
+    @Test func `tokens joined by one receipt belong to one customer and are reported`() throws {
         let text = """
             3301 @07-02 buys month 01-01 receipt token=t1
             3302 @07-02 buys year 07-01 receipt token=t2

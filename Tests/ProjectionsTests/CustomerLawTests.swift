@@ -3,10 +3,10 @@ import Testing
 
 @testable import Projections
 
-/// What must hold for every customer, whatever their subscriptions say.
+/// Laws of every customer, for any subscriptions.
 @Suite struct CustomerLawTests {
     @Test(arguments: UInt64(1)...600)
-    func `neither the order of subscriptions nor that of events changes an answer`(
+    func `the order of subscriptions or of events never changes an answer`(
         seed: UInt64
     )
         throws
@@ -18,14 +18,14 @@ import Testing
             let deliveries = random.source.deliveries(of: facts).flatMap { $0 }
             let timelines = CustomerText.timelines(of: deliveries)
                 .shuffled(using: &random.source.random)
-            // A boolean first: a failure would print both sides at length.
+            // Compare booleans first: a failure would print both sides at length.
             let isSame = try Answers(timelines, random.instants) == told
             #expect(isSame, "seed \(seed)")
         }
     }
 
     @Test(arguments: UInt64(1)...600)
-    func `access is the union of what each subscription gives, and nothing else`(
+    func `access is exactly the union of what each subscription gives`(
         seed: UInt64
     )
         throws
@@ -49,7 +49,7 @@ import Testing
     }
 
     @Test(arguments: UInt64(1)...600)
-    func `in each group with access exactly one period counts, the best there is`(
+    func `in each group with access exactly one period counts, and it is the best one`(
         seed: UInt64
     )
         throws
@@ -76,7 +76,7 @@ import Testing
     }
 
     @Test(arguments: UInt64(1)...600)
-    func `content access is what the rule says, looked at instant by instant`(seed: UInt64) throws {
+    func `content access follows the rule, checked instant by instant`(seed: UInt64) throws {
         var random = RandomCustomer(seed: seed)
         let entitlement = Entitlement(CustomerText.timelines(of: random.facts()))
         let issues = random.issues()
@@ -91,7 +91,9 @@ import Testing
     }
 
     @Test(arguments: UInt64(1)...600)
-    func `who is offered an introduction has no purchase that forbids it`(seed: UInt64) throws {
+    func `a customer is eligible for an introduction exactly if no purchase forbids it`(
+        seed: UInt64
+    ) throws {
         var random = RandomCustomer(seed: seed)
         let timelines = CustomerText.timelines(of: random.facts())
         let offers = OfferEligibility(timelines)
@@ -129,7 +131,7 @@ import Testing
     }
 }
 
-/// All that folds say about a customer, cited positions apart.
+/// All folds' answers about a customer, without the cited positions.
 private struct Answers: Equatable {
     private var lines: [String] = []
 

@@ -3,9 +3,9 @@ import Projections
 import TestSupport
 import Testing
 
-/// Which subscriptions are one customer's.
+/// Which subscriptions belong to one customer.
 @Suite struct CustomerTests {
-    /// Asks every name in the order of the text, backwards, and in seeded shuffles.
+    /// Queries every name, with the facts in text order, backwards, and in seeded shuffles.
     @discardableResult
     private func expect(
         _ text: String,
@@ -49,11 +49,11 @@ import Testing
             ["customer none", "tokens []", #"streams ["3000"]"#, "related []", "ambiguous []"]
         )
         let owned = nobody.streams(ownedAt: try TimelineText.instant("01-05"))
-        #expect(owned.count == 1, "without any claim it is theirs who can name it")
+        #expect(owned.count == 1, "without any claim it belongs to whoever can name it")
         #expect(MemoryLedger([try ClaimText.facts(account)]).customer("x").streams.isEmpty)
     }
 
-    @Test func `a link gives the rest of the account to the customer`() throws {
+    @Test func `a link gives the rest of the account to the customer too`() throws {
         let linked = account + "\n3000 @02-01 link anna\n1000 @02-01 link anna"
         for name in ["anna", "t1", "2000", "30"] {
             let customer = try expect(
@@ -69,12 +69,12 @@ import Testing
                     .map(\.stream.originalTransactionId)
             }
             #expect(try owned("02-01") == ["1000", "2000", "3000"])
-            // Without a token, the third was nobody's before the link.
+            // Without a token, the third belonged to no one before the link.
             #expect(try owned("01-31") == ["1000", "2000"])
         }
     }
 
-    @Test func `one token and two customers is ambiguous, and stays with the token`() throws {
+    @Test func `a token with two customers is ambiguous and stays with the token`() throws {
         let linked =
             account + "\n5000 @01-01 buys news 01-01 token=t1\n1000 @02-01 link anna"
             + "\n5000 @02-01 link ben"
@@ -100,7 +100,7 @@ import Testing
         #expect(owned == ["2000"])
     }
 
-    @Test func `a transfer moves one subscription and not the account`() throws {
+    @Test func `a transfer moves one subscription but not the account`() throws {
         let text = """
             1000 @01-01 buys month 01-01 token=t1
             2000 @01-01 buys games 01-01
@@ -195,7 +195,7 @@ import Testing
         )
     }
 
-    /// A second account of the app presents the same receipt, and nothing moves by itself.
+    /// A second account in the app presents the same receipt; nothing moves automatically.
     @Test func `a restore into another account is a contested claim until the operator decides`()
         throws
     {

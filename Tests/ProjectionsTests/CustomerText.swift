@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// The subscriptions of one customer as text: `stream ID [ENVIRONMENT]`, then facts as in
-/// `TimelineText`, until the next one.
+/// `TimelineText`, until the next stream.
 struct CustomerText {
     private(set) var facts: [Fact] = []
 
@@ -40,7 +40,7 @@ struct CustomerText {
 }
 
 extension ProductCatalog {
-    /// A version that holds from a time on; lines `PRODUCT GROUP LEVEL`.
+    /// A version that is effective from a time on; lines `PRODUCT GROUP LEVEL`.
     init(version: Int = 1, from: String = "01-01", _ text: String) throws {
         let month = try #require(SubscriptionPeriod("P1M"))
         let products = try text.split(separator: "\n").map { line in
@@ -62,7 +62,8 @@ extension ProductCatalog {
 }
 
 extension Entitlement {
-    /// What is active: a line a group, what counts first: `GROUP: PRODUCT of STREAM, …`.
+    /// The active periods: one line per group, the one that counts first: `GROUP: PRODUCT of
+    /// STREAM, …`.
     func active(at text: String) throws -> [String] {
         groups(at: try TimelineText.instant(text)).map { group in
             "\(group.group): "

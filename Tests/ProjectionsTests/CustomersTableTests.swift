@@ -3,7 +3,7 @@ import Projections
 import TestSupport
 import Testing
 
-/// The table `customers`: who had a subscription when, as its own events say it.
+/// The table `customers`: who owned a subscription when, according to its own events.
 @Suite struct CustomersTableTests {
     private func rows(_ text: String) throws -> [[ColumnValue]] {
         let facts = try ClaimText.facts(text)
@@ -23,7 +23,7 @@ import Testing
         ColumnValue(timestamp: try TimelineText.instant(day))
     }
 
-    @Test func `a link names the customer beside the token, which stays after it`() throws {
+    @Test func `a link adds the customer to the token, which stays after the unlink`() throws {
         let found = try rows(
             """
             1000 @01-01 buys month 01-01 token=t1

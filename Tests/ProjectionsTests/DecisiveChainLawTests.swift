@@ -3,7 +3,7 @@ import Projections
 import TestSupport
 import Testing
 
-/// Which events explain an answer must not depend on the order in which they were delivered.
+/// The events that explain an answer must not depend on the order of delivery.
 @Suite struct DecisiveChainLawTests {
     static let recovered = """
         03-01 @03-01 once pro.unlock 03-01 kind=Non-Consumable
@@ -25,7 +25,7 @@ import Testing
         + @04-05 notice REFUND uuid=n3 about=03-01..04-01
         """
 
-    /// The chain without positions, which are those of the delivery.
+    /// The chain without positions, because those depend on the delivery.
     private func chain(_ explanation: Explanation) -> [String] {
         explanation.because.map { event in
             let period = event.period.map { row in
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    /// The payloads of a story in another order, in one commit or one each.
+    /// The payloads of a story in another order, in one commit or in one commit each.
     private func shuffled(_ story: String, _ seed: UInt64, at once: Bool) throws -> RecordedHistory
     {
         var random = SeededGenerator(seed: seed)
@@ -76,7 +76,9 @@ import Testing
     }
 
     @Test(arguments: UInt64(1)...20)
-    func `the last event of the chain is the one that Apple said last`(seed: UInt64) throws {
+    func `the last event of the chain is the one with Apple's latest statement`(
+        seed: UInt64
+    ) throws {
         let history = try shuffled(Self.recovered, seed, at: true)
         let instant = try TimelineText.instant("05-01")
         #expect(
@@ -89,7 +91,7 @@ import Testing
     }
 
     @Test(arguments: UInt64(1)...20)
-    func `a refund ends the grace, in whichever order it came`(seed: UInt64) throws {
+    func `a refund ends the grace in any order of arrival`(seed: UInt64) throws {
         for isOnce in [true, false] {
             let history = try shuffled(Self.refundedInGrace, seed, at: isOnce)
             let instant = try TimelineText.instant("04-10")
@@ -103,7 +105,9 @@ import Testing
         }
     }
 
-    @Test func `one event is named once, where it holds the purchase and its revocation`() throws {
+    @Test func `an event is named once, even if it holds both the purchase and its revocation`()
+        throws
+    {
         let history = try RecordedStory(
             """
             03-20 @03-19 once coins 03-01 kind=Consumable revoked=03-10

@@ -3,10 +3,12 @@ import Projections
 import TestSupport
 import Testing
 
-/// What must hold for the difference of any two builds.
+/// Laws of the difference between any two builds.
 @Suite struct DifferenceLawTests {
     @Test(arguments: UInt64(1)...300)
-    func `no order of subscriptions, of rows or of adding up changes the difference`(seed: UInt64) {
+    func `the order of subscriptions, rows or additions never changes the difference`(
+        seed: UInt64
+    ) {
         var random = SeededGenerator(seed: seed)
         let streams = (1...12).map { RandomSides.stream("\($0)", &random) }
         let expected = RandomSides.text(of: streams, samplesMax: 4)
@@ -36,7 +38,7 @@ import Testing
         let words = Set(difference.totals[0].words)
         #expect(words == plain.words, "seed \(seed)")
         #expect(difference.moneyWords == plain.moneyWords, "seed \(seed)")
-        // The rows are counted by the difference itself: `words` proves that they are right.
+        // The difference itself counts the rows; `words` proves that the counts are right.
         let rows = Dictionary(
             uniqueKeysWithValues: difference.samples.map {
                 ($0.stream.originalTransactionId, $0.rowsChanged)
@@ -48,7 +50,7 @@ import Testing
     }
 
     @Test(arguments: UInt64(1)...200)
-    func `the other way round, what was gained is lost`(seed: UInt64) {
+    func `in the opposite direction, what was gained is lost`(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         let streams = (1...6).map { RandomSides.stream("\($0)", &random) }
         let there = RandomSides.difference(of: streams[...], samplesMax: 2)
@@ -67,13 +69,13 @@ import Testing
     }
 }
 
-/// Random rows of both sides, of few values, so that much of them is the same.
+/// Random rows for both sides, with few values, so that many of them are equal.
 enum RandomSides {
     static let tables = TestRow.tables(["active_periods", "movements"])
 
     static func stream(_ id: String, _ random: inout SeededGenerator) -> StreamRows {
         let old = (0..<Int.random(in: 0...5, using: &random)).map { _ in period(&random) }
-        // Some rows stay as they are, some change a little, some go, some come.
+        // Some rows stay, some change a little, some are removed, some are added.
         var new: [ProjectionRow] = []
         for row in old {
             switch Int.random(in: 0...3, using: &random) {
@@ -115,7 +117,7 @@ enum RandomSides {
     static func shuffled(_ rows: StreamRows, _ random: inout SeededGenerator) -> StreamRows {
         var rows = rows
         for index in rows.tables.indices {
-            // Whether the order differs is told apart from all else, so it stays the same.
+            // A changed order is reported separately, so the order stays the same here.
             let order = rows.tables[index].old == rows.tables[index].new
             rows.tables[index].old.shuffle(using: &random)
             if order {
@@ -152,7 +154,7 @@ enum RandomSides {
         text(difference(of: streams[...], samplesMax: samplesMax))
     }
 
-    /// Everything a difference says but reorderings, which shuffled rows have or not.
+    /// Everything in a difference except reorderings, which depend on how rows were shuffled.
     static func text(_ difference: ProjectionDifference) -> String {
         let totals = difference.totals.map { total in
             let words = total.words.filter { !$0.contains("reordered") }
@@ -171,7 +173,7 @@ enum RandomSides {
     }
 }
 
-/// The difference by plain counting: access instant by instant, rows demand by demand.
+/// The difference by plain counting: access instant by instant, rows claim by claim.
 struct PlainDifference {
     private(set) var gained: Int64 = 0
     private(set) var lost: Int64 = 0
@@ -290,7 +292,7 @@ struct PlainDifference {
         return kinds
     }
 
-    // Of rows that could be partners alike the first by their bytes are.
+    // Of equally good partners the first by its bytes.
     private static func inOrder(_ rows: [ProjectionRow]) -> [ProjectionRow] {
         rows.sorted { $0.canonicalBytes.lexicographicallyPrecedes($1.canonicalBytes) }
     }

@@ -2,16 +2,16 @@ import Events
 import Projections
 import Testing
 
-/// What two builds of a table are found to say differently.
+/// The differences found between two builds of a table.
 @Suite struct DifferenceTests {
-    @Test func `equal rows are not a difference, even if their causes have other positions`() {
+    @Test func `rows that differ only in the positions of their causes are equal`() {
         let rows = [TestRow.period(1, to: 2), TestRow.period(2, to: 3)]
         let difference = TestRow.difference(rows, rows.map { $0.caused(by: 99) })
         #expect(difference.isEqual && difference.streamsChanged == 0)
         #expect(difference.samples.isEmpty && difference.totals[0].changes.isEmpty)
     }
 
-    @Test func `a row in between moves no other`() throws {
+    @Test func `an inserted row moves no other row`() throws {
         let rows = (1...4).map { TestRow.period($0, to: $0 + 1) }
         let difference = TestRow.difference([rows[0], rows[2], rows[3]], rows)
         #expect(difference.totals[0].words == ["period-added 1/1"])
@@ -34,12 +34,12 @@ import Testing
         (TestRow.period(2, to: 5, expires: 5), ["period-moved 1/1", "period-changed 1/1"]),
         (TestRow.period(2, to: 6), ["period-added 1/1", "period-removed 1/1"]),
     ])
-    func `a change of a period has its word`(new: ProjectionRow, words: [String]) {
+    func `each kind of change to a period has its own word`(new: ProjectionRow, words: [String]) {
         let old = TestRow.period(1, to: 5)
         #expect(TestRow.difference([old], [new]).totals[0].words == words)
     }
 
-    @Test func `two purchases of one second keep their partners in any order`() {
+    @Test func `two purchases in one second keep their partners in any order`() {
         // Apple's data: trap 40
         let old = [TestRow.period(1, to: 5), TestRow.period(1, to: 9)]
         let new = [TestRow.period(1, to: 8, expires: 9), TestRow.period(1, to: 4, expires: 5)]
@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    @Test func `rows in another order are a difference of no row`() throws {
+    @Test func `rows in another order are reported as reordered, not as changed`() throws {
         let rows = [TestRow.period(1, to: 2), TestRow.period(2, to: 3)]
         let difference = TestRow.difference(rows, rows.reversed())
         #expect(difference.totals[0].words == ["periods-reordered 2/1"])
@@ -61,14 +61,14 @@ import Testing
     }
 
     @Test func `access is compared as time, not as rows`() {
-        // One long period for two short ones: three rows changed, and no access at all.
+        // One long period instead of two short ones: three rows changed, but no access.
         let old = [TestRow.period(1, to: 5), TestRow.period(5, to: 9)]
         let difference = TestRow.difference(old, [TestRow.period(1, to: 9)])
         #expect(difference.streamsChanged == 1)
         #expect(difference.production.access.gained == 0 && difference.production.access.lost == 0)
     }
 
-    @Test func `an endless access is counted to the end of what Apple can say`() {
+    @Test func `endless access is counted up to Apple's latest representable time`() {
         let endless = TestRow.period(1, to: .max, expires: 5)
         let difference = TestRow.difference([TestRow.period(1, to: 5)], [endless])
         #expect(difference.production.access.gained == AccessSpan.endMax.milliseconds - 5)
@@ -76,17 +76,17 @@ import Testing
         #expect(TestRow.difference([], [backwards]).production.access.gained == 0)
     }
 
-    @Test func `money counts by subscription and currency, and once`() throws {
+    @Test func `money is summed by subscription and currency, and counted once`() throws {
         let tables = TestRow.tables(["transactions", "movements"])
         var difference = ProjectionDifference(tables)
-        // A charge found under another date changes nothing; a refund in another currency does.
+        // The same charge under another date changes nothing; a refund in another currency does.
         var first = TestRow.stream(
             "1",
             table: 1,
             old: [TestRow.movement(1, 9990, "USD")],
             new: [TestRow.movement(2, 9990, "USD"), TestRow.movement(3, -5000, "EUR")]
         )
-        // The same refund, told again by the purchase.
+        // The same refund, reported again by the purchase.
         first.tables.append(
             .init(
                 table: 0,
@@ -112,7 +112,7 @@ import Testing
         #expect(difference.samples.map(\.stream.originalTransactionId) == ["3", "1", "2"])
     }
 
-    @Test func `what is bought in the sandbox is never added to what is real`() {
+    @Test func `sandbox purchases are never added to real ones`() {
         var difference = ProjectionDifference(TestRow.tables(["active_periods", "movements"]))
         for (id, environment) in [("1", "LocalTesting"), ("2", "Production"), ("3", "Sandbox")] {
             difference.add(
@@ -150,7 +150,7 @@ import Testing
         #expect(difference.totals[0].words == ["price-changed 1/1"])
     }
 
-    @Test func `where the journal does not differ, the money of a table that does counts`() throws {
+    @Test func `if the journal does not differ, the money of another table counts`() throws {
         let tables = TestRow.tables(["transactions", "refunds", "movements"])
         var difference = ProjectionDifference(tables)
         difference.add(
@@ -161,7 +161,7 @@ import Testing
                 new: [TestRow.refund(1, 4990, "USD")]
             )
         )
-        // What was given back is less of it: there is more money.
+        // The refund became smaller: there is more money.
         #expect(difference.moneyWords == ["USD +5000 -0"])
         #expect(difference.production.money.map(\.table) == [1])
         #expect(difference.production.otherMoney.isEmpty)
@@ -171,7 +171,7 @@ import Testing
         difference.add(
             TestRow.stream("2", table: 2, old: [], new: [TestRow.movement(1, 700, "USD")])
         )
-        // Now the journal differs, and no sum is counted twice.
+        // Now the journal differs, and no amount is counted twice.
         #expect(difference.moneyWords == ["USD +700 -0"])
         #expect(difference.production.money.map(\.table) == [2])
         let others = difference.production.otherMoney
@@ -179,7 +179,7 @@ import Testing
         #expect(difference.samples.map(\.stream.originalTransactionId) == ["1", "2"])
     }
 
-    @Test func `of subscriptions without a difference in access or money most rows come first`() {
+    @Test func `without differences in access or money most changed rows come first`() {
         var difference = ProjectionDifference(TestRow.tables(["active_periods"]), samplesMax: 2)
         for (id, count) in [("1", 1), ("2", 3), ("3", 2), ("4", 3)] {
             let rows = (1...Int64(count)).map { TestRow.period($0, to: $0 + 1) }
@@ -192,7 +192,7 @@ import Testing
         #expect(difference.samples.map(\.rowsChanged) == [3, 3])
     }
 
-    @Test func `columns that only one table has are reported once, and not compared`() throws {
+    @Test func `columns in only one of the tables are reported once and not compared`() throws {
         let columns = TestRow.projection("active_periods").columns
         let table = ComparedTable(
             name: "active_periods",
@@ -206,7 +206,7 @@ import Testing
         #expect(table.columnsAdded == ["kind", "is"] && table.columnsRemoved == ["was"])
         var difference = ProjectionDifference([table])
         #expect(!difference.isEqual && difference.streamsChanged == 0)
-        // Without `kind` no row is a grace; all else goes on as before.
+        // Without `kind` no row is a grace; everything else stays the same.
         let (old, new) = (TestRow.period(1, to: 5), TestRow.period(1, to: 4, expires: 5))
         difference.add(
             TestRow.stream("1", old: [old.without(5)], new: [new.without(5)])
@@ -215,7 +215,7 @@ import Testing
         #expect(difference.production.access.lost == 1)
     }
 
-    @Test func `a projection that declares nothing has rows added and removed`() {
+    @Test func `without a declaration, rows are only added and removed`() {
         let table = ComparedTable(
             name: "trials",
             oldVersion: nil,
@@ -236,7 +236,7 @@ import Testing
         #expect(difference.samples.first?.firstInstant == nil)
     }
 
-    @Test func `texts are equal by their bytes alone`() {
+    @Test func `texts are equal only if their bytes are`() {
         let (old, new) = ("\u{e9}", "e\u{301}")
         let difference = TestRow.difference(
             [TestRow.period(1, to: 2, product: old)],
@@ -245,7 +245,7 @@ import Testing
         #expect(difference.totals[0].words == ["product-changed 1/1"])
     }
 
-    @Test func `every column of every declaration exists, and every kind is said once`() {
+    @Test func `every declared column exists, and every kind is declared once`() {
         for projection in allProjections {
             let comparison = projection.comparison
             var named = comparison.aspects.flatMap(\.columns) + [comparison.instant ?? ""]
@@ -264,7 +264,7 @@ import Testing
         }
     }
 
-    @Test func `a subscription with too many changes shows the first and counts the others`()
+    @Test func `a subscription with too many changes shows the first ones and counts the others`()
         throws
     {
         let rows = (1...80).map { TestRow.period($0, to: $0 + 1) }

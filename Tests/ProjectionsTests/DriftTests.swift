@@ -3,7 +3,7 @@ import Projections
 import TestSupport
 import Testing
 
-/// The fold held against what Apple itself says (Apple's data: status values, renewal info).
+/// The fold compared with Apple's own statements (Apple's data: status values, renewal info).
 @Suite struct DriftTests {
     @Test func `statements that agree are counted and not listed`() throws {
         let report = try drift(
@@ -17,7 +17,7 @@ import Testing
             @05-06 renewal of=04-20 auto=1 product=monthly grace=05-06 retry
             """
         )
-        // The last renewal info only repeats the one before it, and is no event.
+        // The last renewal info only repeats the one before it and is not an event.
         #expect(report.checked == 5)
         #expect(report.agreeing == 5)
         #expect(report.disagreements.isEmpty)
@@ -42,7 +42,9 @@ import Testing
         )
     }
 
-    @Test func `where Apple's status decides a grace, both of its statements agree`() throws {
+    @Test func `if Apple's status decides a grace, the fold agrees with status and renewal info`()
+        throws
+    {
         let report = try drift(
             """
             @03-20 purchase monthly 03-20..04-20 woli=1
@@ -58,7 +60,9 @@ import Testing
         #expect(report.disagreements.isEmpty)
     }
 
-    @Test func `a status outside of a grace decides nothing, and the difference is shown`() throws {
+    @Test func `a grace status without a grace decides nothing, and the difference is reported`()
+        throws
+    {
         let report = try drift(
             """
             @03-20 purchase monthly 03-20..04-20 woli=1
@@ -85,7 +89,7 @@ import Testing
         #expect(report.agreeing == 0)
     }
 
-    @Test func `what was signed later does not count against what was said before`() throws {
+    @Test func `a later signed change does not count against an earlier statement`() throws {
         let report = try drift(
             """
             @03-20 purchase monthly 03-20..04-20 woli=1
@@ -97,12 +101,12 @@ import Testing
         #expect(report.agreeing == 1)
     }
 
-    @Test func `what belongs to no known purchase cannot be held against anything`() throws {
+    @Test func `a statement about an unknown purchase is not checked`() throws {
         let report = try drift("@03-20 renewal of=04-20 auto=1 product=monthly")
         #expect(report.checked == 0)
     }
 
-    // Each line is evidence of its own: only what one payload holds counts together.
+    // Each line is separate evidence: only statements in one payload count together.
     private func drift(_ text: String) throws -> DriftReport {
         var history = MemoryLedger([try TimelineText(text).facts]).history(of: TimelineText.stream)
         history.events = history.events.map { event in

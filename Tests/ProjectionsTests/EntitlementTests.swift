@@ -2,9 +2,9 @@ import Events
 import Projections
 import Testing
 
-/// Access over several subscriptions of a customer.
+/// Access across a customer's subscriptions.
 @Suite struct EntitlementTests {
-    @Test func `the end of a subscription in retry takes nothing from the one bought meanwhile`()
+    @Test func `the end of a subscription in retry does not affect one bought meanwhile`()
         throws
     {
         // Apple's data: trap 3, scenario 15.
@@ -26,7 +26,7 @@ import Testing
         #expect(try entitlement.active(at: "06-20") == ["g: premium of 2"])
     }
 
-    @Test func `two groups run in parallel, and what is left counts when one ends`() throws {
+    @Test func `two groups run in parallel, and the other remains when one ends`() throws {
         // Apple's data: trap 36.
         let customer = try CustomerText(
             """
@@ -51,7 +51,9 @@ import Testing
         #expect(!entitlement.active(at: instant, to: .product("lite")).isEmpty)
     }
 
-    @Test func `of one group the highest level of the time counts, else the latest start`() throws {
+    @Test func `within a group the highest level at the time counts, otherwise the latest start`()
+        throws
+    {
         let customer = try CustomerText(
             """
             stream 1
@@ -95,7 +97,7 @@ import Testing
         #expect(Entitlement(timelines, environment: .unrecognised("Unknown")).texts() == [])
     }
 
-    @Test func `what the family shares is access, until it is revoked`() throws {
+    @Test func `family sharing gives access until it is revoked`() throws {
         // Apple's data: trap 33.
         let customer = try CustomerText(
             """
@@ -112,7 +114,7 @@ import Testing
         #expect(try entitlement.active(at: "01-20") == ["g: pro of 2"])
     }
 
-    @Test func `a group that no format named is its stream's own, unless something else says it`()
+    @Test func `a group that no format named is its stream's own unless another source names it`()
         throws
     {
         let customer = try CustomerText(
@@ -141,7 +143,7 @@ import Testing
         )
     }
 
-    @Test func `grace is access, retry and one-time purchases are not`() throws {
+    @Test func `grace gives access, retry and one-time purchases do not`() throws {
         let customer = try CustomerText(
             """
             stream 1

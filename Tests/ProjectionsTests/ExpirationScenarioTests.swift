@@ -2,7 +2,7 @@ import Events
 import Projections
 import Testing
 
-/// Why a subscription ended, in Apple's words, in the tables that say so.
+/// The reason why a subscription ended, in Apple's terms, in the tables that give it.
 @Suite struct ExpirationScenarioTests {
     @Test(arguments: [
         (1, "customer", "churn_voluntary"), (2, "billing", "churn_involuntary"),
@@ -10,7 +10,7 @@ import Testing
         (4, "product_unavailable", "churn_product_unavailable"), (5, "other", "churn_unknown"),
         (6, "other", "churn_unknown"),
     ])
-    func `only the customer's own end is voluntary churn, and every answer says Apple's reason`(
+    func `only the customer's own cancellation is voluntary churn, and tables give the reason`(
         intent: Int,
         reason: String,
         movement: String
@@ -33,7 +33,7 @@ import Testing
     }
 
     @Test
-    func `access ended by billing, and the subscription by the customer who cancels in retry`()
+    func `billing ends the access, and a customer who cancels in retry ends the subscription`()
         throws
     {
         try expect(
@@ -72,7 +72,7 @@ import Testing
         )
     }
 
-    @Test func `a charge recovered in grace ended nothing`() throws {
+    @Test func `a charge recovered in grace gives no end a reason`() throws {
         try expect(
             """
             @03-20 purchase basic 03-20..04-20 woli=1 price=9990

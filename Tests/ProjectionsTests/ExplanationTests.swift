@@ -2,7 +2,7 @@ import Events
 import Projections
 import Testing
 
-/// Why there was access, and what was answered then.
+/// Why there was access, and what the answer was at the time.
 @Suite struct ExplanationTests {
     /// A customer who asks about 3 March.
     static let march = """
@@ -22,7 +22,7 @@ import Testing
         + @03-06T12:00:00 notice DID_CHANGE_RENEWAL_PREF UPGRADE uuid=n6
         """
 
-    @Test func `the third of March is told as in the mock-up`() throws {
+    @Test func `the explanation of 3 March matches the mock-up`() throws {
         try expect(
             Self.march,
             at: "03-03T09:00:00",
@@ -46,7 +46,7 @@ import Testing
         #expect(!lines.contains { $0.hasPrefix("wrongly") })
     }
 
-    @Test func `a late renewal denies wrongly until it arrives`() throws {
+    @Test func `a late renewal wrongly denies access until it arrives`() throws {
         try expect(
             """
             03-01T00:00:05 @03-01 purchase monthly 03-01..04-01 woli=1
@@ -65,7 +65,7 @@ import Testing
         )
     }
 
-    @Test func `a late refund granted wrongly from its date on`() throws {
+    @Test func `a late refund wrongly grants access from its date on`() throws {
         try expect(
             """
             03-01T00:00:05 @03-01 purchase monthly 03-01..04-01 woli=1
@@ -84,7 +84,7 @@ import Testing
         )
     }
 
-    @Test func `a late extension denies wrongly`() throws {
+    @Test func `a late extension wrongly denies access`() throws {
         try expect(
             """
             03-01T00:00:05 @03-01 purchase monthly 03-01..04-01 woli=1
@@ -103,7 +103,7 @@ import Testing
         )
     }
 
-    @Test func `late grace denies wrongly`() throws {
+    @Test func `a late grace wrongly denies access`() throws {
         try expect(
             """
             03-01T00:00:05 @03-01 purchase monthly 03-01..04-01 woli=1
@@ -122,7 +122,8 @@ import Testing
         )
     }
 
-    @Test func `an upgrade whose refund takes all access is granted wrongly until it is known`()
+    @Test
+    func `an upgrade whose refund takes all access wrongly grants it until the refund is known`()
         throws
     {
         try expect(
@@ -142,7 +143,7 @@ import Testing
         )
     }
 
-    @Test func `what is imported afterwards was not known`() throws {
+    @Test func `an event imported afterwards was not known at the time`() throws {
         try expect(
             """
             05-01 @04-30 purchase monthly 03-01..04-01 woli=1
@@ -158,7 +159,7 @@ import Testing
         )
     }
 
-    @Test func `after the end the event that said so is cited`() throws {
+    @Test func `after the end the event that reported it is cited`() throws {
         try expect(
             """
             03-01T00:00:05 @03-01 purchase monthly 03-01..04-01 woli=1
@@ -175,7 +176,7 @@ import Testing
         )
     }
 
-    @Test func `a refund after the end is named, and takes no access`() throws {
+    @Test func `a refund after the end is reported and takes no access`() throws {
         let history = try RecordedStory(
             """
             03-01T00:00:05 @03-01 purchase monthly 03-01..04-01 woli=1 price=9990
@@ -193,7 +194,9 @@ import Testing
         #expect(reversed.refundsAfterEnd.isEmpty)
     }
 
-    @Test func `before all, nothing was bought; in an empty ledger, nothing is known`() throws {
+    @Test func `before the first purchase nothing was bought, in an empty ledger nothing is known`()
+        throws
+    {
         try expect(
             "03-01T00:00:05 @03-01 purchase monthly 03-01..04-01 woli=1",
             at: "02-01",
@@ -206,7 +209,7 @@ import Testing
         #expect(nothing.lines == ["entitled no notKnownYet", "served no notKnownYet"])
     }
 
-    @Test func `a product asked for is judged alone`() throws {
+    @Test func `a requested product is judged alone`() throws {
         let history = try RecordedStory(Self.march).history
         let instant = try TimelineText.instant("03-10")
         let monthly = Explanation([history], at: instant, product: "monthly")
@@ -215,7 +218,7 @@ import Testing
         #expect(yearly.entitled.hasAccess)
     }
 
-    @Test func `a second subscription keeps the customer served while the first is late`() throws {
+    @Test func `a second subscription keeps the access while the first is late`() throws {
         let other = StreamID(environment: .production, originalTransactionId: "2000")
         let first = try RecordedStory(
             """

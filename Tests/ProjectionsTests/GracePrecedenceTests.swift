@@ -2,8 +2,7 @@ import Events
 import Projections
 import Testing
 
-/// What ends a grace, where several things that Apple says could
-/// (Apple's data: status values, trap 22).
+/// What ends a grace if several of Apple's statements could (Apple's data: status values, trap 22).
 @Suite struct GracePrecedenceTests {
     private let grace = """
         @03-20 purchase monthly 03-20..04-20 woli=1
@@ -11,7 +10,7 @@ import Testing
         @04-20 renewal of=04-20 grace=05-06 auto=1 retry
         """
 
-    @Test func `a refund in grace ends it, and the subscription is revoked`() throws {
+    @Test func `a refund in grace ends it and revokes the subscription`() throws {
         try expect(
             grace + """
 
@@ -45,7 +44,7 @@ import Testing
         )
     }
 
-    @Test func `family sharing that stops in grace ends it`() throws {
+    @Test func `family sharing that stops in grace ends the grace`() throws {
         try expect(
             """
             @03-20 purchase monthly 03-20..04-20 woli=1 family
@@ -59,7 +58,7 @@ import Testing
         )
     }
 
-    @Test func `a refund in grace that is reversed gives the grace back`() throws {
+    @Test func `the reversal of a refund in grace restores the grace`() throws {
         try expect(
             grace + """
 
@@ -78,7 +77,7 @@ import Testing
         )
     }
 
-    @Test func `a refund after the grace changes nothing of it`() throws {
+    @Test func `a refund after the grace does not change it`() throws {
         try expect(
             grace + """
 
@@ -91,7 +90,7 @@ import Testing
         )
     }
 
-    @Test func `auto-renewal off ends a grace, but not where Apple's status still says grace`()
+    @Test func `auto-renewal off ends a grace unless Apple's status still says grace`()
         throws
     {
         let off = """
@@ -125,7 +124,7 @@ import Testing
         )
     }
 
-    @Test func `a status before the one that speaks of the instant decides nothing`() throws {
+    @Test func `an earlier status does not override a later statement`() throws {
         try expect(
             grace + """
 
@@ -139,7 +138,7 @@ import Testing
         )
     }
 
-    @Test func `a later word that it is over ends the grace then`() throws {
+    @Test func `a later statement that it is over ends the grace at that time`() throws {
         try expect(
             grace + """
 

@@ -3,7 +3,7 @@ import Projections
 import TestSupport
 import Testing
 
-/// What a recovery says about the time before it.
+/// What a recovery implies about the time before it.
 @Suite struct ImpliedRetryScenarioTests {
     @Test(arguments: ["DID_RECOVER uuid=n1", "DID_RENEW BILLING_RECOVERY uuid=n1"])
     func `a recovery implies the billing retry before it, even if none was reported`(
@@ -22,7 +22,7 @@ import Testing
         )
     }
 
-    @Test func `after an announced grace the retry goes on to the sixtieth day`()
+    @Test func `after an announced grace the retry continues until the sixtieth day`()
         throws
     {
         try expect(
@@ -42,7 +42,7 @@ import Testing
         )
     }
 
-    @Test func `after a grace without a retry nothing is known`() throws {
+    @Test func `after a grace without a retry the state is unknown`() throws {
         try expect(
             """
             @03-20 purchase monthly 03-20..04-20 woli=1
@@ -54,7 +54,7 @@ import Testing
         )
     }
 
-    @Test func `an announced grace that ended is failed for a poller, and not overdue`() throws {
+    @Test func `to a poller a charge after an announced grace is failed, not overdue`() throws {
         let history = try TimelineText(
             """
             @03-20 purchase monthly 03-20..04-20 woli=1
@@ -69,7 +69,7 @@ import Testing
         #expect(try due("06-20") == nil)
     }
 
-    @Test func `without one the gap has expired`() throws {
+    @Test func `without a recovery the gap is expired`() throws {
         try expect(
             """
             @05-05 purchase monthly 03-20..04-20 woli=1

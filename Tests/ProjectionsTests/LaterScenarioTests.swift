@@ -5,7 +5,7 @@ import TestSupport
 
 /// The second half of the scenarios, in their order (Apple's data: scenarios).
 @Suite struct LaterScenarioTests {
-    @Test func `11: an extended renewal date is one period that is longer`() throws {
+    @Test func `11: an extended renewal date is one longer period`() throws {
         // Apple's data: scenario 11
         try expect(
             """
@@ -62,7 +62,8 @@ import TestSupport
         #expect(ledger.events.count == 2)
     }
 
-    @Test func `14: what was signed first and comes last changes no state, but the history`()
+    @Test
+    func `14: a payload signed first that arrives last changes the history but not the state`()
         throws
     {
         // Apple's data: scenario 14
@@ -86,7 +87,7 @@ import TestSupport
         )
     }
 
-    @Test func `15: the end of a retry ends nothing that was bought meanwhile`() throws {
+    @Test func `15: the end of a retry does not end a subscription bought meanwhile`() throws {
         // Apple's data: scenario 15.
         let customer = try CustomerText(
             """
@@ -113,7 +114,7 @@ import TestSupport
         )
     }
 
-    @Test func `16: what is bought by the piece is in the log and in no period`() throws {
+    @Test func `16: a consumable is in the log but not in any period`() throws {
         // Apple's data: scenario 16
         let ledger = try expect(
             """
@@ -133,7 +134,7 @@ import TestSupport
     }
 
     @Test func `17: a receipt with two original ids describes two subscriptions`() throws {
-        // Apple's data: scenario 17: the rows of one `unified_receipt`, as they are translated.
+        // Apple's data: scenario 17: the rows of one `unified_receipt` after translation.
         let customer = try CustomerText(
             """
             stream 1

@@ -3,7 +3,7 @@ import Projections
 import TestSupport
 import Testing
 
-/// What must hold for every history, whatever it says (promises 2, 3, 4 and 7).
+/// Laws of every history, whatever it contains (promises 2, 3, 4 and 7).
 @Suite struct LawTests {
     @Test(arguments: UInt64(1)...2000)
     func `order, repetition and batches of arrival change no row`(seed: UInt64) {
@@ -12,7 +12,7 @@ import Testing
         let ledger = MemoryLedger([facts])
         for _ in 0..<3 {
             let other = MemoryLedger(random.deliveries(of: facts))
-            // Booleans first: a failure would print both sides at length.
+            // Compare booleans first: a failure would print both sides at length.
             let isSameKnowledge = other.assertions == ledger.assertions
             let areSameRows = other.rowBytes == ledger.rowBytes
             let areSameViews = other.views == ledger.views
@@ -48,7 +48,7 @@ import Testing
     }
 
     @Test(arguments: UInt64(1)...2000)
-    func `a plain model without any log predicts the rows`(seed: UInt64) {
+    func `a plain model without a log predicts the rows`(seed: UInt64) {
         var random = RandomFacts(seed: seed)
         let facts = random.facts(Int.random(in: 1...14, using: &random.random))
         let ledger = MemoryLedger([facts])
@@ -68,7 +68,7 @@ import Testing
     }
 
     @Test(arguments: UInt64(1)...200)
-    func `what is learnt about one stream changes no other`(seed: UInt64) {
+    func `facts about one stream do not change the periods of another`(seed: UInt64) {
         var random = RandomFacts(seed: seed)
         let facts = random.facts(30)
         let (own, other) = (RandomFacts.streams[0], RandomFacts.streams[1])
@@ -83,7 +83,7 @@ import Testing
     }
 
     @Test(arguments: UInt64(1)...500)
-    func `rows keep their own rules`(seed: UInt64) {
+    func `periods are ordered and cite only events of their own stream`(seed: UInt64) {
         var random = RandomFacts(seed: seed)
         let ledger = MemoryLedger([random.facts(20)])
         for stream in ledger.streams {
@@ -103,7 +103,7 @@ import Testing
     }
 
     @Test(arguments: UInt64(1)...500)
-    func `states follow on each other, and every row is as long as it can be`(seed: UInt64) {
+    func `states follow one another, and no two neighbours are equal`(seed: UInt64) {
         var random = RandomFacts(seed: seed)
         let ledger = MemoryLedger([random.facts(20)])
         for stream in ledger.streams {
@@ -118,7 +118,7 @@ import Testing
             for row in rows {
                 #expect(row.validTo.map { row.validFrom < $0 } ?? true, "seed \(seed)")
             }
-            // Access is exactly where the status says so, but for what a renewal told early
+            // There is access only where the status grants it, apart from what an early renewal
             // implies.
             for interval in ActivePeriods(timeline).active {
                 for instant in [interval.lowerBound, interval.upperBound] {
@@ -145,7 +145,7 @@ extension RenewalState {
 }
 
 extension MemoryLedger {
-    /// What the timelines say besides rows, without positions.
+    /// What the timelines contain besides rows, without positions.
     fileprivate var views: [String] {
         streams.flatMap { stream in
             let timeline = timeline(of: stream)
@@ -163,7 +163,7 @@ extension MemoryLedger {
     }
 }
 
-/// Calls the body with every order of the elements (Heap's algorithm).
+/// Calls the body with every permutation of the elements (Heap's algorithm).
 private func permute(_ facts: [Fact], _ body: ([Fact]) -> Void) {
     var order = facts
     func step(_ count: Int) {
@@ -176,7 +176,7 @@ private func permute(_ facts: [Fact], _ body: ([Fact]) -> Void) {
     step(order.count)
 }
 
-/// A handful of facts about one purchase, at as-ofs 1 to 3, that differ in one thing.
+/// A handful of facts about one purchase, at as-ofs 1 to 3, that differ in one field.
 struct Alphabet: CustomTestStringConvertible, Sendable {
     let testDescription: String
     let facts: [Fact]

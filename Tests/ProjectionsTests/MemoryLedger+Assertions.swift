@@ -3,7 +3,7 @@ import Projections
 import TestSupport
 
 extension MemoryLedger {
-    /// Every (subject, field, state, as-of) the ledger holds: what must not depend on arrival.
+    /// Every (subject, field, state, as-of) in the ledger: this must not depend on arrival.
     var assertions: Set<String> {
         var all: Set<String> = []
         let contents = Dictionary(uniqueKeysWithValues: events.map { ($0.position, $0) })
@@ -35,7 +35,7 @@ extension MemoryLedger {
         return lines
     }
 
-    // By bytes, for a set of Swift strings would not tell canonically equivalent ones apart.
+    // By bytes, because a set of Swift strings would merge canonically equivalent ones.
     private func hexadecimalState(_ state: Knowledge.State) -> String {
         switch state {
         case .value(let value): hexadecimal(value.canonicalBytes)

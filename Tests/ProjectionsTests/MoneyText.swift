@@ -3,7 +3,7 @@ import Projections
 
 /// The rows of a stream as scenarios write them: `STATE [KIND] [TIMING] PRODUCT FROM [requested=]
 /// [asked=] [declined=] [revoked=] [told=] [announced=|inferred=] [part=] [MONEY/PRICE] [net]`;
-/// `told` is left out where it is the refund's own date.
+/// `told` is left out if it is the refund's own date.
 func describe(_ refunds: Refunds) -> [String] {
     let text = TimelineText.text
     return refunds.rows.map { row in
@@ -55,7 +55,7 @@ func describe(_ changes: PlanChanges) -> [String] {
 
 /// The rows of a stream as scenarios write them: `PRODUCT START..[END] [until=EFFECTIVE] [grace=]
 /// [trial|intro] n=RENEWAL paid=PERIODS [conversion] [again[=GAP]] [CHANGE from=] [refunded=]
-/// [NET/GROSS] [upgraded] [unsubscribed=] [failed=]`; `until` is left out where it is the end.
+/// [NET/GROSS] [upgraded] [unsubscribed=] [failed=]`; `until` is left out if it is the end.
 func describe(_ transactions: TransactionRows) -> [String] {
     let text = TimelineText.text
     return transactions.rows.map { row in
@@ -98,7 +98,8 @@ func describe(_ anomalies: StreamAnomalies) -> [String] {
 }
 
 extension CatalogHistory {
-    /// One group of three levels: premium over basic, video and annual over lite; and one apart.
+    /// One group of three levels: premium over basic, video and annual over lite; and one product
+    /// outside it.
     static let magazines: CatalogHistory = {
         func product(
             _ id: String,

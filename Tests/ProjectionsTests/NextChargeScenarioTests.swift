@@ -4,7 +4,7 @@ import Testing
 
 /// Price and offer of the next charge in `renewal_states`.
 @Suite struct NextChargeScenarioTests {
-    @Test func `the next charge has the price and the offer that Apple announced last`() throws {
+    @Test func `the next charge has the price and offer that Apple announced last`() throws {
         try expect(
             """
             @03-20 purchase basic 03-20..04-20 woli=1
@@ -18,7 +18,7 @@ import Testing
         )
     }
 
-    @Test func `that Apple says more of an offer changes no offer`() throws {
+    @Test func `more details about an offer do not change the offer`() throws {
         try expect(
             """
             @03-20 purchase basic 03-20..04-20 woli=1
@@ -30,7 +30,7 @@ import Testing
         )
     }
 
-    @Test func `an offer is used up by the charge it is for`() throws {
+    @Test func `an offer is used up by its charge`() throws {
         try expect(
             """
             @03-20 purchase basic 03-20..04-20 woli=1
@@ -45,7 +45,7 @@ import Testing
         )
     }
 
-    @Test func `a standard price stays known over renewals`() throws {
+    @Test func `a standard price stays known after renewals`() throws {
         try expect(
             """
             @03-20 purchase basic 03-20..04-20 woli=1
@@ -57,7 +57,7 @@ import Testing
         )
     }
 
-    @Test func `a charge that will not be made has no price`() throws {
+    @Test func `a charge that will not happen has no price`() throws {
         try expect(
             """
             @03-20 purchase basic 03-20..04-20 woli=1

@@ -2,9 +2,9 @@ import Events
 import Projections
 import Testing
 
-/// Who may be made which offer (Apple's data: offer eligibility, trap 44).
+/// Who is eligible for which offer (Apple's data: offer eligibility, trap 44).
 @Suite struct OfferEligibilityTests {
-    @Test func `no transaction of the group: a new customer`() throws {
+    @Test func `a customer without a transaction in the group is new`() throws {
         let customer = try CustomerText(
             "stream 1\n@01-01 purchase pro 01-01..02-01 group=g"
         )
@@ -12,7 +12,7 @@ import Testing
         #expect(try verdicts(customer, in: "g", at: "2025-12-31") == "new new - never")
     }
 
-    @Test func `a trial of one product was the offer of all products of its group`() throws {
+    @Test func `a trial of one product uses up the offer of all products in its group`() throws {
         // Apple's data: offer eligibility
         let customer = try CustomerText(
             """
@@ -26,7 +26,7 @@ import Testing
             #expect(try introductory(customer, in: "g", at: date) == "used weekly 01-01..01-08 #1")
         }
         #expect(try introductory(customer, in: "h", at: "06-01") == "lapsed")
-        // Whatever else is true, an offer used comes first: refunded, and current.
+        // A used offer decides before anything else: for refunded and for current customers.
         let refunded = try CustomerText(
             """
             stream 1
@@ -38,7 +38,9 @@ import Testing
         #expect(try introductory(refunded, in: "g", at: "03-05") == "used pro 01-01..02-01 #2")
     }
 
-    @Test func `without an offer used, lapsed customers may have one, subscribers not`() throws {
+    @Test func `with no offer used, lapsed customers may have one but subscribers may not`()
+        throws
+    {
         let customer = try CustomerText(
             """
             stream 1
@@ -56,7 +58,7 @@ import Testing
         #expect(try verdicts(customer, in: "g", at: "02-01") == "expired lapsed subscriber churned")
     }
 
-    @Test func `a refund blocks from its day on, and no more once it is reversed`() throws {
+    @Test func `a refund blocks from its date on, but no longer once it is reversed`() throws {
         let refund = """
             stream 1
             @01-01 purchase pro 01-01..02-01 group=g woli=1
@@ -78,7 +80,7 @@ import Testing
         #expect(try introductory(reversed, in: "g", at: "12-31") == "lapsed")
     }
 
-    @Test func `money for the rest of an upgraded period is not a refund`() throws {
+    @Test func `money back for the rest of an upgraded period is not a refund`() throws {
         // Apple's data: trap 9.
         let customer = try CustomerText(
             """
@@ -91,7 +93,7 @@ import Testing
         #expect(try introductory(customer, in: "g", at: "05-01") == "lapsed")
     }
 
-    @Test func `what took a period's place decides, not the end that the period would have had`()
+    @Test func `a replaced period counts as ended by its successor, not at its original expiry`()
         throws
     {
         let customer = try CustomerText(
@@ -106,7 +108,7 @@ import Testing
         #expect(try introductory(customer, in: "g", at: "05-01") == "lapsed")
     }
 
-    @Test func `in grace the customer is a subscriber, in retry not one to win back`() throws {
+    @Test func `in grace the customer is a subscriber, in retry not yet one to win back`() throws {
         // Apple's data: trap 44, offer eligibility
         let customer = try CustomerText(
             """
@@ -119,7 +121,7 @@ import Testing
         #expect(try verdicts(customer, in: "g", at: "04-21") == "existing grace subscriber grace")
         #expect(try introductory(customer, in: "g", at: "04-21") == "grace pro 03-20..04-20 #1 #2")
         #expect(try verdicts(customer, in: "g", at: "05-06") == "expired lapsed subscriber retry")
-        // Retry is over after sixty days (Apple's data: trap 18), whatever nobody said.
+        // Retry is over after sixty days (Apple's data: trap 18), even if nothing reports it.
         #expect(try verdicts(customer, in: "g", at: "06-18") == "expired lapsed subscriber retry")
         #expect(try verdicts(customer, in: "g", at: "06-19") == "expired lapsed subscriber churned")
         let ended = try CustomerText(
@@ -134,7 +136,7 @@ import Testing
         #expect(try verdicts(ended, in: "g", at: "05-02") == "expired lapsed subscriber churned")
     }
 
-    @Test func `after sixty days of silence a retry is over, and the customer to be won back`()
+    @Test func `after sixty days of silence a retry is over and the customer can be won back`()
         throws
     {
         // Apple's data: trap 18
@@ -152,7 +154,7 @@ import Testing
         #expect(try verdicts(customer, in: "g", at: "06-19") == "expired lapsed subscriber churned")
     }
 
-    @Test func `a renewal that was announced may still come`() throws {
+    @Test func `an announced renewal may still arrive`() throws {
         let customer = try CustomerText(
             """
             stream 1
@@ -166,7 +168,7 @@ import Testing
         #expect(try verdicts(customer, in: "g", at: "06-20") == "expired lapsed subscriber churned")
     }
 
-    @Test func `a retry that was recovered says nothing about the period after it`() throws {
+    @Test func `a recovered retry does not affect the period after it`() throws {
         let customer = try CustomerText(
             """
             stream 1
@@ -180,7 +182,7 @@ import Testing
         #expect(try verdicts(customer, in: "g", at: "06-05") == "expired lapsed subscriber churned")
     }
 
-    @Test func `only renewals are known: was a subscriber all the same`() throws {
+    @Test func `a customer with only renewal info was a subscriber`() throws {
         // Apple's data: offer eligibility. A pending_renewal_info element exists for the group.
         let customer = try CustomerText("stream 1\n@04-20 renewal of=04-20 auto=0")
         let groups = OfferEligibility(customer.timelines).groups(
@@ -191,7 +193,7 @@ import Testing
         #expect(group.promotional.isEligible && group.subscriber == .expired)
     }
 
-    @Test func `other environments do not count, other streams of the group do`() throws {
+    @Test func `other environments do not count, other streams in the group do`() throws {
         let customer = try CustomerText(
             """
             stream 1 Sandbox
@@ -214,7 +216,7 @@ import Testing
         #expect(!eligibility.introductory.isEligible)
     }
 
-    @Test func `all groups are listed: known groups and those that are sold`() throws {
+    @Test func `all groups are listed, those with purchases and those on sale`() throws {
         let customer = try CustomerText(
             """
             stream 1

@@ -31,7 +31,9 @@ import Testing
         #expect(entitlement.owned(at: instant, to: .group(.identified("g"))).isEmpty)
     }
 
-    @Test func `a non-consumable that was revoked is not owned, until Apple reverses it`() throws {
+    @Test func `a revoked non-consumable is not owned until Apple reverses the revocation`()
+        throws
+    {
         let refunded = """
             stream 1
             @03-01 once pro.unlock 03-01 kind=Non-Consumable
@@ -58,7 +60,7 @@ import Testing
         #expect(entitlement.notJudged(at: try TimelineText.instant("03-01")).count == 1)
     }
 
-    @Test func `where a receipt does not state the type, the catalog does`() throws {
+    @Test func `if a receipt does not state the type, the catalog does`() throws {
         let text = """
             stream 1
             @03-01 once pro.unlock 03-01 via=receipt
@@ -86,7 +88,9 @@ import Testing
         #expect(try owned(known, "03-05") == ["pro.unlock"])
     }
 
-    @Test func `a non-consumable of the family is owned where the family's access counts`() throws {
+    @Test func `a family-shared non-consumable is owned if family sharing counts as access`()
+        throws
+    {
         let customer = try CustomerText(
             """
             stream 1
@@ -105,7 +109,7 @@ import Testing
         #expect(try isOwned(true) && !isOwned(false))
     }
 
-    @Test func `a restored non-consumable is one purchase, with any restore date`()
+    @Test func `a restored non-consumable is one purchase, whatever its restore date`()
         throws
     {
         try expect(
@@ -137,7 +141,7 @@ import Testing
         )
     }
 
-    @Test func `the refund of a restored purchase is of the one purchase`() throws {
+    @Test func `a refund of a restored purchase refunds the one purchase`() throws {
         try expect(
             """
             @03-01 once pro.unlock 03-01 kind=Non-Consumable price=4990 id=T1
@@ -149,7 +153,8 @@ import Testing
         )
     }
 
-    @Test func `an explanation says owned, revoked or not judged, never that nothing was bought`()
+    @Test
+    func `an explanation reports owned, revoked or not judged, but never that nothing was bought`()
         throws
     {
         let bought = "03-01T00:00:05 @03-01 once pro.unlock 03-01 kind=Non-Consumable"
@@ -198,7 +203,7 @@ import Testing
         )
     }
 
-    @Test func `a subscription that ended takes nothing from what is owned`() throws {
+    @Test func `an ended subscription does not affect owned purchases`() throws {
         try expect(
             """
             01-01T00:00:05 @01-01 once pro.unlock 01-01 kind=Non-Consumable

@@ -3,9 +3,9 @@ import Projections
 import TestSupport
 import Testing
 
-/// Refunds of which Apple states a part, or hardly anything.
+/// Refunds for which Apple states only a part, or almost nothing.
 @Suite struct PartialRefundTests {
-    @Test func `a percentage counts under any type of refund`() throws {
+    @Test func `a percentage applies to any type of refund`() throws {
         for type in ["", " type=REFUND_GOODWILL"] {
             try expect(
                 """
@@ -36,7 +36,7 @@ import Testing
         )
     }
 
-    /// Apple's `advancedCommerceInfo` with these refunds of one of two items.
+    /// Apple's `advancedCommerceInfo` with these refunds for one of two items.
     private static func commerce(_ refunds: String) -> String {
         #"extra={"advancedCommerceInfo":{"items":[{"SKU":"a","price":6000,"refunds":["#
             + refunds + #"]},{"SKU":"b","price":4000}],"period":"P1M"}}"#
@@ -47,7 +47,7 @@ import Testing
     private static let second =
         #"{"refundAmount":2500,"refundDate":1775200000000,"refundType":"CUSTOM"}"#
 
-    @Test func `the refund of an item is money given back, and its purchase goes on`() throws {
+    @Test func `a refunded item gives money back and its purchase continues`() throws {
         try expect(
             """
             @03-20 purchase bundle 03-20..04-20 price=10000
@@ -67,7 +67,7 @@ import Testing
         )
     }
 
-    @Test func `refunds of items add up, and a reversal takes them back`() throws {
+    @Test func `refunds of items add up, and a reversal undoes them`() throws {
         let both = Self.commerce(Self.first + "," + Self.second)
         try expect(
             """
@@ -89,7 +89,7 @@ import Testing
         )
     }
 
-    @Test func `what lists refunds of items on after their reversal was announced refunds nothing`()
+    @Test func `item refunds still listed after their announced reversal refund nothing`()
         throws
     {
         let listed = "purchase bundle 03-20..04-20 price=10000 \(Self.commerce(Self.first))"
@@ -106,7 +106,7 @@ import Testing
         )
     }
 
-    @Test func `a refund of items that stays when that of the whole is reversed is told then`()
+    @Test func `an item refund that outlasts the reversal of the whole is a separate case`()
         throws
     {
         let listed = "purchase bundle 03-20..04-20 price=10000 \(Self.commerce(Self.first))"
@@ -126,7 +126,7 @@ import Testing
         }
     }
 
-    @Test func `REFUND without a statement of the refund is a case, its amount not known`() throws {
+    @Test func `REFUND without a refund statement is a case with an unknown amount`() throws {
         try expect(
             """
             @03-20 purchase basic 03-20..04-20 price=10000
@@ -150,7 +150,7 @@ import Testing
         )
     }
 
-    @Test func `REFUND of an unknown purchase is listed apart, once no statement explains it`()
+    @Test func `REFUND of an unknown purchase is listed separately until a statement explains it`()
         throws
     {
         let lost = try TimelineText("@04-02 notice REFUND uuid=n1")

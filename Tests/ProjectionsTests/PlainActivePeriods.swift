@@ -1,8 +1,8 @@
 import Events
 import Projections
 
-/// The rules of active periods as slow and plain as they can be said: straight from the facts,
-/// without a log, and every "earliest" and "next" by looking at everything.
+/// The rules of active periods, as slow and plain as possible: straight from the facts, without a
+/// log, and every "earliest" and "next" found by checking all candidates.
 struct PlainActivePeriods {
     let facts: [Fact]
     let purchases: [PlainPurchase]
@@ -44,7 +44,7 @@ struct PlainActivePeriods {
         }
     }
 
-    /// The rows in no order, each as its canonical bytes.
+    /// The rows in no particular order, each as its canonical bytes.
     func rowValues(of stream: StreamID) -> Set<[ColumnValue]> {
         var drafts:
             [(PlainPurchase, ActivePeriod.Kind, Instant, Instant, ActivePeriod.EndReason?)] = []
@@ -139,7 +139,7 @@ struct PlainActivePeriods {
         return end > purchase.expiry ? end : nil
     }
 
-    // The least of the statuses first signed at that instant, a second before it, or later.
+    // The lowest of the statuses first signed at that instant, within a second before it, or later.
     private func signedStatus(at instant: Instant) -> Int64? {
         let told = facts.compactMap { fact -> (Instant, Int64)? in
             guard fact.kind == .notification, let status = fact.content.integer(.status),
@@ -152,7 +152,7 @@ struct PlainActivePeriods {
     }
 }
 
-/// A purchase of the plain model: the facts about it.
+/// A purchase in the plain model: the facts about it.
 struct PlainPurchase: Equatable {
     let facts: [Fact]
     let lineItem: Knowledge.State
@@ -199,7 +199,7 @@ struct PlainPurchase: Equatable {
     }
 }
 
-// The latest as-of, of one as-of the greater state; unknown where nobody speaks of the field.
+// The latest as-of and, among equal ones, the greater state; unknown if no fact asserts the field.
 private func state(of field: Field, in facts: [Fact]) -> Knowledge.State {
     let speaking = facts.filter { $0.content.asserted.contains(field) }
     let latest = speaking.map(\.asOf).max()

@@ -5,7 +5,7 @@ import TestSupport
 
 /// Changes of product (Apple's data: traps 9, 23 to 27, 43, scenarios 4, 5, 12).
 @Suite struct PlanChangeScenarioTests {
-    @Test func `an upgrade is effective at once and refunds the rest`() throws {
+    @Test func `an upgrade takes effect at once and refunds the rest`() throws {
         try expect(
             """
             @04-23T10:00 purchase basic 03-14..04-14 woli=1 via=response
@@ -17,7 +17,7 @@ import TestSupport
         )
     }
 
-    @Test func `a refund of the rest dated a moment before is no end of it`() throws {
+    @Test func `a refund of the rest dated a moment earlier does not end the period then`() throws {
         try expect(
             """
             @04-23T10:00 purchase basic 04-14..05-14 woli=2 revoked=04-23T08:59:58 via=response
@@ -28,7 +28,7 @@ import TestSupport
         )
     }
 
-    @Test func `an upgrade that is refunded stays a change, and nothing changes back`() throws {
+    @Test func `a refunded upgrade remains a change, and nothing changes back`() throws {
         try expect(
             """
             @12-05T14:10 purchase basic 12-05..12-25 woli=1 upgraded
@@ -40,7 +40,7 @@ import TestSupport
         )
     }
 
-    @Test func `a downgrade is wished for, then effective with the renewal: one row`() throws {
+    @Test func `a downgrade is requested, then takes effect with the renewal, in one row`() throws {
         let ledger = try expect(
             """
             @04-01 purchase basic 04-01..05-01 woli=1
@@ -71,7 +71,7 @@ import TestSupport
         )
     }
 
-    @Test func `a third product withdraws the wish and is one itself`() throws {
+    @Test func `a third product withdraws the request and becomes one itself`() throws {
         try expect(
             """
             @04-01 purchase premium 04-01..05-01 woli=1
@@ -84,7 +84,7 @@ import TestSupport
         )
     }
 
-    @Test func `a wish lapses when the subscription ends without it`() throws {
+    @Test func `a request lapses when the subscription ends without it`() throws {
         try expect(
             """
             @04-01 purchase basic 04-01..05-01 woli=1
@@ -105,7 +105,7 @@ import TestSupport
         )
     }
 
-    @Test func `a wish lapses with a new start, which is a change of its own`() throws {
+    @Test func `a request lapses with a new start, which is a separate change`() throws {
         try expect(
             """
             @04-01 purchase basic 04-01..05-01 woli=1
@@ -119,7 +119,7 @@ import TestSupport
         )
     }
 
-    @Test func `a wish stays open in billing retry and comes true with the recovery`() throws {
+    @Test func `a request stays open in billing retry and takes effect with the recovery`() throws {
         let inRetry = """
             @04-01 purchase basic 04-01..05-01 woli=1
             @04-10 renewal of=05-01 auto=1 product=basic next=lite
@@ -142,7 +142,7 @@ import TestSupport
         )
     }
 
-    @Test func `a recovery in grace starts in the past and fulfils the wish, once`() throws {
+    @Test func `a recovery in grace starts in the past and fulfils the request once`() throws {
         try expect(
             """
             @04-01 purchase basic 04-01..05-01 woli=1
@@ -156,7 +156,7 @@ import TestSupport
         )
     }
 
-    @Test func `a crossgrade of one length is immediate, of another length waits`() throws {
+    @Test func `a crossgrade to the same length is immediate, to another length waits`() throws {
         try expect(
             """
             @04-10 purchase basic 04-01..05-01 woli=1
@@ -170,7 +170,7 @@ import TestSupport
         )
     }
 
-    @Test func `a product that the catalog does not know gives no class`() throws {
+    @Test func `a product that is not in the catalog has no class of change`() throws {
         try expect(
             """
             @04-10 purchase basic 04-01..05-01 woli=1
@@ -183,7 +183,7 @@ import TestSupport
         )
     }
 
-    @Test func `an offer takes the change at once, or with the renewal`() throws {
+    @Test func `an offer makes the change at once or with the renewal`() throws {
         try expect(
             """
             @04-10 purchase lite 04-01..05-01 woli=1
@@ -208,7 +208,7 @@ import TestSupport
         )
     }
 
-    @Test func `an upgrade withdraws the downgrade that was wished for`() throws {
+    @Test func `an upgrade withdraws the requested downgrade`() throws {
         try expect(
             """
             @04-01 purchase basic 04-01..05-01 woli=1
@@ -223,7 +223,7 @@ import TestSupport
         )
     }
 
-    @Test func `a wish after the renewal was charged is for the one after`() throws {
+    @Test func `a request after the renewal was charged applies to the next one`() throws {
         try expect(
             """
             @04-01 purchase basic 04-01..05-01 woli=1
@@ -240,7 +240,7 @@ import TestSupport
         )
     }
 
-    @Test func `a silent format means the newest purchase`() throws {
+    @Test func `a format that names no purchase means the newest one`() throws {
         try expect(
             """
             @04-01 purchase basic 04-01..05-01 woli=1
@@ -252,7 +252,7 @@ import TestSupport
         )
     }
 
-    @Test func `a renewal taken back before it began changes nothing`() throws {
+    @Test func `a renewal refunded before it began changes nothing`() throws {
         try expect(
             """
             @04-01 purchase basic 04-01..05-01 woli=1
@@ -263,7 +263,7 @@ import TestSupport
         )
     }
 
-    @Test func `the same product is not a change, even if its periods change`() throws {
+    @Test func `the same product is not a change even if its periods change`() throws {
         try expect(
             """
             @04-01 purchase basic 04-01..05-01 woli=1

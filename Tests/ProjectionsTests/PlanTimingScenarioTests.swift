@@ -3,8 +3,7 @@ import Projections
 import TestSupport
 import Testing
 
-/// When changes of plan begin, what they give back, and how certain a wish is
-/// (Apple's data: trap 23).
+/// When plan changes start, what they refund, and how certain a request is (Apple's data: trap 23).
 @Suite struct PlanTimingScenarioTests {
     private func refundsPrevious(_ text: String) throws -> [Bool] {
         let facts = try TimelineText(text).facts
@@ -12,7 +11,7 @@ import Testing
         return PlanChanges(timeline, .magazines).rows.map(\.refundsPrevious)
     }
 
-    @Test func `an upgrade in grace or retry begins at once, and gives nothing back`() throws {
+    @Test func `an upgrade in grace or retry starts at once and refunds nothing`() throws {
         for more in [" grace=05-06", ""] {
             let facts = """
                 @03-20 purchase basic 03-20..04-20 woli=1
@@ -30,7 +29,7 @@ import Testing
         }
     }
 
-    @Test func `a wished-for product that is recovered late comes with the renewal`() throws {
+    @Test func `a requested product that is recovered late comes with the renewal`() throws {
         try expect(
             """
             @03-20 purchase basic 03-20..04-20 woli=1
@@ -43,7 +42,7 @@ import Testing
         )
     }
 
-    @Test func `nothing is given back of a free trial, or of what the family shares`() throws {
+    @Test func `an upgrade from a free trial or a family-shared period refunds nothing`() throws {
         func upgrade(_ terms: String) throws -> [Bool] {
             try refundsPrevious(
                 """
@@ -59,10 +58,10 @@ import Testing
         #expect(try upgrade("family") == [false])
     }
 
-    @Test func `a wish of version 1 without a date comes after the purchase, and is not certain`()
+    @Test func `an undated version 1 request comes after the purchase and is marked as undated`()
         throws
     {
-        // The names of the products must not decide which of two undated statements counts.
+        // The product names must not decide which of two undated statements counts.
         for (old, new) in [("basic", "lite"), ("lite", "basic")] {
             let changeClass = old == "basic" ? "downgrade" : "upgrade"
             try expect(
@@ -79,7 +78,7 @@ import Testing
         }
     }
 
-    @Test func `a dated wish is certain`() throws {
+    @Test func `a request with a date is not marked as undated`() throws {
         try expect(
             """
             @04-01 purchase basic 04-01..05-01 woli=1 via=response
@@ -90,7 +89,7 @@ import Testing
         )
     }
 
-    @Test func `an unstated renewal setting is unknown, and not on`() throws {
+    @Test func `an unstated renewal setting is unknown, not on`() throws {
         // A receipt or an iOS 6 response without a setting, and an empty pending_renewal_info.
         try expect(
             """
@@ -109,7 +108,7 @@ import Testing
         )
     }
 
-    @Test func `left out of a list that had it, the setting is unknown from then on`() throws {
+    @Test func `a setting missing from a list that had it is unknown from then on`() throws {
         try expect(
             """
             @04-01 purchase basic 04-01..05-01 woli=1 via=response

@@ -3,9 +3,9 @@ import Projections
 import TestSupport
 import Testing
 
-/// What must hold under every policy, whatever a history says (promises 2, 3, 4 and 7).
+/// Laws under every policy, for any history (promises 2, 3, 4 and 7).
 @Suite struct PolicyLawTests {
-    /// All that there are.
+    /// All policies.
     private static let policies = [true, false].flatMap { grace in
         [true, false].flatMap { family in
             [true, false].flatMap { retroactive in
@@ -46,9 +46,9 @@ import Testing
         }
     }
 
-    /// The timeline of another policy is asked of the tables of this one.
+    /// The tables of this policy are computed from a timeline with another one.
     @Test(arguments: UInt64(1)...200)
-    func `the context's policy overrides that of the timeline`(seed: UInt64) {
+    func `the context's policy overrides the timeline's`(seed: UInt64) {
         var random = RandomFacts(seed: seed)
         let ledger = MemoryLedger([random.facts(14)])
         for stream in ledger.streams {
@@ -65,7 +65,7 @@ import Testing
     }
 
     @Test(arguments: UInt64(1)...1000)
-    func `without grace the rows are the same but for those of grace`(seed: UInt64) {
+    func `without grace only the grace rows are missing`(seed: UInt64) {
         var random = RandomFacts(seed: seed)
         let ledger = MemoryLedger([random.facts(20)])
         for stream in ledger.streams {
@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    @Test func `what a reversal gives back only from then on is missing exactly until then`() {
+    @Test func `access that a reversal restores only from then on is missing exactly until then`() {
         var suspended = 0
         for seed in UInt64(1)...2000 {
             var random = RandomFacts(seed: seed)
@@ -88,7 +88,7 @@ import Testing
                 let rows = ActivePeriods(timeline.under(PolicyLawTests.fromReversal)).rows
                     .filter { $0.kind != .grace }
                 for (index, purchase) in timeline.purchases.enumerated() {
-                    // Two of one second are told apart by nothing that a row holds.
+                    // No value in a row distinguishes two purchases in one second.
                     guard timeline.isAlone(index) else { continue }
                     let cases = Refunds(timeline).rows.filter { $0.isOf(purchase) }
                     let missing = cases.compactMap { refund -> Range<Int64>? in
@@ -107,12 +107,12 @@ import Testing
                 }
             }
         }
-        // Else the law says nothing.
+        // Otherwise the law does not apply.
         #expect(suspended > 100, "\(suspended) purchases")
     }
 
     @Test(arguments: UInt64(1)...300)
-    func `what Apple did is the same under every policy`(seed: UInt64) throws {
+    func `Apple's actions are the same under every policy`(seed: UInt64) throws {
         var random = RandomFacts(seed: seed)
         let ledger = MemoryLedger([random.facts(20)])
         let names = ["refunds", "plan_changes", "movements"]
@@ -133,7 +133,7 @@ import Testing
 }
 
 extension Timeline {
-    /// Whether no other purchase begins in its second.
+    /// Whether no other purchase starts in its second.
     fileprivate func isAlone(_ index: Int) -> Bool {
         purchases.count { $0.purchaseDate == purchases[index].purchaseDate } == 1
     }
@@ -148,13 +148,13 @@ extension RefundCase {
 extension ActivePeriod {
     fileprivate func isOf(_ purchase: Purchase) -> Bool { purchaseDate == purchase.purchaseDate }
 
-    /// The values, apart from whether it was the last to end.
+    /// The values, except whether it was the last to end.
     fileprivate var withoutLasting: [ColumnValue] {
         endReason == .open ? Array(values.dropLast()) + [.text("expired")] : values
     }
 
-    /// The instants of a grid of half days, and a millisecond on either side, that it gives access
-    /// at: random facts are of whole days and their first millisecond.
+    /// The instants of access on a grid of half days with a millisecond on either side: random
+    /// facts are about whole days and their first millisecond.
     fileprivate var halfDays: [Int64] {
         (Int64(-4)...40).flatMap { half -> [Int64] in
             let instant = RandomFacts.day(0).milliseconds + half * 43_200_000

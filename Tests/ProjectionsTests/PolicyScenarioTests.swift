@@ -2,9 +2,9 @@ import Events
 import Projections
 import Testing
 
-/// What other policies do to access, and what they leave alone (Apple's data: traps 20, 30, 33).
+/// What other policies do to access, and what they do not change (Apple's data: traps 20, 30, 33).
 @Suite struct PolicyScenarioTests {
-    @Test func `without grace the access ends with the period, and the status stays Apple's`()
+    @Test func `without grace the access ends with the period, but the status stays Apple's`()
         throws
     {
         try expect(
@@ -41,7 +41,7 @@ import Testing
         )
     }
 
-    /// The customer of the mock-up: refunded on 27 February, reversed on 5 March.
+    /// The customer in the mock-up: refunded on 27 February, reversed on 5 March.
     private static let reversed = """
         @02-10 purchase monthly 02-10..03-10 woli=3 price=9990
         @02-27T10:16 purchase monthly 02-10..03-10 woli=3 price=9990 revoked=02-27 type=REFUND_FULL
@@ -50,7 +50,7 @@ import Testing
         @03-05 notice REFUND_REVERSED uuid=n5 about=02-10..03-10
         """
 
-    @Test func `a refund that was reversed takes access only where reversal is from then on`()
+    @Test func `a reversed refund takes access only if reversals apply from then on`()
         throws
     {
         try expect(
@@ -80,7 +80,9 @@ import Testing
         )
     }
 
-    @Test func `a reversal after the end gives nothing back, and ends no later period`() throws {
+    @Test func `a reversal after the end restores nothing and does not end a later period`()
+        throws
+    {
         try expect(
             """
             @02-10 purchase monthly 02-10..03-10 woli=3
@@ -102,7 +104,7 @@ import Testing
         )
     }
 
-    @Test func `what was refunded, reversed and refunded again has access between`() throws {
+    @Test func `a period refunded, reversed and refunded again has access in between`() throws {
         try expect(
             """
             @02-10 purchase monthly 02-10..03-10
@@ -120,7 +122,8 @@ import Testing
         )
     }
 
-    @Test func `a renewal refunded before it began and reversed in it begins with the reversal`()
+    @Test
+    func `a renewal refunded before its start and reversed during it starts with the reversal`()
         throws
     {
         try expect(
@@ -136,7 +139,9 @@ import Testing
         )
     }
 
-    @Test func `an upgrade, a refund without reversal and one dated after the end stay`() throws {
+    @Test func `an upgrade, an unreversed refund and one dated after the end keep their rows`()
+        throws
+    {
         try expect(
             """
             @02-10 purchase basic 02-10..03-10 woli=1
@@ -152,7 +157,7 @@ import Testing
         )
     }
 
-    @Test func `without family sharing only what was paid for is access`() throws {
+    @Test func `without family sharing only paid purchases give access`() throws {
         try expect(
             """
             @02-10 purchase monthly 02-10..03-10 family reason=PURCHASE
@@ -173,7 +178,7 @@ import Testing
         )
     }
 
-    @Test func `a refunded purchase gave no access where refunds look back`() throws {
+    @Test func `a refunded purchase gave no access if refunds are retroactive`() throws {
         try expect(
             """
             @02-10 purchase monthly 02-10..03-10 id=t1
@@ -192,7 +197,7 @@ import Testing
         )
     }
 
-    @Test func `what the family shared was had until it ended, also where refunds look back`()
+    @Test func `family sharing gave access until it ended, even if refunds are retroactive`()
         throws
     {
         try expect(
@@ -206,7 +211,7 @@ import Testing
         )
     }
 
-    @Test func `policies add up`() throws {
+    @Test func `policies combine`() throws {
         try expect(
             Self.reversed + """
 
@@ -224,7 +229,7 @@ import Testing
         )
     }
 
-    @Test func `an explanation under another policy says which, and answers by it`() throws {
+    @Test func `an explanation under another policy names it and answers by it`() throws {
         let history = try RecordedStory(ExplanationTests.march).history
         let asked = try TimelineText.instant("03-03T09:00:00")
         let policy = AccessPolicy(

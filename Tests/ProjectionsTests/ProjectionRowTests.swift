@@ -3,9 +3,9 @@ import Projections
 import TestSupport
 import Testing
 
-/// The bytes of a row, and the values that they stand for.
+/// The bytes of a row, and the values that they encode.
 @Suite struct ProjectionRowTests {
-    @Test func `a row gives the values back that it was made of`() {
+    @Test func `a row returns the values it was made from`() {
         for seed in UInt64(1)...500 {
             var random = SeededGenerator(seed: seed)
             let values = (0..<Int.random(in: 0...60, using: &random)).map { _ in
@@ -17,7 +17,7 @@ import Testing
         }
     }
 
-    @Test func `a row that grows beyond any usual one keeps what came before`() {
+    @Test func `a row that grows beyond its usual size keeps its earlier values`() {
         let long = String(repeating: "monthly ", count: 4000)
         let values: [ColumnValue] = [
             .text("first"), .text(long), .integer(-1), .texts([long, "", long]), .boolean(false),
@@ -25,7 +25,7 @@ import Testing
         #expect(ProjectionRow(values: values, positions: []).values == values)
     }
 
-    @Test func `texts that only Unicode holds equal make two rows`() {
+    @Test func `texts that are equal only under Unicode equivalence make two rows`() {
         let (one, two) = ("caf\u{e9}", "cafe\u{301}")
         #expect(one == two)
         #expect(

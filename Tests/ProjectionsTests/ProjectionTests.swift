@@ -5,7 +5,7 @@ import Testing
 
 /// The list of projections, their tables and their digests.
 @Suite struct ProjectionTests {
-    @Test func `every projection's table has its columns in the order of its rows`() throws {
+    @Test func `every projection's table has the same column order as its rows`() throws {
         let text = try TimelineText("@03-20 purchase monthly 03-20..04-20 woli=1")
         let history = MemoryLedger([text.facts]).history(of: TimelineText.stream)
         let timeline = Timeline(
@@ -14,7 +14,7 @@ import Testing
         for projection in allProjections + projectionsOnRequest {
             let ddl = projection.tableSQL
             #expect(ddl.contains("CREATE TABLE {{schema}}.\(projection.name) ("))
-            // Columns are the lines of the table's body that hold a type and NOT NULL or NULL.
+            // A column is a line of the table's body with a type and NOT NULL or NULL.
             let body = ddl.split(separator: "(", maxSplits: 1)[1].split(separator: ";")[0]
             let columns = body.split(separator: "\n").filter { $0.hasSuffix("NULL,") }
                 .compactMap { $0.split(separator: " ").first.map(String.init) }
@@ -34,7 +34,7 @@ import Testing
         #expect(Set(names).count == names.count)
     }
 
-    @Test func `indexes are apart from the table`() {
+    @Test func `indexes are separate from the table`() {
         for projection in allProjections + projectionsOnRequest {
             #expect(!projection.tableSQL.contains("CREATE INDEX"))
             #expect(projection.indexSQL.contains("ON {{schema}}.\(projection.name)"))
@@ -90,7 +90,7 @@ import Testing
         let digests = [facts, facts.reversed()].map { digest(MemoryLedger([$0])) }
         #expect(digests[0] == digests[1])
         #expect(digest(MemoryLedger([[facts[0]]])) != digests[0])
-        // SHA-256 over the stream and its rows: can be computed in any language.
+        // SHA-256 over the stream and its rows, which any language can compute.
         var writer = ByteWriter()
         writer.prefixed("Production")
         writer.prefixed("1000")
@@ -111,7 +111,7 @@ import Testing
         #expect(ActivePeriods(timeline).active.isEmpty)
     }
 
-    @Test func `a confirmation of an event beyond the bound is passed over`() throws {
+    @Test func `a confirmation of an event beyond the bound is ignored`() throws {
         let facts = try TimelineText("@03-20 purchase monthly 03-20..04-20 woli=1").facts
         var history = MemoryLedger([facts]).history(of: TimelineText.stream)
         history.confirmations = [

@@ -1,7 +1,8 @@
 import Events
 import Projections
 
-/// Makes customers whose few subscriptions collide in every way: groups, products, environments.
+/// Generates customers whose few subscriptions collide in every way: groups, products,
+/// environments.
 struct RandomCustomer {
     var source: RandomFacts
 
@@ -9,7 +10,7 @@ struct RandomCustomer {
         source = RandomFacts(seed: seed)
     }
 
-    /// Two versions of what is sold; one product is in neither.
+    /// Two versions of the catalog; one product is in neither.
     static var catalogs: CatalogHistory {
         get throws {
             let first = try ProductCatalog(from: "2023-01-01", "a g1 1\nb g1 2")
@@ -18,7 +19,7 @@ struct RandomCustomer {
         }
     }
 
-    /// What Apple says about the customer's subscriptions.
+    /// Apple's statements about the customer's subscriptions.
     mutating func facts() -> [Fact] {
         let count = Int.random(in: 1...24, using: &source.random)
         return source.facts(count).map { fact in
@@ -46,7 +47,7 @@ struct RandomCustomer {
         }
     }
 
-    /// Issues around the same days, some of one instant.
+    /// Issues around the same days, some at the same instant.
     mutating func issues() -> [Issue] {
         (0..<Int.random(in: 1...8, using: &source.random)).map { number in
             let instants = instants
@@ -57,7 +58,7 @@ struct RandomCustomer {
         }
     }
 
-    /// Each midnight at which something may change, and the milliseconds beside it.
+    /// Each midnight at which a change is possible, and the milliseconds next to it.
     var instants: [Instant] {
         (-1...12).flatMap { day in
             (-1...1).map { Instant(milliseconds: 1_700_000_000_000 + day * 86_400_000 + $0) }
@@ -69,8 +70,8 @@ struct RandomCustomer {
     }
 }
 
-/// The magazine rule as plain as it can be said: an instant is covered or not, and a run begins
-/// where the instant before was not (Apple's data: magazine rule).
+/// The magazine rule in its plainest form: an instant is covered or not, and a run starts where the
+/// previous instant was not covered (Apple's data: magazine rule).
 struct PlainContentAccess {
     private let kept: [AccessPeriod]
 

@@ -1,8 +1,8 @@
 import Events
 
-/// What Apple's newer fields, older formats and one-time purchases say.
+/// The details in Apple's newer fields, older formats and one-time purchases.
 extension RandomFacts {
-    /// The refund's words most often: they are the ones that are counted in cases.
+    /// Refund notifications most often, because they are counted in cases.
     static let notificationTypes = [
         "DID_RENEW", "REFUND", "REFUND", "CONSUMPTION_REQUEST", "CONSUMPTION_REQUEST",
         "REFUND_DECLINED", "REFUND_DECLINED", "REFUND_REVERSED", "REFUND_REVERSED", "EXPIRED",
@@ -17,7 +17,7 @@ extension RandomFacts {
         "INITIAL_BUY", "RESUBSCRIBE", "PENDING", "ACCEPTED",
     ]
 
-    // Signed ones most often: only they deny what they do not carry.
+    // Signed formats most often: only they deny the fields that they do not carry.
     mutating func transactionFormat() -> Format {
         guard hasOldFormats, chance(4) else { return .signedTransaction }
         return pick([.receiptTransaction, .responseTransaction, .singleTransaction])
@@ -32,7 +32,7 @@ extension RandomFacts {
         hasOldFormats && chance(4) ? .statusUpdateNotification : .signedNotification
     }
 
-    /// Whose it is: Apple's account, the account it came from, the app's token.
+    /// The owner: Apple's account, the account it came from, the app's token.
     mutating func addPerson(to content: inout Content) {
         content[.appTransactionId] = pick([nil, .text("71"), .text("72")])
         content[.appAccountToken] = pick([nil, nil, .text(RandomFacts.token), .text("")])
@@ -43,7 +43,7 @@ extension RandomFacts {
 
     private static let token = "0f0f0f0f-0f0f-4f0f-8f0f-0f0f0f0f0f0f"
 
-    /// A monthly plan with a yearly commitment, or a word for paying at once.
+    /// A monthly plan with a yearly commitment, or the value for paying at once.
     mutating func addBillingPlan(to content: inout Content) {
         content[.billingPlanType] = pick([
             nil, .text("MONTHLY"), .text("MONTHLY"), .text("BILLED_UPFRONT"),
@@ -57,7 +57,7 @@ extension RandomFacts {
             + "\"commitmentPrice\":11880,\"totalBillingPeriods\":12}"
     }
 
-    /// What the renewal will cost, how it is paid, and the offers to win the customer back.
+    /// The price of the renewal, how it is paid, and the win-back offers.
     mutating func addNextCharge(to content: inout Content) {
         content[.renewalPrice] = pick([nil, .integer(0), .integer(990), .integer(1990)])
         content[.currency] = pick([nil, .text("EUR"), .text("USD")])
@@ -111,7 +111,7 @@ extension RandomFacts {
         return fact(stream, .transaction, day(pick([0, 1, 3])), nil, content)
     }
 
-    /// The rows of one app receipt, which may be of several originals, as of one instant.
+    /// The rows of one app receipt, which may have several originals, as of one instant.
     mutating func receipt(_ countMax: Int) -> [Fact] {
         let made = oneTimePurchase(RandomFacts.streams[0])
         return (0..<min(pick([2, 3]), countMax)).map { _ in

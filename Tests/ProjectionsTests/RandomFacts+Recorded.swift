@@ -1,7 +1,7 @@
 import Events
 
 extension RandomFacts {
-    /// Facts of one subscription, some of them twice, in commits of one or several.
+    /// Facts of one subscription, some of them twice, in one or several commits.
     mutating func recordedHistory() -> RecordedHistory {
         let facts = facts(Int.random(in: 1...16, using: &random)).filter {
             $0.stream == RandomFacts.streams[0]

@@ -1,11 +1,11 @@
 import Events
 import TestSupport
 
-/// Makes facts over alphabets so small that they collide in every way: keys, as-ofs, values, ids,
-/// and texts that Swift holds equal while their bytes differ.
+/// Generates facts over alphabets so small that they collide in every way: keys, as-ofs, values,
+/// ids, and texts that Swift considers equal although their bytes differ.
 struct RandomFacts {
     var random: SeededGenerator
-    /// Whether facts of receipts, verifyReceipt and version 1 notifications occur as well.
+    /// Whether facts from receipts, verifyReceipt and version 1 notifications occur as well.
     let hasOldFormats: Bool
 
     init(seed: UInt64, hasOldFormats: Bool = false) {
@@ -26,7 +26,7 @@ struct RandomFacts {
         return facts
     }
 
-    /// Duplicates some facts, shuffles all and cuts them into batches.
+    /// Duplicates some facts, shuffles all of them and splits them into batches.
     mutating func deliveries(of facts: [Fact]) -> [[Fact]] {
         let repeated = facts.filter { _ in Bool.random(using: &random) }
         var batches: [[Fact]] = [[]]
@@ -37,7 +37,7 @@ struct RandomFacts {
         return batches
     }
 
-    /// One of these facts, said again as of some hour.
+    /// One of these facts, repeated as of some hour.
     mutating func poll(of facts: [Fact]) -> Fact {
         let fact = pick(facts)
         let hour = Int64.random(in: 0...400, using: &random) * 3_600_000
@@ -87,7 +87,7 @@ struct RandomFacts {
         return fact(stream, .transaction, key.start, key.end, content)
     }
 
-    // Few enough that extensions, restores and two purchases of one second occur.
+    // Few enough that extensions, restores and two purchases in one second occur.
     mutating func key() -> (start: Instant, end: Instant?) {
         let start = day(pick([0, 0, 1, 3, 5]))
         guard !chance(12) else { return (start, nil) }
@@ -179,7 +179,7 @@ struct RandomFacts {
 
     func day(_ number: Int) -> Instant { RandomFacts.day(Int64(number)) }
 
-    /// A day that the facts are about, counted from the first.
+    /// A day that the facts use, counted from the first.
     static func day(_ number: Int64) -> Instant {
         Instant(milliseconds: 1_700_000_000_000 + Int64(number) * 86_400_000)
     }

@@ -4,10 +4,10 @@ import TestSupport
 import Testing
 
 /// A history with both clocks as text: the facts of `TimelineText`, each after the instant at which
-/// the log learnt it: `02-12T06:40:55 @02-10T19:00:08 purchase …`.
+/// the log recorded it: `02-12T06:40:55 @02-10T19:00:08 purchase …`.
 ///
-/// Facts of one instant are of one
-/// commit; a line with `+` for the instant is of the payload of the line before.
+/// Facts with the same instant are in one commit; a line with `+` instead of an instant belongs to
+/// the payload of the previous line.
 struct RecordedStory {
     let facts: [(recordedAt: Instant, payload: UInt8, fact: Fact)]
 
@@ -28,10 +28,10 @@ struct RecordedStory {
         self.facts = facts
     }
 
-    /// What a log holds that took the facts in their order.
+    /// The contents of a log that received the facts in their order.
     var history: RecordedHistory { RecordedStory.history(of: facts) }
 
-    /// What a log holds that took facts in an order that rises by their instants.
+    /// The contents of a log that received the facts in the order of their instants.
     static func history(
         of facts: [(recordedAt: Instant, payload: UInt8, fact: Fact)]
     ) -> RecordedHistory {
@@ -118,7 +118,7 @@ extension RecordedStory {
     }
 }
 
-/// Checks what a story says about an instant.
+/// Checks a story's expectations about an instant.
 func expect(
     _ story: String,
     at instant: String,

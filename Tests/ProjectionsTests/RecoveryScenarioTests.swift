@@ -3,7 +3,7 @@ import Projections
 import Testing
 import TestSupport
 
-/// How failed charges, refunds and replaced periods go on (Apple's data: traps 9, 14, 18, 21).
+/// What follows failed charges, refunds and replaced periods (Apple's data: traps 9, 14, 18, 21).
 @Suite struct RecoveryScenarioTests {
     @Test func `a recovery in grace is a billing issue entered and recovered`() throws {
         try expect(
@@ -30,7 +30,9 @@ import TestSupport
         )
     }
 
-    @Test func `a recovery in grace that is reported late was grace to its end at most`() throws {
+    @Test func `a recovery in grace that is reported late was in grace only until the grace ended`()
+        throws
+    {
         try expect(
             """
             @03-20 purchase basic 03-20..04-20 woli=1
@@ -45,7 +47,7 @@ import TestSupport
         )
     }
 
-    @Test func `billing retry ends after sixty days of silence, and is not booked before`() throws {
+    @Test func `billing retry ends after sixty days of silence and adds no movement`() throws {
         try expect(
             """
             @03-20 purchase basic 03-20..04-20 woli=1 price=9990
@@ -61,7 +63,9 @@ import TestSupport
         )
     }
 
-    @Test func `after a refunded period the renewal at its natural expiry counts on`() throws {
+    @Test func `after a refunded period the renewal at its natural expiry continues the count`()
+        throws
+    {
         try expect(
             """
             @03-20 purchase basic 03-20..04-20 woli=1 price=9990
@@ -96,7 +100,7 @@ import TestSupport
         )
     }
 
-    @Test func `what is refunded and bought again within a minute is still refunded`() throws {
+    @Test func `a period refunded and bought again within a minute is still refunded`() throws {
         try expect(
             """
             @04-01 purchase basic 04-01..05-01 woli=1
@@ -124,7 +128,7 @@ import TestSupport
             05-01 billing_issue_recovered premium
             """
         )
-        // Who had cancelled comes back.
+        // A customer who had cancelled comes back.
         try expect(
             """
             @03-20 purchase basic 03-20..04-20 woli=1 price=9990
@@ -141,7 +145,7 @@ import TestSupport
         )
     }
 
-    @Test func `an early charge that was refunded has not succeeded, and is not due`() throws {
+    @Test func `an early charge that was refunded has not succeeded and is not due`() throws {
         let ledger = try expect(
             """
             @03-20 purchase monthly 03-20..04-20 woli=1
@@ -167,7 +171,7 @@ import TestSupport
         #expect(try due("04-21") == nil)
     }
 
-    @Test func `what was refunded in retry is not due`() throws {
+    @Test func `a period refunded in retry is not due`() throws {
         let ledger = try expect(
             """
             @03-20 purchase monthly 03-20..04-20 woli=1
@@ -186,7 +190,7 @@ import TestSupport
         #expect(try due("04-26") == nil)
     }
 
-    @Test func `of two dates of one refund the one signed last stands`() throws {
+    @Test func `of two dates for one refund the one signed last counts`() throws {
         try expect(
             """
             @03-01 purchase monthly 03-01..04-01 woli=1

@@ -17,7 +17,7 @@ import TestSupport
         )
     }
 
-    @Test func `a prorated refund gives back its part, half a milliunit rounded up`() throws {
+    @Test func `a prorated refund gives back its percentage, half a milliunit rounded up`() throws {
         try expect(
             """
             @04-02 purchase basic 03-20..04-20 woli=1 price=9995 revoked=04-02 percentage=67932 \
@@ -44,8 +44,8 @@ import TestSupport
         )
     }
 
-    // Life 1655 of seed 20261201: both monthly, and the second one extended after the request.
-    @Test func `of two purchases of one second a notice is about the one that ever had its end`()
+    // Life 1655 of seed 20261201: both are monthly, and the second was extended after the request.
+    @Test func `of two purchases in one second a notice is about the one that ever had its expiry`()
         throws
     {
         try expect(
@@ -61,7 +61,7 @@ import TestSupport
         )
     }
 
-    @Test func `a refund of an older period lies in another one's access`() throws {
+    @Test func `a refund of an older period leaves the access to both periods`() throws {
         try expect(
             """
             @06-10 purchase basic 05-01..06-01 woli=1 price=990 revoked=06-10
@@ -88,7 +88,9 @@ import TestSupport
         )
     }
 
-    @Test func `a refund in the purchase's own grace is of the current period`() throws {
+    @Test func `a refund in the purchase's own grace counts as a refund of the current period`()
+        throws
+    {
         try expect(
             """
             @03-20 purchase basic 03-20..04-20 woli=1
@@ -100,7 +102,7 @@ import TestSupport
         )
     }
 
-    @Test func `the refund of an upgrade leaves the upgraded period alone`() throws {
+    @Test func `the refund of an upgrade does not affect the upgraded period`() throws {
         try expect(
             """
             @2020-12-05T14:10 purchase a 2020-12-05T13:44:41..2021-12-05T13:44:41 woli=1 upgraded
@@ -112,7 +114,7 @@ import TestSupport
         )
     }
 
-    @Test func `the rest of a replaced period is not a refund of it`() throws {
+    @Test func `money back within a minute of the replacement is marked as replaced`() throws {
         try expect(
             """
             @04-23T10:00 purchase basic 03-14..04-14 woli=1 via=response
@@ -133,7 +135,7 @@ import TestSupport
         )
     }
 
-    @Test func `the end of family sharing gives no money back`() throws {
+    @Test func `the end of family sharing refunds no money`() throws {
         try expect(
             """
             @06-05 purchase basic 05-01..06-01 woli=1 family revoked=05-20
@@ -145,7 +147,7 @@ import TestSupport
         )
     }
 
-    @Test func `a request that is refused, then one that is granted, are two cases`() throws {
+    @Test func `a declined request and a granted one are two cases`() throws {
         try expect(
             """
             @05-02 purchase basic 05-01..06-01 woli=1 price=990
@@ -165,7 +167,7 @@ import TestSupport
         )
     }
 
-    @Test func `what is only asked for, or refused without a request, changes nothing`() throws {
+    @Test func `a request alone, or a declined refund without a request, changes nothing`() throws {
         try expect(
             """
             @05-02 purchase basic 05-01..06-01 woli=1
@@ -183,7 +185,7 @@ import TestSupport
         )
     }
 
-    @Test func `an announced reversal puts the older period back into the history`() throws {
+    @Test func `an announced reversal restores the older period in the history`() throws {
         try expect(
             """
             @06-02 purchase basic 05-01..06-01 woli=1 price=990
@@ -229,7 +231,7 @@ import TestSupport
         #expect(rows.map(\.givenMilliunits) == [495, 990])
     }
 
-    @Test func `a date or a part that Apple changes corrects the open case`() throws {
+    @Test func `a date or percentage that Apple changes corrects the open case`() throws {
         try expect(
             """
             @05-10 purchase basic 05-01..06-01 woli=1 price=1000 revoked=05-10
@@ -243,7 +245,7 @@ import TestSupport
         )
     }
 
-    @Test func `a reversal of a refund that never reached us has no date`() throws {
+    @Test func `the reversal of an unknown refund has no date`() throws {
         try expect(
             """
             @05-02 purchase basic 05-01..06-01 woli=1 price=990
@@ -269,7 +271,7 @@ import TestSupport
         )
     }
 
-    @Test func `announcements about purchases that are not known make no case`() throws {
+    @Test func `announcements about unknown purchases create no case`() throws {
         try expect(
             """
             @05-02 purchase basic 05-01..06-01 woli=1

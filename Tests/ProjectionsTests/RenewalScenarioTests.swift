@@ -34,7 +34,7 @@ import TestSupport
         #expect(timeline.purchases.map(\.transactionIds) == [["T1", "T2"]])
     }
 
-    @Test func `milliseconds of old payloads make no second period`() throws {
+    @Test func `milliseconds of old payloads do not create a second period`() throws {
         try expect(
             """
             @03-20 purchase monthly 03-20T10:00:05.612Z..04-20T10:00:05.612Z
@@ -46,7 +46,7 @@ import TestSupport
         )
     }
 
-    @Test func `a lapse leaves a gap that the magazine reader does not read`() throws {
+    @Test func `a lapse leaves a gap whose magazine issues are not unlocked`() throws {
         let ledger = try expect(
             """
             @06-18 purchase monthly 02-20..03-20 woli=1
@@ -60,7 +60,7 @@ import TestSupport
             """
         )
         // The magazine rule (Apple's data: magazine rule): the newest issue at the start of a run,
-        // and every issue published in it.
+        // and every issue published during it.
         let issues = try (2...7).map { try TimelineText.instant("0\($0)-01") }
         let runs = ActivePeriods(ledger.timeline(of: TimelineText.stream)).active
         let read = issues.filter { issue in
@@ -95,7 +95,7 @@ import TestSupport
         )
     }
 
-    @Test func `a shorter expiry wins when Apple said it later`() throws {
+    @Test func `a shorter expiry wins if Apple stated it later`() throws {
         try expect(
             """
             @04-10 purchase monthly 03-20..05-04 woli=7
@@ -120,7 +120,7 @@ import TestSupport
         )
     }
 
-    @Test func `of two expiries said at one time the later one counts`() throws {
+    @Test func `of two expiries stated at the same time the later one counts`() throws {
         try expect(
             """
             @04-10 purchase monthly 03-20..04-20 woli=7
@@ -132,7 +132,7 @@ import TestSupport
         )
     }
 
-    @Test func `a fact without a line item joins the one that has it`() throws {
+    @Test func `a fact without a line item joins the one with it`() throws {
         try expect(
             """
             @04-10 purchase monthly 03-20..05-04 woli=7
@@ -160,7 +160,7 @@ import TestSupport
         )
     }
 
-    @Test func `what never expires is in the log and in no period`() throws {
+    @Test func `a purchase that never expires is in the log but not in any period`() throws {
         let ledger = try expect(
             """
             @03-20 once coins 03-20 quantity=2 id=T1
@@ -212,7 +212,7 @@ import TestSupport
         )
     }
 
-    @Test func `terms of purchase give the kind`() throws {
+    @Test func `the purchase terms determine the kind of period`() throws {
         try expect(
             """
             @09-01 purchase monthly 01-01..02-01 woli=1 offer=1 discount=FREE_TRIAL price=0

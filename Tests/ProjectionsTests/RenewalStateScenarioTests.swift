@@ -3,8 +3,8 @@ import Projections
 import Testing
 import TestSupport
 
-/// Where a subscription stands between and in its periods
-/// (Apple's data: status values, traps 11 to 22).
+/// The state of a subscription during and between its periods (Apple's data: status values, traps
+/// 11 to 22).
 @Suite struct RenewalStateScenarioTests {
     @Test func `a renewal charged early has succeeded until it starts`() throws {
         try expect(
@@ -24,7 +24,7 @@ import TestSupport
         )
     }
 
-    @Test func `turning auto-renewal off ends nothing but the next charge`() throws {
+    @Test func `turning auto-renewal off ends only the next charge`() throws {
         try expect(
             """
             @03-20 purchase monthly 03-20..04-20 woli=1
@@ -40,7 +40,7 @@ import TestSupport
         )
     }
 
-    @Test func `switched on again before the end it is waiting again`() throws {
+    @Test func `turned on again before the end, the charge is waiting again`() throws {
         try expect(
             """
             @03-20 purchase monthly 03-20..04-20 woli=1
@@ -70,7 +70,9 @@ import TestSupport
         )
     }
 
-    @Test func `what Apple says at the instant of buying counts more than buying`() throws {
+    @Test func `renewal info at the instant of the purchase overrides what the purchase implies`()
+        throws
+    {
         try expect(
             """
             @03-20 purchase monthly 03-20..04-20 woli=1
@@ -81,7 +83,7 @@ import TestSupport
         )
     }
 
-    @Test func `nothing is charged any more in a grace whose renewal is off`() throws {
+    @Test func `in a grace with auto-renewal off no charge follows`() throws {
         try expect(
             """
             @03-20 purchase monthly 03-20..04-20 woli=1
@@ -140,7 +142,7 @@ import TestSupport
         )
     }
 
-    @Test func `an expiry by a billing error seen late had been a retry of sixty days`() throws {
+    @Test func `an expiry by billing error reported late implies sixty days of retry`() throws {
         try expect(
             """
             @03-20 purchase monthly 03-20..04-20 woli=1
@@ -197,7 +199,9 @@ import TestSupport
         )
     }
 
-    @Test func `what is said between the expiry and the first charge leaves both open`() throws {
+    @Test func `a renewal setting between the expiry and the first charge allows retry or expiry`()
+        throws
+    {
         let between = """
             @03-20 purchase monthly 03-20..04-20 woli=1
             @04-20T00:00:03 renewal of=04-20 auto=1
@@ -240,7 +244,7 @@ import TestSupport
         )
     }
 
-    @Test func `a refund is revoked until something new is bought`() throws {
+    @Test func `a refund is revoked until the next purchase`() throws {
         try expect(
             """
             @03-20 purchase monthly 03-20..04-20 woli=1
@@ -287,7 +291,9 @@ import TestSupport
         )
     }
 
-    @Test func `a renewal reported early follows a purchase that never reached us`() throws {
+    @Test func `a renewal reported early implies an earlier purchase that never reached us`()
+        throws
+    {
         try expect(
             """
             @04-19T08:00 purchase monthly 04-20..05-20 woli=2 reason=RENEWAL
@@ -309,7 +315,7 @@ import TestSupport
         )
     }
 
-    @Test func `an answer to a price increase stands as long as Apple says it`() throws {
+    @Test func `an answer to a price increase lasts as long as Apple reports it`() throws {
         try expect(
             """
             @03-20 purchase monthly 03-20..04-20 woli=1
@@ -326,7 +332,7 @@ import TestSupport
         )
     }
 
-    @Test func `what is announced beyond what Apple last said has an end, and nothing after`()
+    @Test func `a period that extends past Apple's last statement ends without a state after it`()
         throws
     {
         try expect(
@@ -346,7 +352,7 @@ import TestSupport
         )
     }
 
-    @Test func `a row cites what made it so`() throws {
+    @Test func `a row cites the events that determined it`() throws {
         let ledger = try expect(
             """
             @03-20 purchase monthly 03-20..04-20 woli=1

@@ -1,8 +1,8 @@
 import Projections
 
 /// The rows of a stream as scenarios write them: `STATUS CHARGE FROM..[TO] [on|off] [next=]
-/// [consent] [because=REASON] [price=] [offer=TYPE/ID] [plan=] [commitment=]`; what is unknown is
-/// left out, and so is the end of a row until further notice.
+/// [consent] [because=REASON] [price=] [offer=TYPE/ID] [plan=] [commitment=]`; unknown values
+/// are left out, and so is the end of an open row.
 func describe(_ states: RenewalStates) -> [String] {
     let text = TimelineText.text
     return states.rows.map { row in

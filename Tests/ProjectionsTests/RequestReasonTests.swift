@@ -4,7 +4,7 @@ import Testing
 
 /// Why a customer asked for a refund.
 @Suite struct RequestReasonTests {
-    @Test func `a refund case says why the customer asked for it`() throws {
+    @Test func `a refund case gives the customer's reason for the request`() throws {
         try expect(
             """
             @03-20 purchase basic 03-20..04-20 price=9990

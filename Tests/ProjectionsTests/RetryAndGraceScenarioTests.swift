@@ -20,7 +20,7 @@ import TestSupport
         )
     }
 
-    @Test func `recovery inside grace is contiguous and leaves no grace`() throws {
+    @Test func `recovery within grace is contiguous and leaves no grace period`() throws {
         try expect(
             """
             @03-20 purchase monthly 03-20..04-20 woli=1
@@ -36,7 +36,7 @@ import TestSupport
         )
     }
 
-    @Test func `grace that is never paid gives access to its end only`() throws {
+    @Test func `an unpaid grace gives access only until its end`() throws {
         try expect(
             """
             @03-20 purchase monthly 03-20..04-20 woli=1
@@ -53,7 +53,7 @@ import TestSupport
         )
     }
 
-    @Test func `recovery after grace leaves the served days and a gap`() throws {
+    @Test func `recovery after grace leaves the grace days and a gap`() throws {
         try expect(
             """
             @03-20 purchase monthly 03-20..04-20 woli=1
@@ -68,7 +68,7 @@ import TestSupport
         )
     }
 
-    @Test func `grace is open while Apple has not spoken after it`() throws {
+    @Test func `grace is open while Apple has stated nothing after it`() throws {
         try expect(
             """
             @03-20 purchase monthly 03-20..04-20 woli=1
@@ -140,7 +140,7 @@ import TestSupport
         )
     }
 
-    @Test func `a snapshot without a renewal date is about what expired last`() throws {
+    @Test func `a snapshot without a renewal date is about the period that expired last`() throws {
         try expect(
             """
             @02-20 purchase monthly 02-20..03-20 woli=1
@@ -155,7 +155,7 @@ import TestSupport
         )
     }
 
-    @Test func `a snapshot about an expiry that was extended gives no grace`() throws {
+    @Test func `a snapshot about an expiry that was extended creates no grace`() throws {
         try expect(
             """
             @03-20 purchase monthly 03-20..04-20 woli=1
@@ -181,7 +181,7 @@ import TestSupport
         )
     }
 
-    @Test func `a grace row cites its snapshot and what ended it`() throws {
+    @Test func `a grace row cites its snapshot and the event that ended it`() throws {
         let ledger = try expect(
             """
             @03-20 purchase monthly 03-20..04-20 woli=1

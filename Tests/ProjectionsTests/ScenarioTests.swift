@@ -3,8 +3,8 @@ import Projections
 import Testing
 import TestSupport
 
-/// The scenarios in their order, each as facts in the form that brought them
-/// (Apple's data: scenarios).
+/// The scenarios in order, each with facts in the format that carried them (Apple's data:
+/// scenarios).
 @Suite struct ScenarioTests {
     @Test func `1: two rows, the newer first, are one run of two periods`() throws {
         // Apple's data: scenario 1. A published response of verifyReceipt.
@@ -25,7 +25,7 @@ import TestSupport
         )
     }
 
-    @Test func `2: a restored period is one, under two names`() throws {
+    @Test func `2: a restored period is one period with two ids`() throws {
         // Apple's data: scenario 2
         let ledger = try expect(
             """
@@ -43,7 +43,7 @@ import TestSupport
         #expect(purchases.map(\.transactionIds) == [["T1", "T2"]])
     }
 
-    @Test func `3: milliseconds of iOS 6 make no second period`() throws {
+    @Test func `3: milliseconds of iOS 6 do not create a second period`() throws {
         // Apple's data: scenario 3. A published `receipt` and `latest_receipt_info`.
         let (from, to) = ("2012-09-11T23:15:05", "2012-12-12T00:15:05")
         let ledger = try expect(
@@ -85,7 +85,7 @@ import TestSupport
         )
     }
 
-    @Test func `5: the upgrade was refunded, and the upgraded period is never revived`() throws {
+    @Test func `5: after a refunded upgrade the upgraded period is never restored`() throws {
         // Apple's data: scenario 5.
         let (a, b) = ("2020-12-05T13:44:41", "2020-12-05T14:05:19")
         let before = """
@@ -115,7 +115,7 @@ import TestSupport
         )
     }
 
-    @Test func `6: of the magazine February, March, April, June and July are read`() throws {
+    @Test func `6: the magazine unlocks February, March, April, June and July`() throws {
         // Apple's data: scenario 6, magazine rule
         let customer = try CustomerText(
             """
@@ -164,7 +164,7 @@ import TestSupport
         )
     }
 
-    @Test func `8: recovered in grace there is neither a gap nor a rest of grace`() throws {
+    @Test func `8: a recovery in grace leaves neither a gap nor a rest of grace`() throws {
         // Apple's data: scenario 8
         try expect(
             """
@@ -182,7 +182,7 @@ import TestSupport
         )
     }
 
-    @Test func `9: a grace that is never paid for gives access to its end only`() throws {
+    @Test func `9: an unpaid grace gives access only until its end`() throws {
         // Apple's data: scenario 9
         try expect(
             """
@@ -206,7 +206,7 @@ import TestSupport
         )
     }
 
-    @Test func `10: May was refunded and given back while June ran`() throws {
+    @Test func `10: May was refunded and restored while June ran`() throws {
         // Apple's data: scenario 10
         let refunded = """
             @05-01 purchase basic 05-01..06-01 woli=1

@@ -3,10 +3,10 @@ import Projections
 import Testing
 import TestSupport
 
-/// The fifteen steps of somebody who cannot decide, and the rows they leave in every table.
+/// Fifteen steps of an indecisive customer, and the rows they leave in every table.
 @Suite struct StoryTests {
-    // In the types of version 2 notifications (Apple's data: version 2 types): what happened,
-    // then the transaction and the renewal info that came with it.
+    // As version 2 notification types (Apple's data: version 2 types): the event, then its
+    // transaction and renewal info.
     private static let steps = """
         @01-01 notice SUBSCRIBED INITIAL_BUY uuid=n1 status=1 about=01-01
         @01-01 purchase basic 01-01..02-01 woli=1 price=9990 reason=PURCHASE
@@ -94,7 +94,7 @@ import TestSupport
                 effective resubscribe downgrade premium..basic effective=05-31 same
                 """
         )
-        // Announcements, purchases with what was learnt of them later, renewal infos.
+        // Announcements, purchases with later changes to them, renewal infos.
         #expect(ledger.events.count == 15 + 7 + 14)
     }
 

@@ -3,7 +3,7 @@ import Projections
 import TestSupport
 import Testing
 
-/// Changes of product that open a new subscription (Apple's data: traps 3, 36, scenario 15).
+/// Product changes that open a new subscription (Apple's data: traps 3, 36, scenario 15).
 @Suite struct StreamChangeTests {
     private static let second = StreamID(environment: .production, originalTransactionId: "2000")
     private static let third = StreamID(environment: .production, originalTransactionId: "3000")
@@ -44,14 +44,14 @@ import Testing
         "@06-01 purchase archive 06-01..07-01 woli=2", "@06-01 purchase other 06-01..07-01 woli=2",
         "@06-01 purchase basic 06-01..07-01 woli=2",
     ])
-    func `a parallel one, another group, an unknown one and the same product are no change`(
+    func `a parallel, foreign-group, unknown or identical product is not a change`(
         text: String
     ) throws {
         let changes = try changes([(TimelineText.stream, Self.inRetry), (Self.second, text)])
         #expect(changes.isEmpty)
     }
 
-    @Test func `the group that Apple names needs no catalog`() throws {
+    @Test func `a group named by Apple needs no catalog`() throws {
         let changes = try changes(
             [
                 (TimelineText.stream, "@03-20 purchase a 03-20..04-20 woli=1 group=7"),

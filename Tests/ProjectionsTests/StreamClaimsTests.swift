@@ -3,10 +3,10 @@ import Projections
 import TestSupport
 import Testing
 
-/// Who had a subscription when (Apple's data: trap 37).
+/// Who owned a subscription when (Apple's data: trap 37).
 @Suite struct StreamClaimsTests {
-    /// Checks the claims of stream 1000 in the order of the text, backwards, and in seeded shuffles
-    /// with repetitions.
+    /// Checks the claims of stream 1000 in text order, backwards, and in seeded shuffles with
+    /// repetitions.
     @discardableResult
     private func expect(
         _ text: String,
@@ -46,7 +46,7 @@ import Testing
         #expect(claims.owners.last?.offset == 3, "the unlink is cited")
     }
 
-    @Test func `a second customer without an unlink contests, and moves nothing`() throws {
+    @Test func `a second customer without an unlink contests the claim and moves nothing`() throws {
         let claims = try expect(
             """
             1000 @01-02 buys month 01-01
@@ -76,7 +76,7 @@ import Testing
         )
     }
 
-    @Test func `unlink and link of one instant are a transfer`() throws {
+    @Test func `an unlink and a link at one instant are a transfer`() throws {
         try expect(
             """
             1000 @02-01 link anna
@@ -87,7 +87,7 @@ import Testing
         )
     }
 
-    @Test func `of two customers of one instant the greater has it, in any order`() throws {
+    @Test func `of two customers at one instant the greater name wins, in any order`() throws {
         try expect(
             """
             1000 @02-01 link ben
@@ -115,7 +115,7 @@ import Testing
         )
     }
 
-    @Test func `a link beats the token, and the token comes back with the unlink`() throws {
+    @Test func `a link overrides the token, and the token returns with the unlink`() throws {
         try expect(
             """
             1000 @01-02 buys month 01-01 token=t1
@@ -139,8 +139,8 @@ import Testing
         #expect(claims.tokens.map(\.offset) == [1, 2])
     }
 
-    /// A poll signs every old transaction anew, in no order that means anything.
-    @Test func `an old purchase that is signed again does not give its token back`() throws {
+    /// A poll signs every old transaction again, in arbitrary order.
+    @Test func `an old purchase that is signed again does not restore its token`() throws {
         try expect(
             """
             1000 @01-01 buys month 01-01 token=t1 woli=1
@@ -152,7 +152,7 @@ import Testing
         )
     }
 
-    @Test func `a token that is set later counts from then`() throws {
+    @Test func `a token that is set later counts from then on`() throws {
         try expect(
             """
             1000 @01-01 buys month 01-01 token=t1
@@ -169,8 +169,7 @@ import Testing
         )
     }
 
-    @Test func `what never expires and what is shared by a family is claimed like the rest`() throws
-    {
+    @Test func `one-time and family-shared purchases are claimed like the rest`() throws {
         try expect("1000 @01-01 buys forever 01-01 once token=t1", [".. token t1"])
         try expect(
             """
@@ -193,7 +192,7 @@ import Testing
         #expect(Owner.customer("\u{E9}") != Owner.customer("e\u{301}"))
     }
 
-    @Test func `links move neither horizon nor periods`() throws {
+    @Test func `links change neither horizon nor periods`() throws {
         let purchase = try ClaimText.facts("1000 @01-02 buys month 01-01")
         let linked = purchase + (try ClaimText.facts("1000 @12-31 link anna"))
         let (alone, both) = (MemoryLedger([purchase]), MemoryLedger([linked]))

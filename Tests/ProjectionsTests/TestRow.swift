@@ -1,7 +1,7 @@
 import Events
 import Projections
 
-/// Rows of tables with small numbers for instants.
+/// Table rows with small numbers as instants.
 enum TestRow {
     static func projection(_ name: String) -> any Projection {
         guard let found = allProjections.first(where: { $0.name == name }) else {
@@ -10,7 +10,7 @@ enum TestRow {
         return found
     }
 
-    /// Tables that both sides have alike.
+    /// Tables that are the same on both sides.
     static func tables(_ names: [String]) -> [ComparedTable] {
         names.map { name in
             let projection = projection(name)
@@ -74,7 +74,7 @@ enum TestRow {
         )
     }
 
-    /// A purchase of which only its start and its price are known.
+    /// A purchase with only its start and price known.
     static func transaction(_ start: Int64, _ price: Int64) -> ProjectionRow {
         let values = projection("transactions").columns.map { column -> ColumnValue in
             switch column {
@@ -86,7 +86,7 @@ enum TestRow {
         return ProjectionRow(values: values, positions: [Position(lane: 0, offset: start)])
     }
 
-    /// A case of which only its purchase and what was given back are known.
+    /// A case with only its purchase and refunded amount known.
     static func refund(_ purchase: Int64, _ given: Int64, _ currency: String) -> ProjectionRow {
         let values = projection("refunds").columns.map { column -> ColumnValue in
             switch column {
@@ -134,12 +134,12 @@ extension ProjectionRow {
 }
 
 extension TableTotals {
-    /// `kind rows/streams`, in the order of listings.
+    /// `kind rows/streams`, in listing order.
     var words: [String] { changes.map { "\($0.kind) \($0.count.rows)/\($0.count.streams)" } }
 }
 
 extension ProjectionDifference {
-    /// `currency +gained -lost`, in the order of listings.
+    /// `currency +gained -lost`, in listing order.
     var moneyWords: [String] {
         production.money.map { "\($0.currency ?? "?") +\($0.gained) -\($0.lost)" }
     }

@@ -2,7 +2,7 @@ import Events
 import Projections
 import Testing
 
-/// Pictures as text; what they show is in `ExplanationTests`.
+/// Pictures as text; `ExplanationTests` tests their content.
 @Suite struct TimelinePictureTests {
     private func picture(
         _ style: TimelinePicture.Style,
@@ -13,7 +13,7 @@ import Testing
         return TimelinePicture(explanation, of: [history], width: width, style: style)
     }
 
-    @Test func `in Unicode`() throws {
+    @Test func `a timeline is drawn in Unicode`() throws {
         #expect(
             try picture(.unicode).lines.joined(separator: "\n") == """
                               Jan 2026               Feb                  Mar
@@ -28,7 +28,7 @@ import Testing
         )
     }
 
-    @Test func `in ASCII`() throws {
+    @Test func `a timeline is drawn in ASCII`() throws {
         let lines = try picture(.ascii).lines
         #expect(lines.joined().utf8.allSatisfy { (32..<127).contains($0) })
         #expect(
@@ -45,7 +45,7 @@ import Testing
         )
     }
 
-    @Test func `a period shorter than a cell is access all the same`() throws {
+    @Test func `a period shorter than a cell is still drawn as access`() throws {
         let history = try RecordedStory(
             """
             01-01T00:00:04 @01-01 purchase monthly 01-01..02-01 woli=1
@@ -63,7 +63,7 @@ import Testing
     func `no line is longer than the terminal, and omitted labels are counted`(width: Int) throws {
         let picture = try picture(.unicode, width: width)
         let most = max(width, TimelinePicture.widthMin)
-        // The legend has its own length.
+        // The legend has a separate length.
         #expect(picture.lines.dropLast().allSatisfy { $0.count <= most }, "\(picture.lines)")
         if width <= 61 { #expect(!picture.omitted.isEmpty) }
     }

@@ -3,7 +3,7 @@ import Projections
 import TestSupport
 import Testing
 
-/// A history as text: one fact a line, then for each table `--- TABLE` and the rows it must give.
+/// A history as text: one fact per line, then `--- TABLE` and its expected rows for each table.
 ///
 /// Facts: `@AS-OF purchase PRODUCT FROM..TO [id=] [woli=] [upgraded] [revoked=] [type=] [offer=]
 /// [discount=] [price=] [group=] [family] [reason=] [kind=] [extra=]`, where `kind` is Apple's
@@ -12,17 +12,17 @@ import Testing
 /// [recent=] [renews=] [offer-id=] [next-plan=] [commitment=] [winback=]`,
 /// `@AS-OF notice TYPE [SUBTYPE] uuid= [status=] [about=FROM[..TO]]`; `via=` names an
 /// older format. Times
-/// are of 2026 unless a year is written: `03-20`, `03-20T08:00:01`. An unknown word fails the test.
+/// are in 2026 unless a year is given: `03-20`, `03-20T08:00:01`. An unknown word fails the test.
 ///
-/// The rows of a table are in the words of its entry in `rowTexts`; `---` alone is
+/// The rows of a table are written as by its entry in `rowTexts`; `---` alone is
 /// `--- active_periods`, whose rows are `KIND PRODUCT FROM..TO REASON`, and `active FROM..TO …`.
-/// Words after a table's name say the policy: `no-grace`, `no-family`, `from-reversal`.
+/// Words after a table's name set the policy: `no-grace`, `no-family`, `from-reversal`.
 struct TimelineText {
     var facts: [Fact] = []
     /// The expected rows of each table the text names, in its order.
     var tables: [(name: String, policy: AccessPolicy, rows: [String])] = []
 
-    /// How each table's rows are written in a scenario; a new table adds its line.
+    /// How each table's rows are written in a scenario; a new table adds a line.
     static let rowTexts: [String: @Sendable (Timeline) -> [String]] = [
         "active_periods": { describe(ActivePeriods($0)) },
         "renewal_states": { describe(RenewalStates($0)) },
@@ -36,7 +36,7 @@ struct TimelineText {
 
     static let stream = StreamID(environment: .production, originalTransactionId: "1000")
 
-    /// The words of `via=`, for formats that stay silent about more than a JWS does.
+    /// The words of `via=`, for formats that leave out more than a JWS does.
     static let formats: [String: Format] = [
         "receipt": .receiptTransaction, "response": .responseTransaction,
         "single": .singleTransaction,
@@ -109,7 +109,7 @@ struct TimelineText {
     }
 }
 
-/// A fact while its line is read.
+/// A fact while its line is parsed.
 private struct FactDraft {
     var stream: StreamID
     var asOf: Instant
@@ -128,7 +128,7 @@ private struct FactDraft {
         (purchaseDate, expiresDate) = (from, to)
     }
 
-    /// Says the same in another format; an option after it adds to it.
+    /// The same content in another format; an option after it adds to it.
     mutating func become(_ format: Format) throws {
         var other = Content(format: format)
         for entry in content.entries { other[entry.field] = entry.value }
@@ -201,7 +201,7 @@ private struct FactDraft {
 }
 
 extension AccessPolicy {
-    /// The policy of these words; `current` without any.
+    /// The policy of these words; `current` if there are none.
     fileprivate init(_ words: some Sequence<String>) throws {
         var (grace, family, retroactive, refund) = (true, true, true, false)
         for word in words {
@@ -255,7 +255,7 @@ private func planWords(_ row: ActivePeriod) -> String {
     return words
 }
 
-/// Checks the rows of every table a history names, in its own order, backwards, and in seeded
+/// Checks the rows of every table that a history names, in its own order, backwards, and in seeded
 /// shuffles with repetitions; returns the ledger of its own order.
 @discardableResult
 func expect(

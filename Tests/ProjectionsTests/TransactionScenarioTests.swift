@@ -3,9 +3,9 @@ import Projections
 import Testing
 import TestSupport
 
-/// Purchases as analysts want them (Apple's data: traps 4, 16, 19, 21).
+/// Purchases as analysts need them (Apple's data: traps 4, 16, 19, 21).
 @Suite struct TransactionScenarioTests {
-    @Test func `a trial converts and counts as the first of the chain, paid periods without it`()
+    @Test func `a converted trial is the first of the chain but not a paid period`()
         throws
     {
         try expect(
@@ -21,7 +21,7 @@ import TestSupport
         )
     }
 
-    @Test func `a lapse begins a new chain and is measured`() throws {
+    @Test func `a lapse starts a new chain and its length is recorded`() throws {
         try expect(
             """
             @03-01 purchase basic 03-01..04-01 woli=1
@@ -49,7 +49,7 @@ import TestSupport
         )
     }
 
-    @Test func `a recovery in retry carries the chain on, and the failure is told`() throws {
+    @Test func `a recovery in retry continues the chain, and the failure is recorded`() throws {
         try expect(
             """
             @03-20 purchase basic 03-20..04-20 woli=1
@@ -62,7 +62,7 @@ import TestSupport
         )
     }
 
-    @Test func `grace lengthens the purchase that it follows`() throws {
+    @Test func `grace extends the purchase that it follows`() throws {
         try expect(
             """
             @03-20 purchase basic 03-20..04-20 woli=1
@@ -73,7 +73,7 @@ import TestSupport
         )
     }
 
-    @Test func `a refund is taken off the price, and put back by its reversal`() throws {
+    @Test func `a refund is deducted from the price, and its reversal restores it`() throws {
         let refunded = """
             @03-20 purchase basic 03-20..04-20 woli=1 price=990
             @04-02 purchase basic 03-20..04-20 woli=1 price=990 revoked=04-02 percentage=25000 \
@@ -96,7 +96,10 @@ import TestSupport
         )
     }
 
-    @Test func `the rest of a replaced period is no refund, and what it was is not known`() throws {
+    @Test
+    func `money back for the rest of a replaced period is not a refund, and its amount is unknown`()
+        throws
+    {
         try expect(
             """
             @04-23T10:00 purchase basic 04-14..05-14 woli=2 revoked=04-23T09:00:02 price=990
@@ -108,7 +111,7 @@ import TestSupport
         )
     }
 
-    @Test func `an opt-out counts from its first telling, if it holds at the end`() throws {
+    @Test func `an opt-out counts from its first report, if it still holds at the end`() throws {
         try expect(
             """
             @03-01 purchase basic 03-01..04-01 woli=1
@@ -135,7 +138,9 @@ import TestSupport
         )
     }
 
-    @Test func `who buys again before the end has not unsubscribed from what was replaced`() throws
+    @Test
+    func `a customer who buys again before the end has not unsubscribed from the replaced period`()
+        throws
     {
         try expect(
             """
@@ -151,7 +156,7 @@ import TestSupport
         )
     }
 
-    @Test func `a family member has paid for nothing`() throws {
+    @Test func `a family member has paid nothing`() throws {
         try expect(
             """
             @03-01 purchase basic 03-01..04-01 woli=1 family
@@ -162,7 +167,7 @@ import TestSupport
         )
     }
 
-    @Test func `a one-time purchase never ends, unless it is refunded`() throws {
+    @Test func `a one-time purchase never ends unless it is refunded`() throws {
         try expect(
             """
             @05-02 once coins 05-01 price=4990
@@ -174,7 +179,7 @@ import TestSupport
         )
     }
 
-    @Test func `of several ids the lowest by length is the transaction's`() throws {
+    @Test func `of several ids the shortest and lowest is the transaction's`() throws {
         let ledger = try expect(
             """
             @03-20 purchase basic 03-20..04-20 woli=1 id=1000

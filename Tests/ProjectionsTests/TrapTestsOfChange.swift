@@ -4,7 +4,7 @@ import Testing
 
 /// Traps about changes of product (Apple's data: traps).
 @Suite struct TrapTestsOfChange {
-    @Test func `an old receipt cancels what was upgraded, a newer one only marks it`() throws {
+    @Test func `an old receipt cancels an upgraded period, a newer one only marks it`() throws {
         // Apple's data: trap 9
         let premium = "@04-23T10:00 purchase premium 04-23T09:00..05-23T09:00 woli=3 via=response"
         for basic in [
@@ -30,7 +30,8 @@ import Testing
         }
     }
 
-    // The catalog decides, not the price nor the length; a crossgrade of one length is at once.
+    // The catalog decides, not the price or the length; a crossgrade to the same length is
+    // immediate.
     @Test(arguments: [
         ("basic", "premium", "04-10", "now upgrade", "same"),
         ("premium", "basic", "05-01", "next_renewal downgrade", "same"),
@@ -46,7 +47,7 @@ import Testing
         verdict: String,
         length: String
     ) throws {
-        // Apple's data: trap 23: an annual plan is dearer than a monthly one of its level.
+        // Apple's data: trap 23: an annual plan costs more than a monthly one of the same level.
         let row =
             "effective \(verdict) \(old)..\(new) effective=\(start) \(length)"
             + (verdict.hasPrefix("now") ? " estimate=693" : "")
@@ -60,7 +61,7 @@ import Testing
         )
     }
 
-    @Test func `each switch back and forth refunds the rest, and no refund counts it twice`()
+    @Test func `each switch back and forth refunds the rest, and no refund is counted twice`()
         throws
     {
         // Apple's data: trap 24
@@ -104,7 +105,7 @@ import Testing
             premium 04-01..05-01 n=1 paid=1
             """
         )
-        // After an upgrade at once both are the new one, and nothing is wished for.
+        // After an immediate upgrade both are the new one, and nothing is requested.
         try expect(
             """
             @04-01 purchase basic 04-01..05-01 woli=1
@@ -117,7 +118,7 @@ import Testing
         )
     }
 
-    @Test func `an upgraded period is over although its end lies ahead`() throws {
+    @Test func `an upgraded period is over although its expiry is in the future`() throws {
         // Apple's data: trap 26
         try expect(
             """
@@ -137,7 +138,7 @@ import Testing
         )
     }
 
-    @Test func `when the upgrade is refunded nothing is left, and nothing comes back`() throws {
+    @Test func `after the refund of an upgrade nothing is left and nothing returns`() throws {
         // Apple's data: trap 27
         try expect(
             """
@@ -157,7 +158,7 @@ import Testing
         )
     }
 
-    @Test func `bought in the second of a renewal, the upgrade is the one that stays`() throws {
+    @Test func `an upgrade in the second of a renewal is the purchase that stays`() throws {
         // Apple's data: trap 40
         try expect(
             """
@@ -175,7 +176,7 @@ import Testing
         )
     }
 
-    @Test func `an offer redeemed is a new period, or only the terms of the next one`() throws {
+    @Test func `a redeemed offer is a new period, or only the terms of the next one`() throws {
         // Apple's data: trap 43
         try expect(
             """

@@ -3,9 +3,9 @@ import Projections
 import Testing
 import TestSupport
 
-/// Traps about which purchase, which subscription, and which moment is meant (Apple's data: traps).
+/// Traps about which purchase, which subscription and which moment is meant (Apple's data: traps).
 @Suite struct TrapTestsOfIdentity {
-    @Test func `the original id stays over all renewals with their own ids`() throws {
+    @Test func `the original id stays the same while each renewal has a new id`() throws {
         // Apple's data: trap 1
         let ledger = try expect(
             """
@@ -26,7 +26,7 @@ import TestSupport
         #expect(ledger.streams == [TimelineText.stream])
     }
 
-    @Test func `who subscribes again keeps the original id, and the lapse is a gap in it`() throws {
+    @Test func `a returning subscriber keeps the original id, with the lapse as a gap`() throws {
         // Apple's data: trap 2
         try expect(
             """
@@ -55,8 +55,8 @@ import TestSupport
         )
     }
 
-    @Test func `a purchase is named by original id, start and end together`() throws {
-        // Apple's data: trap 5. A key of id and end alone would make one of these two.
+    @Test func `a purchase is identified by original id, start and end together`() throws {
+        // Apple's data: trap 5. A key of only id and end would merge two of these.
         let ledger = try expect(
             """
             @04-21 purchase basic 03-20..05-20 id=a
@@ -72,7 +72,9 @@ import TestSupport
         #expect(purchases.map(\.transactionIds) == [["a"], ["b", "c"]])
     }
 
-    @Test func `a line item names a purchase on every device, and Xcode's 0 names none`() throws {
+    @Test func `a line item identifies a purchase on every device, but Xcode's 0 identifies none`()
+        throws
+    {
         // Apple's data: trap 6
         let ledger = try expect(
             """
@@ -115,7 +117,7 @@ import TestSupport
         )
     }
 
-    @Test func `a restore is not a purchase, of a subscription or anything else`() throws {
+    @Test func `a restore is not a purchase, of a subscription or of anything else`() throws {
         // Apple's data: trap 15
         try expect(
             """
@@ -136,7 +138,7 @@ import TestSupport
         )
     }
 
-    @Test func `Apple's clock decides which statement is the latest, in any year of ours`() throws {
+    @Test func `statements of 2011 and 2099 give the same rows, without a clock of ours`() throws {
         // Apple's data: trap 38
         for year in ["2011", "2099"] {
             try expect(
@@ -154,7 +156,9 @@ import TestSupport
         }
     }
 
-    @Test func `Apple's own start of a run bridges lapses, and is no start here`() throws {
+    @Test func `Apple's recentSubscriptionStartDate bridges lapses and is not a start here`()
+        throws
+    {
         // Apple's data: trap 46
         try expect(
             """

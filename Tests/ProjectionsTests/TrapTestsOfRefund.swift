@@ -3,7 +3,7 @@ import Projections
 import Testing
 import TestSupport
 
-/// Traps about money given back (Apple's data: traps).
+/// Traps about refunds (Apple's data: traps).
 @Suite struct TrapTestsOfRefund {
     @Test func `a later refund of the same purchase is kept, with the earlier facts`()
         throws
@@ -44,7 +44,7 @@ import TestSupport
         )
     }
 
-    @Test func `the refund of an older period leaves the one that runs`() throws {
+    @Test func `the refund of an older period does not affect the current one`() throws {
         // Apple's data: trap 28
         try expect(
             """
@@ -68,7 +68,7 @@ import TestSupport
         )
     }
 
-    @Test func `a part of the money takes all of the access`() throws {
+    @Test func `a partial refund takes all of the access`() throws {
         // Apple's data: trap 29
         try expect(
             """
@@ -90,7 +90,7 @@ import TestSupport
         )
     }
 
-    @Test func `a reversal makes the purchase whole, and the history keeps both`() throws {
+    @Test func `a reversal restores the purchase, and the history keeps both`() throws {
         // Apple's data: trap 30
         let ledger = try expect(
             """
@@ -118,7 +118,7 @@ import TestSupport
     }
 
     @Test func `a later statement without the refund is an unannounced reversal`() throws {
-        // Apple's data: trap 31: a receipt of an earlier date, and a format that cannot say, deny
+        // Apple's data: trap 31: an earlier receipt, and a format that cannot carry a refund, deny
         // nothing.
         let refunded = """
             @04-02 purchase basic 03-20..04-20 woli=1 revoked=04-02
@@ -141,7 +141,7 @@ import TestSupport
         )
     }
 
-    @Test func `a refund asked for and refused takes nothing, though auto-renewal goes off`()
+    @Test func `a declined refund request takes nothing, although auto-renewal goes off`()
         throws
     {
         // Apple's data: trap 32
@@ -169,7 +169,7 @@ import TestSupport
         )
     }
 
-    @Test func `what the family shares is access and no money, and its loss no refund`() throws {
+    @Test func `family sharing gives access but no money, and its loss is not a refund`() throws {
         // Apple's data: trap 33
         try expect(
             """
@@ -188,7 +188,7 @@ import TestSupport
         )
     }
 
-    @Test func `what never expires is in the log, and in no period`() throws {
+    @Test func `a purchase that never expires is in the log but not in any period`() throws {
         // Apple's data: trap 35
         try expect(
             """

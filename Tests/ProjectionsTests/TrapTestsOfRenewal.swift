@@ -48,7 +48,7 @@ import Testing
         )
     }
 
-    @Test func `a small gap is in the log and in access, and yet no lapse`() throws {
+    @Test func `a small gap is in the log and in access, but is not a lapse`() throws {
         // Apple's data: trap 16
         try expect(
             """
@@ -69,7 +69,7 @@ import Testing
         )
     }
 
-    @Test func `an end is never the start and the product's length`() throws {
+    @Test func `an end is never computed from the start and the product's length`() throws {
         // Apple's data: trap 17: `basic` is sold by the month.
         try expect(
             """
@@ -88,7 +88,7 @@ import Testing
         )
     }
 
-    @Test func `billing retry lasts sixty days and no longer, unless Apple says when it ended`()
+    @Test func `billing retry lasts sixty days, unless Apple reports when it ended`()
         throws
     {
         // Apple's data: trap 18
@@ -110,7 +110,7 @@ import Testing
         )
     }
 
-    @Test func `a recovery in retry starts on its own day, and the days between are a gap`()
+    @Test func `a recovery in retry starts on its own day, and the days before it are a gap`()
         throws
     {
         // Apple's data: trap 19
@@ -133,9 +133,9 @@ import Testing
         )
     }
 
-    // Three and six days of a week; sixteen and 28 of a month; and none of Apple's.
+    // Three and six days of a week; sixteen and 28 of a month; and a date that Apple never sets.
     @Test(arguments: ["04-23", "04-26", "05-06", "05-18", "04-20T12:00:07"])
-    func `grace ends when Apple set its end, whatever is sold`(end: String) throws {
+    func `grace ends at Apple's date, whatever the product's length`(end: String) throws {
         // Apple's data: trap 20
         try expect(
             """
@@ -155,7 +155,7 @@ import Testing
         )
     }
 
-    @Test func `recovered in grace the cycle goes on, recovered after it the days were free`()
+    @Test func `a recovery in grace continues the cycle, one after it leaves the grace days free`()
         throws
     {
         // Apple's data: trap 21
@@ -248,7 +248,7 @@ import Testing
         )
     }
 
-    @Test func `a late statement takes its place and decides nothing`() throws {
+    @Test func `a late statement takes its place in the history and decides nothing`() throws {
         // Apple's data: trap 39: the last line is signed first.
         try expect(
             """
@@ -269,7 +269,8 @@ import Testing
         )
     }
 
-    @Test func `Apple's limits of extensions are not ours, and one that failed moves nothing`()
+    @Test
+    func `Apple's limits on extensions do not apply here, and a failed extension moves nothing`()
         throws
     {
         // Apple's data: trap 45

@@ -35,7 +35,7 @@ import Testing
         #expect(try !winBack(text, at: "03-01").isEligible)
     }
 
-    @Test func `renewal info that has no list any more leaves it to the rules`() throws {
+    @Test func `renewal info without a list leaves eligibility to the rules`() throws {
         let text =
             Self.churned + """
                 @03-01 renewal of=02-01 auto=0 intent=1 winback=["a"]
@@ -45,7 +45,7 @@ import Testing
         #expect(try winBack(text, at: "03-20") == .churned)
     }
 
-    @Test func `a customer who bought again is a subscriber, and the list is out of date`() throws {
+    @Test func `a customer who bought again is a subscriber, and the list is outdated`() throws {
         let text =
             Self.churned + """
                 @03-01 renewal of=02-01 auto=0 intent=1 winback=["a"]

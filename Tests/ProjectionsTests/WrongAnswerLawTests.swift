@@ -3,11 +3,11 @@ import Projections
 import TestSupport
 import Testing
 
-/// What must hold for the second clock, whatever a history says.
+/// Laws of the second clock, for any history.
 @Suite struct WrongAnswerLawTests {
     private static let day: Int64 = 86_400_000
 
-    /// Random facts learnt at instants so few that many share one.
+    /// Random facts recorded at so few instants that many share one.
     private func story(_ seed: UInt64) -> [(recordedAt: Instant, payload: UInt8, fact: Fact)] {
         var random = RandomFacts(seed: seed)
         return (0..<10).map { _ in
@@ -19,14 +19,14 @@ import Testing
     }
 
     @Test(arguments: UInt64(1)...300)
-    func `the stretches are what asking at every instant finds`(seed: UInt64) {
+    func `the wrong stretches agree with asking at every instant`(seed: UInt64) {
         let history = RecordedStory.history(of: story(seed))
         let wrong = WrongAnswers([history])
         let now = Timeline(history.latest).access
         var (denied, granted) = (0, 0)
         let step = Self.day / 4
         for number in 0..<80 {
-            // Between the instants at which anything can change.
+            // Between the instants at which a change is possible.
             let milliseconds = RandomFacts.day(-2).milliseconds + Int64(number) * step + 700
             let instant = Instant(milliseconds: milliseconds)
             let then = Timeline(history.known(at: instant)).access
@@ -53,7 +53,7 @@ import Testing
     }
 
     @Test(arguments: UInt64(1)...300)
-    func `what is known in the end is what the log knows`(seed: UInt64) throws {
+    func `the final knowledge is that of the log`(seed: UInt64) throws {
         let history = RecordedStory.history(of: story(seed))
         let last = try #require(history.instants.last)
         #expect(history.known(at: last) == history.latest, "seed \(seed)")
@@ -82,7 +82,9 @@ import Testing
     }
 
     @Test(arguments: UInt64(1)...300)
-    func `every event of the chain is known, and those that flip the answer do`(seed: UInt64) {
+    func `the chain cites known events, and removing a decisive one changes the answer`(
+        seed: UInt64
+    ) {
         let history = RecordedStory.history(of: story(seed))
         for day in Int64(0)...8 {
             let explanation = Explanation([history], at: RandomFacts.day(day))
@@ -113,7 +115,7 @@ import Testing
 }
 
 extension Timeline {
-    /// The times of access: by periods, and by what is owned.
+    /// The times of access: from periods and from owned purchases.
     fileprivate var access: [Range<Instant>] {
         ActivePeriods(self).active + OneTimePurchase.all(of: self).flatMap(\.owned)
     }

@@ -8,7 +8,7 @@ import Subledger
 import TestSupport
 import Testing
 
-/// How the views for analysts come to be, and stay right whatever happens to the live tables.
+/// How the views for analysts are created, and stay correct whatever happens to the live tables.
 @Suite(.enabled { await TestServer.isAvailable })
 struct AnalyticsSchemaTests {
     @Test func `a view exists only if all its projections were built`() async throws {
@@ -33,7 +33,7 @@ struct AnalyticsSchemaTests {
         }
     }
 
-    @Test func `a live view with other columns is not held up by ours, and grants stay`()
+    @Test func `our views do not block a live view with other columns, and grants stay`()
         async throws
     {
         try await AnalyticsSchemaTests.withLedger { ledger, settings in
@@ -52,7 +52,7 @@ struct AnalyticsSchemaTests {
                 settings: settings,
                 projections: allProjections.map { $0.name == "transactions" ? Moved($0) : $0 }
             )
-            // The column of another type makes the view anew.
+            // A column with another type makes the view be created again.
             _ = try await other.rebuild()
             #expect(try await AnalyticsSchemaTests.views(settings) == before)
             try await AnalyticsSchemaTests.session(settings) { session in
@@ -73,7 +73,7 @@ struct AnalyticsSchemaTests {
         }
     }
 
-    @Test func `a view of others upon ours is named where ours has to make way`() async throws {
+    @Test func `a user's view on ours is named if ours has to be replaced`() async throws {
         try await AnalyticsSchemaTests.withLedger { ledger, settings in
             _ = try await Projector(log: ledger.log, settings: settings).rebuild()
             try await AnalyticsSchemaTests.session(settings) { session in
@@ -89,7 +89,7 @@ struct AnalyticsSchemaTests {
             let error = await #expect(throws: ProjectorError.self) { _ = try await other.rebuild() }
             #expect(error?.code == .viewsInUse)
             #expect(error?.message.contains("public.board") == true, "\(error as Any)")
-            // Where columns stay, it stays, too.
+            // If the columns stay, the view stays, too.
             _ = try await Projector(log: ledger.log, settings: settings).rebuild()
             let rows = try await AnalyticsSchemaTests.session(settings) { session in
                 try await session.query("SELECT * FROM public.board").count
@@ -98,7 +98,7 @@ struct AnalyticsSchemaTests {
         }
     }
 
-    @Test func `views are made again where one is gone, and another's schema is left alone`()
+    @Test func `missing views are created again, and another's schema is left alone`()
         async throws
     {
         try await AnalyticsSchemaTests.withLedger { ledger, settings in
@@ -124,7 +124,7 @@ struct AnalyticsSchemaTests {
         }
     }
 
-    @Test func `followed tables and views hold what rebuilt ones do`() async throws {
+    @Test func `followed tables and views contain the same as rebuilt ones`() async throws {
         try await AnalyticsSchemaTests.withLedger { ledger, settings in
             _ = try await Projector(log: ledger.log, settings: settings).rebuild()
             let simulator = FilledLedger.simulator
@@ -187,7 +187,7 @@ struct AnalyticsSchemaTests {
     }
 }
 
-/// A projection of which a column has another type, so that no view can just be replaced.
+/// A projection with another type in one column, so that no view can simply be replaced.
 private struct Moved: Projection {
     private let original: any Projection
 

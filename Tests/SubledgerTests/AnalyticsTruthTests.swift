@@ -8,10 +8,10 @@ import Subledger
 import TestSupport
 import Testing
 
-/// What analysts read of sixty simulated subscriptions, against what the simulator knows.
+/// What analysts read about sixty simulated subscriptions, compared with the simulator's truth.
 @Suite(.enabled { await TestServer.isAvailable })
 struct AnalyticsTruthTests {
-    @Test func `each day counts the subscriptions that paid, and what they pay`() async throws {
+    @Test func `each day counts the paying subscriptions and what they pay`() async throws {
         try await Analytics.withTables { session in
             let found = try await session.query(
                 """
@@ -36,7 +36,7 @@ struct AnalyticsTruthTests {
         }
     }
 
-    @Test func `prices of what is active add up to the truth by currency`() async throws {
+    @Test func `prices of active subscriptions add up to the truth by currency`() async throws {
         try await Analytics.withTables { session in
             for (name, end) in try await Analytics.days(session).filter({ $0.0.hasSuffix("-15") }) {
                 let found = try await session.query(
@@ -61,7 +61,7 @@ struct AnalyticsTruthTests {
         }
     }
 
-    @Test func `every end has the reason that the simulator gave it`() async throws {
+    @Test func `every end has the simulator's reason`() async throws {
         try await Analytics.withTables { session in
             let found = try await session.query(
                 """
@@ -157,9 +157,9 @@ struct AnalyticsTruthTests {
     }
 }
 
-/// The tables that analysts read, of the filled ledger.
+/// The analysts' tables of the filled ledger.
 enum Analytics {
-    /// The subscriptions that bring money.
+    /// The subscriptions with revenue.
     static let lives = FilledLedger.simulator.lives(FilledLedger.lives).filter {
         !$0.identity.isFamilyShared
     }
@@ -168,7 +168,7 @@ enum Analytics {
         try await withLedger { session, _ in try await body(session) }
     }
 
-    /// The same with the ledger that reports are asked of.
+    /// The same with the ledger for report questions.
     static func withLedger(
         _ body: (PostgresSession, Ledger) async throws -> Void
     ) async throws {
@@ -199,7 +199,7 @@ enum Analytics {
 }
 
 extension SubscriptionLife {
-    /// The newest purchase that was paid for and runs just before an instant.
+    /// The newest paid purchase that runs just before an instant.
     fileprivate func payment(before end: Instant) -> SimulatedTransaction? {
         let running = tables(from: .unasked).transactions.last {
             $0.startTime < end && $0.effectiveEndTime >= end && $0.startTime < $0.effectiveEndTime

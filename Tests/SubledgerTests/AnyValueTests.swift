@@ -7,10 +7,11 @@ import Subledger
 import TestSupport
 import Testing
 
-/// Rows of a projection of one's own, with values of every kind, by spools of any threshold.
+/// Rows of a custom projection with values of every kind, through temporary files from any
+/// threshold.
 @Suite(.enabled { await TestServer.isAvailable })
 struct AnyValueTests {
-    @Test func `values of every kind and length arrive as they were written`() async throws {
+    @Test func `values of every kind and length arrive unchanged`() async throws {
         try await TestServer.shared.withDatabase(from: FilledLedger.plain) { settings in
             let ledger = try await FilledLedger.open(settings)
             let projector = Projector(
@@ -55,7 +56,7 @@ struct AnyValueTests {
                 projections: allProjections + [AnyValues(bad: kind)]
             )
             do {
-                // Refused subscriptions would be as good.
+                // Refused subscriptions would do as well.
                 let rebuilt = try await projector.rebuild()
                 #expect(rebuilt.last.map { $0.refused > 0 } == true)
             } catch {
@@ -66,7 +67,7 @@ struct AnyValueTests {
     }
 
     @Test(arguments: [Int64.max, .min, 9_223_372_036_854_776, -210_866_803_200_001])
-    func `an instant that no timestamp holds refuses its subscription, and nothing else`(
+    func `an instant outside a timestamp's range refuses only its subscription`(
         milliseconds: Int64
     ) async throws {
         try await FollowTests.withLedger(lanes: 4) { ledger, settings in
@@ -91,7 +92,7 @@ struct AnyValueTests {
             #expect(refused.count == 1)
             #expect(refused.first?.contains("far gives column at an instant") == true)
 
-            // Some become refused and others not any more: following says what a rebuild says.
+            // Some become refused and others no longer are: following gives the same as a rebuild.
             try await ledger.ingest(Array(deliveries.suffix(from: deliveries.count / 2)))
             _ = try await projector.follow(.once("test"))
             let check = try await projector.compare(nil, then: .drop, catalog: .ofLive)
@@ -105,7 +106,7 @@ struct AnyValueTests {
         }
     }
 
-    @Test func `the first and the last instant that a timestamp holds arrive`() async throws {
+    @Test func `the first and the last instant of a timestamp's range are stored`() async throws {
         try await TestServer.shared.withDatabase(from: FilledLedger.plain) { settings in
             let ledger = try await FilledLedger.open(settings)
             let range = ColumnValue.timestampMilliseconds
@@ -156,7 +157,7 @@ struct AnyValueTests {
     }
 }
 
-/// A row for each period, one in two with an instant far away where there are an odd number.
+/// A row for each period; if their number is odd, the middle one has a distant instant.
 private struct Far: Projection {
     let milliseconds: Int64
     let name = "far"

@@ -27,8 +27,8 @@ struct AskedTimeTests {
         #expect(try read(text) == expected)
     }
 
-    // In Berlin clocks go from 02:00 to 03:00 on 29 March 2026, in Cairo from 00:00 to 01:00 on
-    // 24 April 2026.
+    // In Berlin clocks go from 02:00 to 03:00 on 29 March 2026, in Cairo from 00:00 to 01:00 on 24
+    // April 2026.
     @Test(arguments: [
         ("2026-03-03", "Europe/Berlin", "2026-03-02T23:00:00Z"),
         ("2026-03-03", "europe/berlin", "2026-03-02T23:00:00Z"),
@@ -40,7 +40,7 @@ struct AskedTimeTests {
         ("2026-03-29T02:30", "Europe/Berlin", "2026-03-29T01:30:00Z"),
         ("2026-04-24", "Africa/Cairo", "2026-04-23T22:00:00Z"),
     ])
-    func `a zone decides what has none, and nothing else`(
+    func `a zone applies only to a time without one`(
         text: String,
         zone: String,
         expected: String
@@ -55,7 +55,7 @@ struct AskedTimeTests {
         "999999999999999", "2026-02-30", "2026-03-03T25:00Z", "2 days", "two days ago",
         "-2 days ago", "999999999 days ago", "2026-03-03Z", "1772528400000ms",
     ])
-    func `what is none of the forms is refused`(text: String) {
+    func `any other form is refused`(text: String) {
         #expect(AskedTime(text) == nil)
     }
 
@@ -76,7 +76,7 @@ struct AskedTimeTests {
         #expect(KnownAt("100000000000") == nil)
     }
 
-    @Test func `only names of zones, local and distances from UTC are zones`() {
+    @Test func `only zone names, local and offsets from UTC are zones`() {
         for name in ["UTC", "utc", "Europe/Berlin", "local", "-08:00"] {
             #expect(QuestionZone(name) != nil, "\(name)")
         }
@@ -99,7 +99,7 @@ struct AskedTimeTests {
             ("2026-03-29T02:30", "UTC", nil), ("2026-03-29T02:30Z", "Europe/Berlin", nil),
         ] as [(String, String, AskedTime.ClockChange?)]
     )
-    func `a time that clocks skip or show twice is known`(
+    func `a time that clocks skip or show twice is recognised`(
         text: String,
         zone: String,
         change: AskedTime.ClockChange?

@@ -8,7 +8,7 @@ import Subledger
 import TestSupport
 import Testing
 
-/// The catalog of a ledger, as folds are handed it.
+/// The catalog of a ledger, as folds receive it.
 @Suite(.enabled { await TestServer.isAvailable })
 struct CatalogStoreTests {
     private static let template = TestTemplate("catalog_store") {
@@ -17,7 +17,7 @@ struct CatalogStoreTests {
     private static let now = Instant(milliseconds: 1_790_000_000_000)
     private static let before = Instant(milliseconds: 1_700_000_000_000)
 
-    @Test func `what was imported comes back as the history of folds`() async throws {
+    @Test func `imported versions are read back as the catalog history of folds`() async throws {
         try await TestServer.shared.withDatabase(from: Self.template) { settings in
             var options = EventLog.Options()
             options.clock = { Self.now }
@@ -45,7 +45,7 @@ struct CatalogStoreTests {
             #expect(empty.isAdded && empty.previous?.record.version == 1)
             #expect(empty.difference.removed.count == sold)
             let history = try await ledger.catalogs()
-            #expect(history.versions.map(\.version) == [2, 1], "by the instant they hold from")
+            #expect(history.versions.map(\.version) == [2, 1], "by effective time")
             let (pro, plus) = (
                 "example.subledger.lumen.pro.monthly", "example.subledger.lumen.plus.yearly"
             )

@@ -7,11 +7,10 @@ import Subledger
 import TestSupport
 import Testing
 
-/// A fold whose new version has other columns: the view has to be made anew.
+/// A fold whose new version has other columns: its view has to be created again.
 @Suite(.enabled { await TestServer.isAvailable })
 struct ChangedViewTests {
-    @Test func `what others were granted on a view outlasts a change of its columns`() async throws
-    {
+    @Test func `grants on a view survive a change of its columns`() async throws {
         try await Self.withShape { ledger, settings in
             let session = try await PostgresSession.connect(settings)
             try await session.execute(
@@ -41,7 +40,7 @@ struct ChangedViewTests {
         }
     }
 
-    @Test func `comments on columns and options of a view outlast every rebuild`() async throws {
+    @Test func `column comments and options of a view survive every rebuild`() async throws {
         try await Self.withShape { ledger, settings in
             let session = try await PostgresSession.connect(settings)
             try await session.execute(
@@ -51,7 +50,7 @@ struct ChangedViewTests {
                 ALTER VIEW projection.shape SET (security_barrier = on, security_invoker = true)
                 """
             )
-            // Replaced as it is, with a column more, and made anew.
+            // Replaced in place with one more column, and created again.
             for shape in [Shape.first, .longer, .second] {
                 _ = try await Self.projector(ledger, settings, shape).rebuild()
                 let kept = try await session.query(
@@ -84,14 +83,14 @@ struct ChangedViewTests {
             "DROP RULE wishes ON projection.shape"
         ),
     ])
-    func `a change to a view is named before it would be lost`(
+    func `additions to a view that would be lost are named before the work and at the promotion`(
         made: String,
         dropped: String
     ) async throws {
         try await Self.withShape { ledger, settings in
             let session = try await PostgresSession.connect(settings)
             try await session.execute(made)
-            // A view that is only replaced keeps it.
+            // A view that is only replaced keeps them.
             _ = try await Self.projector(ledger, settings, .longer).rebuild()
             let projector = Self.projector(ledger, settings, .second)
             let early = await #expect(throws: ProjectorError.self) {
@@ -121,11 +120,11 @@ struct ChangedViewTests {
         }
     }
 
-    @Test func `what comes into a view while a rebuild runs is named by its end`() async throws {
+    @Test func `additions to a view during a rebuild are named at its end`() async throws {
         try await Self.withShape { ledger, settings in
             let session = try await PostgresSession.connect(settings)
             let asked = Counter()
-            // Asked for when the work begins, and again when it is done.
+            // Checked when the work begins, and again when it is done.
             let projector = Projector(
                 log: ledger.log,
                 settings: settings,
@@ -152,7 +151,9 @@ struct ChangedViewTests {
         }
     }
 
-    @Test func `a view upon it is named before the work begins, not after it`() async throws {
+    @Test func `a view on a changed view is named before the work begins, not after it`()
+        async throws
+    {
         try await Self.withShape { ledger, settings in
             let session = try await PostgresSession.connect(settings)
             try await session.execute(
@@ -179,17 +180,16 @@ struct ChangedViewTests {
             }
             #expect(folded.value == 0)
             #expect(try await buildSchemas(settings).count == 1)
-            // What is not to be promoted stands in nobody's way.
+            // Views that are not promoted block nothing.
             _ = try await projector.compare(then: .drop)
-            // Neither does a column that comes after the others.
+            // Neither does a column that is added at the end.
             _ = try await Self.projector(ledger, settings, .longer).rebuild()
             #expect(try await session.query("SELECT * FROM public.monthly").count == 1)
             await session.close()
         }
     }
 
-    @Test func `a view that comes upon tables that wait is named by their promotion`() async throws
-    {
+    @Test func `a view created on waiting tables is named by their promotion`() async throws {
         try await Self.withShape { ledger, settings in
             let projector = Self.projector(ledger, settings, .second)
             _ = try await projector.compare(then: .wait)
@@ -231,7 +231,7 @@ struct ChangedViewTests {
     }
 }
 
-/// A projection whose versions have other columns.
+/// A projection whose versions have different columns.
 private struct Shape: Projection {
     let name = "shape"
     let version: Int

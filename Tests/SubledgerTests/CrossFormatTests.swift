@@ -6,13 +6,13 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// One purchase seen through every format is one period (issue: ten years of history).
+/// One purchase in every format is one period (issue: ten years of history).
 ///
 /// Old formats are vouched for, as a team does with its own archive.
 @Suite struct CrossFormatTests {
     private static let seed: UInt64 = 20_261_122
 
-    /// Lives of each test; the kinds of lives repeat several times in them.
+    /// Lives in each test; the kinds of lives occur several times among them.
     private static let lives = 100
 
     @Test func `signed payloads give the whole truth next to any old format`()
@@ -24,7 +24,7 @@ import Testing
             let life = simulator.life(index)
             let delivered = try DeliveredFacts(life.deliveries() + life.polls(), verifier)
             var generator = TestSupport.SeededGenerator(seed: UInt64(index) ^ Self.seed)
-            // A grace that the customer ends is over when Apple says so, and V1 and text dates
+            // If the customer ends a grace, it is over when Apple reports it, and V1 and text dates
             // put that moment a little earlier.
             let isTimed = life.kinds.contains(.cancelledInGrace)
             return try OldFormat.allCases.compactMap { format in
@@ -48,7 +48,7 @@ import Testing
         let verifier = try simulator.verifier()
         let differences = try await Histories.each(0..<Self.lives) { index in
             let life = simulator.life(index)
-            // No old format tells a win-back offer, which is younger than all of them.
+            // No old format contains a win-back offer, which is younger than all of them.
             guard !life.kinds.contains(.winBackOffer) else { return [] }
             let delivered = try DeliveredFacts(life.verifyReceiptPolls(), verifier)
             return [delivered.difference(life, by: "verifyReceipt", seed: 7)].compactMap { $0 }
@@ -68,7 +68,7 @@ import Testing
             let delivered = try DeliveredFacts(life.statusUpdateNotifications(), verifier)
             let found = delivered.ledger(of: life, seed: 9).periods(of: life.stream).rows
                 .map { SimulatedPeriod($0) }
-            // What ended in silence: such a body says nothing of the time after it.
+            // Periods that ended silently: such a body contains nothing about the time after it.
             let isSame =
                 found.map(\.withoutEnding) == life.periods.map(\.withoutEnding)
             return isSame
@@ -82,13 +82,13 @@ import Testing
         #expect(count.load(ordering: .relaxed) > 50)
     }
 
-    // What version 1 has no word for, and what no later body repeats
-    // (Apple's data: version 1 types).
+    // Events that version 1 has no type for and no later body repeats (Apple's data: version 1
+    // types).
     private static let unknownToVersion1: Set<LifeKind> = [
         .winBackOffer, .extended, .cancelledInGrace, .refundReversed, .refundReversedSilently,
     ]
 
-    @Test func `formats that know less repeat what is known and add no event`() async throws {
+    @Test func `formats with less information repeat known facts and add no event`() async throws {
         let simulator = AppStoreSimulator(seed: Self.seed &+ 2)
         let verifier = try simulator.verifier()
         for index in 0..<60 {
@@ -133,7 +133,7 @@ private enum OldFormat: CaseIterable {
         }
     }
 
-    /// A style drawn from those that change how things are said, not what.
+    /// A style drawn from those that change the form but not the content.
     func style(of number: Int) -> ReceiptStyle {
         let drawn = ReceiptStyle(rawValue: number)
         let style = drawn.intersection([
@@ -141,13 +141,13 @@ private enum OldFormat: CaseIterable {
             .withoutLineItemIds, .excludeOldTransactions, .restoredIds,
         ])
         guard self == .statusUpdate, drawn.contains(.legacyNotification) else { return style }
-        // Without both a body of those days would say nothing at all.
+        // Without both, a body of that time would contain nothing at all.
         return style.union(.legacyNotification).union(drawn.intersection(.withoutUnifiedReceipt))
     }
 }
 
 extension SimulatedPeriod {
-    /// The same without whether it is known to be over.
+    /// The same, without whether it is known to be over.
     fileprivate var withoutEnding: String {
         let reason = endReason == .open ? EndReason.expired : endReason
         return "\(productId) \(purchaseDate) \(expiresDate) \(validFrom) \(validTo)"

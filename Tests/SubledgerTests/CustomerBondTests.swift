@@ -8,14 +8,14 @@ import Subledger
 import TestSupport
 import Testing
 
-/// Customers whose subscriptions are joined by what Apple says: found in the log, step by step.
+/// Customers whose subscriptions are joined by what Apple signed, found in the log step by step.
 @Suite(.enabled { await TestServer.isAvailable })
 struct CustomerBondTests {
     private static let day: Int64 = 86_400_000
     private static let start: Int64 = 1_780_000_000_000
 
     @Test(arguments: [1, 4])
-    func `a token is found in the other case, and in each case that Apple signed`(
+    func `a token is found in either letter case, in each case that Apple signed`(
         lanes: Int
     ) async throws {
         try await withLedger(lanes: lanes) { ledger in
@@ -50,7 +50,7 @@ struct CustomerBondTests {
     }
 
     @Test(arguments: [1, 4])
-    func `an Apple account is asked for by its appTransactionId`(lanes: Int) async throws {
+    func `an Apple account is found by its appTransactionId`(lanes: Int) async throws {
         try await withLedger(lanes: lanes) { ledger in
             for id in ["1000", "2000"] {
                 try await ledger.take(rows: [Row(id, appTransaction: "70")])
@@ -65,11 +65,11 @@ struct CustomerBondTests {
     }
 
     @Test(arguments: [1, 4])
-    func `a migration is followed both ways`(lanes: Int) async throws {
+    func `a migration is followed in both directions`(lanes: Int) async throws {
         try await withLedger(lanes: lanes) { ledger in
             try await ledger.take(rows: [Row("1000")])
             try await ledger.take(rows: [Row("2000", previous: "1000")])
-            // Twenty-four bytes: their length is the byte that the index looks for.
+            // Twenty-four bytes: their length is the byte that the index searches for.
             try await ledger.take(rows: [Row("3000", previous: "123456789012345678901234")])
             _ = try await ledger.link("1000", "anna")
             for name in ["1000", "2000", "anna"] {
@@ -84,14 +84,14 @@ struct CustomerBondTests {
     }
 
     @Test(arguments: [1, 4])
-    func `an erased customer is brought back by no bond`(lanes: Int) async throws {
+    func `no bond restores an erased customer`(lanes: Int) async throws {
         try await withLedger(lanes: lanes) { ledger in
             try await ledger.take(rows: [Row("1000", appTransaction: "70"), Row("2000")])
             try await ledger.take(rows: [Row("4000", token: "t4", appTransaction: "70")])
             _ = try await ledger.link("1000", "anna")
             #expect(try await ledger.ids("anna") == ["1000", "2000", "4000"])
             let targets = try await ledger.erasureTargets(ofCustomer: "anna")
-            // The fourth has the token of another account of the app: it is not erased with her.
+            // The fourth has the token of another account in the app: it is not erased with her.
             #expect(targets.map(\.stream.originalTransactionId) == ["2000", "1000"])
             #expect(targets.allSatisfy { $0.scope == .customer })
             let reason = ErasureReason("ticket 1", by: "test")
@@ -99,7 +99,7 @@ struct CustomerBondTests {
             #expect(try await ledger.erasureTargets(ofCustomer: "anna").isEmpty)
             for id in ["1000", "2000", "4000"] { #expect(try await ledger.ids(id) == [id]) }
             #expect(try await ledger.ids("t4") == ["4000"])
-            // Nor by what comes later.
+            // Later payloads do not restore her either.
             try await ledger.take(
                 rows: [
                     Row("1000", appTransaction: "70", currency: "EUR"),
@@ -114,7 +114,7 @@ struct CustomerBondTests {
     }
 
     @Test(.enabled { RealData.isPresent })
-    func `a real receipt of 27 originals is one customer's`() async throws {
+    func `a real receipt with 27 originals is one customer's`() async throws {
         try await withLedger(lanes: 4) { ledger in
             let path = try RealData.path("FTChinese__subscription-api/receipt-27.b64")
             let receipt = try Data(contentsOf: URL(fileURLWithPath: path))
@@ -143,7 +143,7 @@ struct CustomerBondTests {
         }
     }
 
-    /// What a payload says of one subscription.
+    /// A payload's data about one subscription.
     struct Row {
         let id: String
         var texts: [(Field, String)] = []
@@ -166,7 +166,7 @@ struct CustomerBondTests {
         }
 
         func fact(asOf day: Int64) -> Fact {
-            // Only a signed transaction tells of a migration.
+            // Only a signed transaction reports a migration.
             let isMigrated = texts.contains { $0.0 == .previousOriginalTransactionId }
             var content = Content(format: isMigrated ? .signedTransaction : .responseTransaction)
             content[.productId] = .text("month")
@@ -197,7 +197,7 @@ struct CustomerBondTests {
 }
 
 extension Ledger {
-    /// Takes in a verifyReceipt response of these rows, as of so many days after the purchases.
+    /// Ingests a verifyReceipt response with these rows, as of this many days after the purchases.
     fileprivate func take(rows: [CustomerBondTests.Row], at day: Int64 = 0) async throws {
         let facts = rows.map { $0.fact(asOf: day) }
         let evidence = Evidence(

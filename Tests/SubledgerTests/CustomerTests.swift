@@ -8,13 +8,13 @@ import Subledger
 import TestSupport
 import Testing
 
-/// Customers of a filled ledger: what is read must be what the fold over everything says.
+/// Customers of a filled ledger: reading step by step must agree with the fold over everything.
 @Suite(.enabled { await TestServer.isAvailable })
 struct CustomerTests {
     private static let start: Int64 = 1_780_000_000_000
 
     @Test(arguments: [FilledLedger.plain, FilledLedger.partitioned])
-    func `a customer read step by step is the one among all subscriptions`(
+    func `a customer read step by step is the same as among all subscriptions`(
         template: TestTemplate
     ) async throws {
         try await TestServer.shared.withDatabase(from: template) { settings in
@@ -49,7 +49,7 @@ struct CustomerTests {
         }
     }
 
-    @Test func `a refused link names the reason, and nothing is appended`() async throws {
+    @Test func `a refused link gives the reason, and nothing is appended`() async throws {
         try await TestServer.shared.withDatabase(from: FilledLedger.plain) { settings in
             let ledger = try await FilledLedger.open(settings)
             let stream = try #require(try await ledger.allStreams().first)
@@ -114,7 +114,7 @@ struct CustomerTests {
         }
     }
 
-    // Vouched renewal info gives several subscriptions one token more.
+    // Vouched renewal info gives several subscriptions one more token.
     private func shareTokens(_ streams: [StreamID], in ledger: Ledger) async throws {
         for stream in streams[2..<6] {
             let body = """

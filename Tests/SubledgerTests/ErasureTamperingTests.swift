@@ -7,11 +7,10 @@ import Subledger
 import TestSupport
 import Testing
 
-/// Rows that were changed behind the back of an erasure, or made to look like one.
+/// Rows changed by bypassing an erasure, or made to look erased.
 @Suite(.enabled { await TestServer.isAvailable })
 struct ErasureTamperingTests {
-    @Test func `a gap without an erasure is found, and so is content that came back`() async throws
-    {
+    @Test func `a gap without an erasure is found, and so is restored content`() async throws {
         try await ErasureTests.withFilled(lanes: 1) { ledger, settings in
             let stream = try await ErasureTests.longest(of: ledger)
             let session = try await PostgresSession.connect(settings)
@@ -24,7 +23,7 @@ struct ErasureTamperingTests {
             )
             let own = try #require(done.first { $0.stream == stream })
             let first = try #require(own.erasure.events.ranges.first?.lowerBound)
-            // The content of one event is put back.
+            // The content of one event is restored.
             try await session.execute(
                 """
                 BEGIN;
@@ -40,7 +39,7 @@ struct ErasureTamperingTests {
         }
         try await ErasureTests.withFilled(lanes: 1) { ledger, settings in
             let session = try await PostgresSession.connect(settings)
-            // A payload and what cites it are blanked by hand, without an erasure.
+            // A payload and its citing rows are blanked by hand, without an erasure.
             let stream = try await ErasureTests.longest(of: ledger)
             let event = try #require(try await ledger.log.history(of: stream).events.first)
             let stored = try #require(try await ledger.log.event(at: event.position))
@@ -100,7 +99,7 @@ struct ErasureTamperingTests {
         }
     }
 
-    @Test func `a payload that is gone without an erasure is found`() async throws {
+    @Test func `a payload missing without an erasure is found`() async throws {
         let change = "UPDATE ledger.evidence SET body = NULL"
         // As if it had come after an erasure.
         let digest = "decode(repeat('00', 16), 'hex') || uuid_send(gen_random_uuid())"
@@ -130,7 +129,7 @@ struct ErasureTamperingTests {
             ("event", "lane_offset"), ("confirmation", "commit_no"), ("evidence", "evidence_no"),
         ]
     )
-    func `no row is inserted as if it had been erased`(
+    func `no row may be inserted as if it had been erased`(
         table: String,
         number: String
     ) async throws {

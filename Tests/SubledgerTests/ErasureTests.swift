@@ -9,7 +9,7 @@ import Subledger
 import TestSupport
 import Testing
 
-/// Erasures: what is gone is gone, what is left is proven, and nothing comes back.
+/// Erasures: erased data is gone, the rest is proven, and nothing comes back.
 @Suite(.enabled { await TestServer.isAvailable })
 struct ErasureTests {
     private static let everything = Array(
@@ -18,7 +18,7 @@ struct ErasureTests {
     static let reason = ErasureReason("ticket 4711", by: "privacy team")
 
     @Test(arguments: [1, 4])
-    func `an erased subscription says nothing, and the rest is proven`(lanes: Int) async throws {
+    func `an erased subscription has no content, and the rest is proven`(lanes: Int) async throws {
         try await Self.withFilled(lanes: lanes) { ledger, settings in
             let stream = try await Self.longest(of: ledger)
             let before = try await ledger.log.history(of: stream)
@@ -37,9 +37,9 @@ struct ErasureTests {
             #expect(try await ledger.periods(of: stream).rows.isEmpty)
             try await Self.expectSound(ledger, erased: Int64(before.events.count))
             let again = try await ledger.erase([target], reason: Self.reason, withSiblings: true)
-            #expect(again.isEmpty, "there is nothing to erase")
+            #expect(again.isEmpty, "nothing is left to erase")
 
-            // What Apple sends again is refused: it is from before.
+            // Payloads that Apple sends again are refused: they are from before the erasure.
             let events = try await ledger.log.heads().values.reduce(0) { $0 + $1.offset }
             let report = try await ledger.ingest(Self.everything)
             #expect(report.erased > 0)
@@ -51,7 +51,7 @@ struct ErasureTests {
     }
 
     @Test(arguments: [1, 4])
-    func `an erased customer is nowhere, and the purchases are as they were`(
+    func `an erased customer is found nowhere, and the purchases are unchanged`(
         lanes: Int
     ) async throws {
         try await Self.withFilled(lanes: lanes) { ledger, settings in
@@ -84,17 +84,17 @@ struct ErasureTests {
             #expect(try await Self.traces(of: before, settings).isEmpty)
             try await Self.expectSound(ledger, erased: nil)
 
-            // Known facts stay known, and news comes in without the person.
+            // Known facts stay known, and news is recorded without the person.
             let heads = try await ledger.log.heads()
             let report = try await ledger.ingest(Self.everything)
             #expect(report.appended == 0)
-            #expect(try await ledger.log.heads() == heads, "what came before adds no commit")
+            #expect(try await ledger.log.heads() == heads, "payloads from before add no commit")
             #expect(try await Self.traces(of: before, settings).isEmpty)
             try await Self.expectSound(ledger, erased: nil)
         }
     }
 
-    @Test func `a claim that was erased leaves the subscription to whom it belongs`() async throws {
+    @Test func `erasing a contested claim leaves the subscription to its owner`() async throws {
         try await Self.withFilled(lanes: 1) { ledger, _ in
             let stream = try await Self.longest(of: ledger)
             func link(_ customer: String, at time: Int64) async throws {
@@ -129,11 +129,11 @@ struct ErasureTests {
     }
 
     @Test(arguments: [1, 4])
-    func `payloads that prove other subscriptions go only where that is accepted`(
+    func `payloads that prove other subscriptions are erased only if that is accepted`(
         lanes: Int
     ) async throws {
         try await FollowTests.withLedger(lanes: lanes) { ledger, _ in
-            // One response about eight subscriptions, then a later one that repeats it all.
+            // One response about eight subscriptions, then a later one that repeats everything.
             for day in [Int64(40), 41] {
                 _ = try await ledger.ingest(
                     Self.response(day: day),
@@ -159,7 +159,7 @@ struct ErasureTests {
             #expect(try await ledger.periods(of: streams[0]).rows.isEmpty)
             #expect(try await ledger.plannedErasures(of: [target]).isEmpty)
             try await Self.expectSound(ledger, erased: 8)
-            // A later response says news of them all: its bytes hold the erased one's, too.
+            // A later response has news about all of them: its bytes contain the erased one's, too.
             let later = try await ledger.ingest(
                 Self.response(day: 50, priced: true),
                 source: "test",
@@ -180,7 +180,7 @@ struct ErasureTests {
     }
 
     @Test(arguments: [UInt64(1), 2, 3])
-    func `followed tables are those of a rebuild, whenever something was erased`(
+    func `followed tables equal those of a rebuild, whenever something was erased`(
         seed: UInt64
     ) async throws {
         try await FollowTests.withLedger(lanes: seed == 3 ? 4 : 1) { ledger, settings in
@@ -286,7 +286,7 @@ extension ErasureTests {
         }
     }
 
-    /// The subscription with most events: one with notifications, polls and a token.
+    /// The subscription with the most events: with notifications, polls and a token.
     static func longest(of ledger: Ledger) async throws -> StreamID {
         var best: (stream: StreamID, events: Int)?
         for stream in try await ledger.allStreams() {
@@ -298,7 +298,7 @@ extension ErasureTests {
         return try #require(best).stream
     }
 
-    /// The log and its payloads are proven, up to what was erased.
+    /// The log and its payloads are proven, except for what was erased.
     static func expectSound(_ ledger: Ledger, erased: Int64?) async throws {
         let report = try await ledger.log.verify()
         #expect(report.firstMismatch == nil)
@@ -312,7 +312,7 @@ extension ErasureTests {
         #expect(signatures.notKept > 0)
     }
 
-    /// The tokens and customers of a history that any row of the log still holds, payloads
+    /// The tokens and customers of a history that any row of the log still contains, payloads
     /// unpacked.
     private static func traces(
         of history: StreamHistory,
@@ -346,7 +346,7 @@ extension ErasureTests {
         return found
     }
 
-    // A payload, and what its pieces of base64url hold.
+    // A payload, and the contents of its base64url parts.
     private static func decoded(_ payload: [UInt8]) -> [[UInt8]] {
         var all = [payload]
         for piece in payload.split(whereSeparator: { !Base64.isURLCharacter($0) })

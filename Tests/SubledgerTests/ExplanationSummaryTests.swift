@@ -6,7 +6,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// The sentences with which an explanation begins.
+/// The sentences at the start of an explanation.
 @Suite(.enabled { await TestServer.isAvailable })
 struct ExplanationSummaryTests {
     /// One event, with when it was recorded.
@@ -15,7 +15,7 @@ struct ExplanationSummaryTests {
         let fact: Fact
     }
 
-    @Test func `renewal that was turned off in time is the reason, and was known`() async throws {
+    @Test func `renewal turned off in time is the reason, known at the time or not`() async throws {
         let sentence =
             "No access on 3 March 2025: renewal was turned off on 11 December 2024 and the period "
             + "of monthly ended on 1 March 2025."
@@ -31,7 +31,7 @@ struct ExplanationSummaryTests {
                 + "answer for another reason (the period of monthly ended on 1 March 2025, and Apple "
                 + "has reported no renewal)."
         )
-        // Without the notification only the day is known by which it had been turned off.
+        // Without the notification only the day by which it was turned off is known.
         try await expect(
             Array(known.dropLast()),
             "2025-03-03",
@@ -40,7 +40,7 @@ struct ExplanationSummaryTests {
         )
     }
 
-    @Test func `a refund that was learnt late says what was answered then`() async throws {
+    @Test func `the summary of a late refund includes the answer given at the time`() async throws {
         let facts = [
             RecordedFact(recorded: "2024-12-01", fact: try Self.purchase("2024-12-01")),
             RecordedFact(
@@ -72,7 +72,7 @@ struct ExplanationSummaryTests {
         )
     }
 
-    @Test func `where nothing was known the sentence claims nothing else`() async throws {
+    @Test func `if nothing was known, the summary says only that`() async throws {
         try await expect(
             [RecordedFact(recorded: "2024-12-01", fact: try Self.purchase("2024-12-01"))],
             "2025-02-10",
@@ -82,7 +82,7 @@ struct ExplanationSummaryTests {
         )
     }
 
-    @Test func `of every simulated customer it agrees with the document`() async throws {
+    @Test func `the summary of every simulated customer agrees with the document`() async throws {
         try await TestServer.shared.withDatabase(from: FilledLedger.plain) { settings in
             let ledger = try await FilledLedger.open(settings)
             var seen: Set<String> = []
@@ -151,7 +151,7 @@ struct ExplanationSummaryTests {
         return try fact(.transaction, signed, content)
     }
 
-    /// Renewal info that says off, and the notification that says since when.
+    /// Renewal info with auto-renewal off, and the notification with its date.
     private static func turnedOff(_ signed: String, recorded: String) throws -> [RecordedFact] {
         var renewal = Content(format: .signedRenewalInfo)
         renewal[.autoRenewStatus] = .integer(0)

@@ -7,11 +7,11 @@ import Subledger
 import TestSupport
 import Testing
 
-/// Rebuilds that do not get to their end, and readers that stand in their way.
+/// Rebuilds that do not finish, and readers that block them.
 @Suite(.enabled { await TestServer.isAvailable })
 struct FailedRebuildTests {
     @Test(arguments: ["COPY \"projection_%", "COPY (%"])
-    func `a rebuild whose backend is terminated leaves the live tables as they were`(
+    func `a rebuild whose backend is terminated leaves the live tables unchanged`(
         victim: String
     ) async throws {
         try await TestServer.shared.withDatabase(from: FilledLedger.plain) { settings in
@@ -44,7 +44,7 @@ struct FailedRebuildTests {
         }
     }
 
-    /// Stops a rebuild while it waits for the log, kills one of its backends, and lets it go on.
+    /// Stops a rebuild while it waits for the log, kills one of its backends, and lets it continue.
     private func failureOfRebuild(
         _ ledger: Ledger,
         _ settings: ConnectionSettings,
@@ -70,9 +70,9 @@ struct FailedRebuildTests {
         }
     }
 
-    // Once a backend waits in the midst of its COPY, so that nothing depends on time.
+    // When a backend waits during its COPY, so that nothing depends on time.
     private func terminate(_ victim: String, _ session: PostgresSession) async throws -> Int {
-        // In a transaction the server would show the same moment for ever.
+        // In a transaction the server would always show the same moment.
         try await session.execute("SELECT pg_stat_clear_snapshot()")
         let rows = try await session.query(
             """
@@ -85,12 +85,12 @@ struct FailedRebuildTests {
         return rows.count
     }
 
-    @Test func `housekeeping of a table only delays its discarding`() async throws {
+    @Test func `maintenance of a table only delays dropping it`() async throws {
         try await TestServer.shared.withDatabase(from: FilledLedger.plain) { settings in
             let ledger = try await FilledLedger.open(settings)
             let projector = Projector(log: ledger.log, settings: settings)
             _ = try await projector.build(into: "side")
-            // As long as the server lets autovacuum go on before it makes room for others.
+            // For as long as the server lets autovacuum continue before it yields to others.
             let keeper = try await PostgresSession.connect(settings)
             let lock = "LOCK TABLE side.refunds IN SHARE UPDATE EXCLUSIVE MODE"
             try await keeper.execute("BEGIN; \(lock)")
@@ -103,7 +103,9 @@ struct FailedRebuildTests {
         }
     }
 
-    @Test func `a long report holds up neither other readers nor a rebuild's end`() async throws {
+    @Test func `a long report blocks neither other readers nor the end of a rebuild`()
+        async throws
+    {
         try await TestServer.shared.withDatabase(from: FilledLedger.plain) { settings in
             let ledger = try await FilledLedger.open(settings)
             let rows = try #require(try await rebuild(ledger, settings).first).rows
@@ -111,7 +113,7 @@ struct FailedRebuildTests {
             try await report.execute("BEGIN; SELECT * FROM projection.active_periods LIMIT 1")
             async let rebuilding = rebuild(ledger, settings)
             try await waitForPromotion(ledger, report)
-            // A new reader comes while the promotion waits for the report.
+            // A new reader arrives while the promotion waits for the report.
             let reader = try await PostgresSession.connect(settings)
             try await reader.execute("SET statement_timeout = '20s'")
             for _ in 0..<5 {
@@ -131,7 +133,7 @@ struct FailedRebuildTests {
         }
     }
 
-    // The lock that a promotion waits for is that of the view.
+    // The promotion waits for the lock of the view.
     private func waitForPromotion(_ ledger: Ledger, _ session: PostgresSession) async throws {
         while true {
             let waiting = try await session.query(

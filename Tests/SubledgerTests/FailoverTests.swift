@@ -9,11 +9,11 @@ import Testing
 
 /// A server that comes back without its newest commits.
 ///
-/// A failover to a replica that lagged, or an older backup: what it lost is lost, but the log must
-/// stay a log.
+/// After a failover to a lagging replica, or an older backup: the lost commits are lost, but the
+/// log must stay consistent.
 @Suite(.enabled { await TestServer.isAvailable })
 struct FailoverTests {
-    @Test func `a writer goes on from what the server still has, in every lane`() async throws {
+    @Test func `a writer continues from what the server still has, in every lane`() async throws {
         let simulator = AppStoreSimulator(seed: 8)
         try await TestServer.shared.withDatabase(from: .fourLanes) { settings in
             let ledger = Ledger(
@@ -28,10 +28,10 @@ struct FailoverTests {
                     ledger.log.identity.lanes.lane(of: $0.originalTransactionId) != lane
                 }
             )
-            // The writer knows the heads of both lanes and which certificates they hold.
+            // The writer knows the heads of both lanes and the certificates in them.
             for life in [first, other] { try await ledger.ingest(life.notifications()) }
             try await lose(lane, of: settings)
-            // The lost connection shows in the other lane.
+            // The other lane notices the lost connection.
             try await ledger.ingest(other.polls())
             try await ledger.ingest(first.notifications())
             let report = try await ledger.log.verify()
@@ -45,7 +45,7 @@ struct FailoverTests {
         }
     }
 
-    /// Takes away all rows of a lane, and the connections of everybody else.
+    /// Removes all rows of a lane, and terminates everyone else's connections.
     private func lose(_ lane: Int, of settings: ConnectionSettings) async throws {
         let session = try await PostgresSession.connect(settings)
         try await session.execute(Tampering.begin)
@@ -63,7 +63,7 @@ struct FailoverTests {
         await session.close()
     }
 
-    @Test func `no setting of the database makes an answer come before the flush`() async throws {
+    @Test func `no database setting makes an append return before the flush`() async throws {
         try await TestServer.shared.withDatabase(from: .migrated) { settings in
             let admin = try await PostgresSession.connect(settings)
             let name = try #require(settings.database)

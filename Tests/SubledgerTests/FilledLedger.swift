@@ -50,7 +50,7 @@ enum FilledLedger {
 }
 
 extension Ledger {
-    /// Takes in deliveries; none may be refused.
+    /// Ingests deliveries; none may be refused.
     @discardableResult
     func ingest(_ deliveries: [Delivery]) async throws -> IngestReport {
         let rest = Mutex(deliveries.enumerated().makeIterator())

@@ -7,11 +7,11 @@ import Subledger
 import TestSupport
 import Testing
 
-/// An event that a fold refuses is told, and stands in nobody's way.
+/// An event that a fold refuses is reported and blocks no other.
 @Suite(.enabled { await TestServer.isAvailable })
 struct FoldRefusalTests {
     @Test(arguments: [1, 4])
-    func `a refused subscription is marked, and all others are done`(lanes: Int) async throws {
+    func `a refused subscription is marked, and all others are folded`(lanes: Int) async throws {
         try await FollowTests.withLedger(lanes: lanes) { ledger, settings in
             let projector = Self.projector(ledger, settings)
             let deliveries = FollowTests.deliveries(seed: 11)
@@ -24,7 +24,7 @@ struct FoldRefusalTests {
             #expect(rebuilt.filter { $0.name != "picky" }.allSatisfy { $0.refused == 0 })
             #expect(marked.allSatisfy { $0.hasSuffix("too short") })
 
-            // Some grow long enough, others come, and following says what a rebuild says.
+            // Some grow long enough, others are added, and following gives the same as a rebuild.
             try await ledger.ingest(Array(deliveries.suffix(from: deliveries.count / 2)))
             _ = try await projector.follow(.once("test"))
             let followed = try await Self.marked(settings)
@@ -37,7 +37,7 @@ struct FoldRefusalTests {
         }
     }
 
-    @Test func `an event of a newer program is refused by every fold, with its position`()
+    @Test func `every fold refuses an event of a newer program, with its position`()
         async throws
     {
         try await TestServer.shared.withDatabase(from: FilledLedger.plain) { settings in

@@ -8,10 +8,10 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Other programs and other tables do not hold up the live ones.
+/// Other programs and other tables do not delay the live ones.
 @Suite(.enabled { await TestServer.isAvailable })
 struct FollowBesideTests {
-    /// What can be the matter with tables that are kept beside the live ones.
+    /// Possible faults of tables that are kept next to the live ones.
     enum Trouble: String, CaseIterable {
         case gone = "DROP SCHEMA side CASCADE"
         case locked = "BEGIN; LOCK TABLE side.active_periods IN SHARE MODE"
@@ -62,7 +62,7 @@ struct FollowBesideTests {
         }
     }
 
-    @Test func `a live table that is gone is named with its repair`() async throws {
+    @Test func `a missing live table is named with its repair`() async throws {
         try await FollowTests.withLedger(lanes: 1) { ledger, settings in
             let projector = Projector(log: ledger.log, settings: settings)
             let schema = try #require(try await projector.rebuild().first).schema
@@ -80,7 +80,7 @@ struct FollowBesideTests {
         }
     }
 
-    @Test func `programs with other folds do not wait for each other's lease`() async throws {
+    @Test func `programs with different folds do not wait for each other's lease`() async throws {
         try await FollowTests.withLedger(lanes: 1) { ledger, settings in
             let projector = Projector(log: ledger.log, settings: settings)
             _ = try await projector.rebuild()
@@ -119,7 +119,7 @@ struct FollowBesideTests {
         }
     }
 
-    @Test func `a follower that is cancelled says what it has done`() async throws {
+    @Test func `a cancelled follower reports what it has done`() async throws {
         try await FollowTests.withLedger(lanes: 1) { ledger, settings in
             let projector = Projector(log: ledger.log, settings: settings)
             _ = try await projector.rebuild()
@@ -158,7 +158,7 @@ struct FollowBesideTests {
     }
 }
 
-/// Keeps what is told on other threads.
+/// Keeps the notices from other threads.
 final class Notices: Sendable {
     private let told = Mutex([String]())
 

@@ -7,7 +7,7 @@ import Subledger
 import TestSupport
 import Testing
 
-/// What keeps several processes from undoing, repeating or overtaking each other's work.
+/// Guards that keep several processes from undoing, repeating or overtaking each other's work.
 @Suite(.enabled { await TestServer.isAvailable })
 struct FollowGuardTests {
     @Test func `a step renews the lease of its lane`() async throws {
@@ -15,7 +15,7 @@ struct FollowGuardTests {
             let projector = Projector(log: ledger.log, settings: settings)
             _ = try await projector.rebuild()
             let session = try await PostgresSession.connect(settings)
-            // As a step before has left it.
+            // As an earlier step has left it.
             try await session.execute(
                 """
                 INSERT INTO operation.lease VALUES (0, '\(projector.foldNames)', 'one',
@@ -45,7 +45,7 @@ struct FollowGuardTests {
         }
     }
 
-    @Test func `of two that take the same step at once the later one does nothing`() async throws {
+    @Test func `of two concurrent identical steps the later one does nothing`() async throws {
         try await FollowTests.withLedger(lanes: 1) { ledger, settings in
             let projector = Projector(log: ledger.log, settings: settings)
             let deliveries = FollowTests.deliveries(seed: 21)
@@ -57,8 +57,8 @@ struct FollowGuardTests {
                 try await projector.tables().first { $0.state == .ready }
             )
             // The follower's step has locked its places and stops at the first row it writes, but
-            // at no lock, which it would not wait for; the promotion has read the same places, and
-            // stops at theirs.
+            // not at a lock, for which it would not wait; the promotion has read the same places
+            // and stops at its own.
             let session = try await PostgresSession.connect(settings)
             try await session.execute(
                 """
@@ -90,7 +90,7 @@ struct FollowGuardTests {
         }
     }
 
-    @Test func `tables that fell behind the live ones are brought on before they are promoted`()
+    @Test func `tables that fell behind the live ones catch up before they are promoted`()
         async throws
     {
         try await FollowTests.withLedger(lanes: 1) { ledger, settings in
@@ -101,7 +101,7 @@ struct FollowGuardTests {
             let report = try await PostgresSession.connect(settings)
             try await report.execute("BEGIN; SELECT * FROM projection.active_periods LIMIT 1")
             async let rebuilding = projector.rebuild()
-            // The new tables hold all there is and wait for the report; then more is followed.
+            // The new tables contain everything and wait for the report; then more is followed.
             try await Self.wait(for: Self.waitingForLock, report)
             try await ledger.ingest(Array(deliveries.suffix(from: deliveries.count / 2)))
             let followed = try await projector.follow(.once("one"))
@@ -121,10 +121,10 @@ struct FollowGuardTests {
         WHERE NOT granted AND datname = current_database()
         """
 
-    // Until there is a row.
+    // Until a row appears.
     private static func wait(for question: String, _ session: PostgresSession) async throws {
         while try await session.query(question).count == 0 {
-            // In a transaction the server would show the same moment for ever.
+            // In a transaction the server would always show the same moment.
             try await session.execute("SELECT pg_stat_clear_snapshot()")
         }
     }
@@ -136,7 +136,7 @@ extension Digest {
 }
 
 extension Projector.FollowOptions {
-    /// Catching up, once; ends where somebody else holds a lane.
+    /// Catches up once; stops if another process holds a lane.
     static func onceUnlessHeld(_ holder: String) -> Projector.FollowOptions {
         let refusals = Counter()
         var options = Projector.FollowOptions.once(holder)

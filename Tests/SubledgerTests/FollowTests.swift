@@ -9,11 +9,11 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Promise 8: followed tables are those of a rebuild, byte for byte, always.
+/// Promise 8: followed tables always equal those of a rebuild, byte for byte.
 @Suite(.enabled { await TestServer.isAvailable })
 struct FollowTests {
     @Test(arguments: [UInt64(1), 2, 3])
-    func `tables that were followed batch by batch are those of a rebuild`(
+    func `tables followed batch by batch equal those of a rebuild`(
         seed: UInt64
     ) async throws {
         try await Self.withLedger(lanes: seed == 3 ? 4 : 1) { ledger, settings in
@@ -32,7 +32,7 @@ struct FollowTests {
         }
     }
 
-    @Test func `two that follow at once share the lanes and do nothing twice`() async throws {
+    @Test func `two concurrent followers share the lanes and do nothing twice`() async throws {
         try await Self.withLedger(lanes: 4) { ledger, settings in
             let projector = Projector(log: ledger.log, settings: settings)
             _ = try await projector.rebuild()
@@ -54,7 +54,7 @@ struct FollowTests {
                 return try await group.reduce(into: []) { $0.append($1) }
             }
             let events = try await ledger.log.heads().values.reduce(0) { $0 + $1.offset }
-            // What a step did counts for every table alike, so the sum is the log.
+            // A step counts once for all tables, so the sum is the log.
             #expect(done.map(\.events).reduce(0, +) == events)
             _ = try await projector.follow(.once("last"))
             try await Self.expectEqualsRebuild(projector, settings, "two")
@@ -102,7 +102,7 @@ struct FollowTests {
                 "UPDATE projection.ledger_projection SET commit_digest = $1",
                 [.bytea(digest.bytes)]
             )
-            // Whether there is news or not.
+            // With news or without.
             for seed in [nil, UInt64(6)] {
                 if let seed {
                     try await ledger.ingest(Array(Self.deliveries(seed: seed).prefix(20)))
@@ -113,7 +113,7 @@ struct FollowTests {
                 #expect(error?.code == .logForked)
                 #expect(error?.message.contains(digest.hex) == true)
             }
-            // A rebuild is the way out, though the live tables claim more.
+            // A rebuild is the way out, although the live tables claim more.
             try await session.execute("UPDATE projection.ledger_projection SET commit_no = 10000")
             await session.close()
             _ = try await projector.rebuild()
@@ -121,7 +121,7 @@ struct FollowTests {
         }
     }
 
-    @Test func `a follower learns of a catalog with which tables were rebuilt`() async throws {
+    @Test func `a running follower uses the catalog with which tables were rebuilt`() async throws {
         try await Self.withLedger(lanes: 1) { ledger, settings in
             let imported = Counter()
             let projector = Projector(log: ledger.log, settings: settings) {
@@ -147,7 +147,7 @@ struct FollowTests {
         }
     }
 
-    @Test func `a follower that dies in a step has done none of it`() async throws {
+    @Test func `a follower that dies in a step leaves nothing of it`() async throws {
         try await Self.withLedger(lanes: 1) { ledger, settings in
             let projector = Projector(log: ledger.log, settings: settings)
             _ = try await projector.rebuild()
@@ -196,12 +196,12 @@ extension FollowTests {
         }
     }
 
-    /// What some subscriptions' payloads are, out of order, some twice.
+    /// The payloads of some subscriptions, out of order, some twice.
     static func deliveries(seed: UInt64) -> [Delivery] {
         FilledLedger.simulator.sampleHistory(count: 20).disordered(seed: seed)
     }
 
-    /// Holds the live tables against those of a rebuild, positions included.
+    /// Compares the live tables with those of a rebuild, positions included.
     static func expectEqualsRebuild(
         _ projector: Projector,
         _ settings: ConnectionSettings,
@@ -237,7 +237,7 @@ extension FollowTests {
 }
 
 extension Projector.FollowOptions {
-    /// Catching up, once.
+    /// Catches up once.
     static func once(_ holder: String) -> Projector.FollowOptions {
         var options = Projector.FollowOptions(holder: holder)
         options.isOnce = true
@@ -246,7 +246,7 @@ extension Projector.FollowOptions {
 }
 
 extension [Delivery] {
-    /// Cuts of random lengths, in order.
+    /// Splits of random lengths, in order.
     fileprivate func batches(using random: inout TestSupport.SeededGenerator) -> [[Delivery]] {
         var batches: [[Delivery]] = []
         var rest = self[...]
@@ -265,7 +265,7 @@ extension [Delivery] {
     }
 }
 
-/// Counts what happens on other threads.
+/// Counts events on other threads.
 final class Counter: Sendable {
     private let count = Atomic<Int>(0)
 

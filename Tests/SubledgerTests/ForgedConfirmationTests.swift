@@ -7,11 +7,11 @@ import Subledger
 import TestSupport
 import Testing
 
-/// A confirmation can change an answer, so it is proven like an event: the right to insert, and
-/// digests that chain, are not enough.
+/// A confirmation can change an answer, so it is proven like an event: the right to insert and
+/// matching digests are not enough.
 @Suite(.enabled { await TestServer.isAvailable })
 struct ForgedConfirmationTests {
-    /// What is claimed of a payload that says something else.
+    /// A claim about a payload with other content.
     enum Claim: String, CaseIterable, Sendable {
         case true_, laterAsOf, otherField, alias, otherEvent
     }
@@ -23,7 +23,7 @@ struct ForgedConfirmationTests {
             let (first, second) = try await Self.transactions(of: log)
             let stored = try #require(try await log.event(at: first.position))
             guard case .whole(let evidence) = stored.evidence else {
-                Issue.record("the payload of \(first.position) is not there")
+                Issue.record("the payload of \(first.position) is missing")
                 return
             }
             let (fields, asOf) = (first.fact.content.asserted, first.fact.asOf)
@@ -43,7 +43,7 @@ struct ForgedConfirmationTests {
                 upon: head,
                 settings
             )
-            #expect(try await log.verify().isOK, "the chain alone cannot know")
+            #expect(try await log.verify().isOK, "the chain alone cannot show it")
             let report = try await SignatureVerification(
                 log: log,
                 roots: [try .init(der: FilledLedger.simulator.store.pki.rootDER)],
@@ -72,7 +72,7 @@ struct ForgedConfirmationTests {
 
     private struct NoStream: Error {}
 
-    // With the rights of the writer and no others.
+    // With only the rights of the writer.
     private static func insert(
         _ confirmation: Events.Confirmation,
         stream: StreamID,

@@ -7,7 +7,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// The statistics of ingest runs against a mix that is known.
+/// The statistics of ingest runs compared with a known mix.
 @Suite(.enabled { await TestServer.isAvailable })
 struct IngestQualityTests {
     private static let simulator = AppStoreSimulator(seed: 33)
@@ -15,7 +15,7 @@ struct IngestQualityTests {
     private static let payloads = simulator.sampleHistory(count: lives).map(\.payload)
 
     @Test(arguments: [TestTemplate.migrated, .partitioned])
-    func `counts add up, by source and in all`(template: TestTemplate) async throws {
+    func `counts add up, by source and in total`(template: TestTemplate) async throws {
         try await withLedger(template) { ledger in
             let facts = try Self.facts(ledger)
             let first = try await ledger.ingest(Self.payloads, source: "first")
@@ -39,14 +39,14 @@ struct IngestQualityTests {
             #expect(quality.total.counts.rejected == 4)
             #expect(quality.total.counts.facts == Int64(facts.count * 2))
             #expect(quality.total.runs == 3)
-            // The log alone tells as many further ids as the runs counted.
+            // The log alone contains as many additional ids as the runs counted.
             #expect(quality.aliases.map(\.aliases).reduce(0, +) == Self.restores(facts))
             #expect(quality.aliases.map(\.purchases).reduce(0, +) == Self.purchases(facts))
             #expect(try await ledger.log.verify().isOK)
         }
     }
 
-    @Test func `the same streams in ten runs are not ten times as many`() async throws {
+    @Test func `the same streams in ten runs are not counted ten times`() async throws {
         try await withLedger(.migrated) { ledger in
             var streams = 0
             for _ in 0..<10 {
@@ -59,7 +59,7 @@ struct IngestQualityTests {
         }
     }
 
-    @Test func `a run is found by its source and by when it ended`() async throws {
+    @Test func `a run is found by its source and by its end`() async throws {
         try await withLedger(.migrated) { ledger in
             for (day, source) in [(1, "a"), (2, "b"), (3, "a")] {
                 let instant = Instant(milliseconds: Int64(day) * 86_400_000)
@@ -75,7 +75,7 @@ struct IngestQualityTests {
         }
     }
 
-    @Test func `one run may take in several sources`() async throws {
+    @Test func `one run may include several sources`() async throws {
         try await withLedger(.migrated) { ledger in
             let run = RunID()
             for source in ["a", "b"] {
@@ -85,7 +85,7 @@ struct IngestQualityTests {
         }
     }
 
-    @Test func `a run that is stopped counts what it did`() async throws {
+    @Test func `a stopped run counts what it did`() async throws {
         try await withLedger(.migrated) { ledger in
             let rest = Mutex(Self.payloads.makeIterator())
             let given = Atomic(0)
@@ -105,7 +105,7 @@ struct IngestQualityTests {
         }
     }
 
-    @Test func `a run that dies leaves no count, and its facts are in`() async throws {
+    @Test func `a run that dies leaves no count, but its facts are recorded`() async throws {
         struct Died: Error {}
         try await withLedger(.migrated) { ledger in
             _ = try await ledger.ingest(Array(Self.payloads.prefix(5)))
@@ -132,7 +132,7 @@ struct IngestQualityTests {
         }
     }
 
-    /// What the payloads say, in their order.
+    /// The facts of the payloads, in order.
     private static func facts(_ ledger: Ledger) throws -> [Fact] {
         try payloads.flatMap { payload in
             try ledger.verifier.verify(

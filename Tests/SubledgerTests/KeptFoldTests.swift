@@ -4,11 +4,11 @@ import Projections
 import TestSupport
 import Testing
 
-/// The folds give the same rows under the same version.
+/// The folds return the same rows for the same version.
 @Suite struct KeptFoldTests {
     private static let kept = KeptFolds("kept-folds.txt")
 
-    @Test func `lives of every kind give the rows that are kept of them`() throws {
+    @Test func `lives of every kind give the rows kept for them`() throws {
         let simulator = AppStoreSimulator(seed: 20_261_123, flaws: .unsigned)
         let context = FoldContext(catalogs: .simulated)
         var kinds: Set<LifeKind> = []

@@ -8,10 +8,12 @@ import Subledger
 import TestSupport
 import Testing
 
-/// The tables of what was known, and when, in a database.
+/// The tables of earlier knowledge, in a database.
 @Suite(.enabled { await TestServer.isAvailable })
 struct KnowledgeTablesTests {
-    @Test func `each is built where it is named, and then like all others`() async throws {
+    @Test func `a table of earlier knowledge is built on request, and then like all others`()
+        async throws
+    {
         try await FollowTests.withLedger(lanes: 1) { ledger, settings in
             try await ledger.ingest(Array(FollowTests.deliveries(seed: 2).prefix(30)))
             let projector = ledger.projector
@@ -31,7 +33,7 @@ struct KnowledgeTablesTests {
     }
 
     @Test(arguments: [UInt64(1), 2, 3])
-    func `no step, no number of jobs and no batch of following changes a row`(
+    func `the steps, jobs and batches of a build never change a row`(
         seed: UInt64
     ) async throws {
         try await FollowTests.withLedger(lanes: seed == 3 ? 4 : 1) { ledger, settings in
@@ -68,7 +70,7 @@ struct KnowledgeTablesTests {
         }
     }
 
-    @Test func `the latest states are the transactions, and the earlier ones those of then`()
+    @Test func `the latest states are the transactions, and earlier states those known then`()
         async throws
     {
         try await FollowTests.withLedger(lanes: 1) { ledger, settings in
@@ -101,7 +103,7 @@ struct KnowledgeTablesTests {
         }
     }
 
-    @Test func `the journal adds up to the movements, and to those of then`() async throws {
+    @Test func `the journal adds up to the movements, now and as known then`() async throws {
         try await FollowTests.withLedger(lanes: 1) { ledger, settings in
             let deliveries = FollowTests.deliveries(seed: 8)
             let projector = ledger.projector
@@ -158,7 +160,7 @@ struct KnowledgeTablesTests {
     private static let name = "transactions_history"
     private static let names = [name, "movements_history"]
 
-    // The columns that it has in common with transactions, but for the number of the row.
+    // The columns it shares with transactions, except the row number.
     private static let transaction = """
         to_jsonb(h) - '{ordinal, first_lane_offset, known_from, known_to, is_latest}'::text[]
         """
@@ -174,7 +176,7 @@ struct KnowledgeTablesTests {
         )
     }
 
-    // How many rows only one of two queries has.
+    // How many rows only one of two queries returns.
     private static func difference(_ one: String, _ other: String) -> String {
         """
         SELECT count(*)::text FROM (

@@ -4,10 +4,10 @@ import Projections
 import TestSupport
 import Testing
 
-/// Every table of thousands of random lives against the truth, from facts that nobody verified:
-/// signatures are what the other suites are for.
+/// Every table of thousands of random lives compared with the truth, from unverified facts: the
+/// other suites test signatures.
 ///
-/// `SUBLEDGER_HISTORIES` asks for more lives (`make laws`).
+/// `SUBLEDGER_HISTORIES` sets the number of lives (`make laws`).
 @Suite struct MassTruthTests {
     private static let seed: UInt64 = 20_261_201
 
@@ -21,11 +21,11 @@ import Testing
         #expect(differences.isEmpty, "\(Histories.summary(differences))")
     }
 
-    /// What 200 000 lives found, and is mended: a renewal and a change of plan of one second and
-    /// one length, of which the former was refunded and the refund reversed; the reason for which a
-    /// purchase ended that was refunded at its end, and is not any more; a retry, when somebody had
-    /// spoken between the expiry and the first charge.
-    @Test func `lives that once folded wrongly fold right`() throws {
+    /// Found by 200 000 lives, and since repaired: a renewal and a plan change with the same second
+    /// and length, where the renewal was refunded and the refund reversed; the end reason of a
+    /// purchase that was refunded at its end, and later reversed; a retry with a statement between
+    /// the expiry and the first charge.
+    @Test func `lives that were once folded wrongly are folded correctly`() throws {
         let simulator = AppStoreSimulator(seed: Self.seed, flaws: .unsigned)
         let differences = try Self.onceWrong.flatMap { index in
             try Self.differences(simulator.life(index), seed: index)
@@ -33,7 +33,7 @@ import Testing
         #expect(differences.isEmpty, "\(Histories.summary(differences))")
     }
 
-    // Heard unasked, by polling and by both.
+    // From notifications, from polls and from both.
     private static func differences(_ life: SubscriptionLife, seed: Int) throws -> [String] {
         let unasked = try DeliveredFacts(unverified: life.deliveries())
         let polls = try DeliveredFacts(unverified: life.polls())
@@ -49,9 +49,9 @@ import Testing
         191489, 191672, 197589,
     ]
 
-    /// The history of transactions knows no renewal info: no grace, no retry, no setting and no
-    /// wish, so that it cannot tell `renewal_states`, `billing_issues_detected_at` and the like.
-    @Test func `the history alone gives the refunds and the changes of 1000 lives`() async throws {
+    /// The transaction history contains no renewal info: no grace, no retry, no setting and no plan
+    /// request, so it cannot give `renewal_states`, `billing_issues_detected_at` and the like.
+    @Test func `the history alone gives the refunds and changes of 1000 lives`() async throws {
         let simulator = AppStoreSimulator(seed: Self.seed &+ 1, flaws: .unsigned)
         let differences = try await Histories.each(0..<1000) { index in
             let life = simulator.life(index)

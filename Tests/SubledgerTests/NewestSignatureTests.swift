@@ -7,11 +7,11 @@ import Subledger
 import TestSupport
 import Testing
 
-/// The newest instant that Apple signed, which bounds every report, without reading the log.
+/// The newest instant that Apple signed, which limits every report, without reading the log.
 @Suite(.enabled { await TestServer.isAvailable })
 struct NewestSignatureTests {
     @Test(arguments: [1, 4])
-    func `it is that of the log at every place, whatever was filled and followed`(
+    func `the stored newest signature equals that of the log, after filling and following`(
         lanes: Int
     ) async throws {
         try await FollowTests.withLedger(lanes: lanes) { ledger, settings in
@@ -33,7 +33,9 @@ struct NewestSignatureTests {
         }
     }
 
-    @Test func `a report takes it from where it is kept, and the rest from the log`() async throws {
+    @Test func `a report takes the stored newest signature and does not search the log for it`()
+        async throws
+    {
         try await FollowTests.withLedger(lanes: 1) { ledger, settings in
             let deliveries = FollowTests.deliveries(seed: 12)
             try await ledger.ingest(Array(deliveries.prefix(100)))
@@ -41,7 +43,7 @@ struct NewestSignatureTests {
             var question = ReportQuestion(try #require(Report.named("renewals")))
             question.environment = .production
             let before = try await ledger.report(question).asOf
-            // No event has this instant: whoever reads the log would not find it.
+            // No event has this instant, so a search of the log would not find it.
             let planted = Instant(milliseconds: before.milliseconds - 2 * 86_400_000 + 5)
             let texts = try await FollowTests.texts(
                 settings,
@@ -57,7 +59,7 @@ struct NewestSignatureTests {
         }
     }
 
-    @Test func `what is kept beyond the end of a restored log is forgotten by a rebuild`()
+    @Test func `a rebuild removes stored signatures beyond the end of a restored log`()
         async throws
     {
         try await FollowTests.withLedger(lanes: 1) { ledger, settings in

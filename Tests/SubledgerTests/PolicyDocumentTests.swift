@@ -3,13 +3,13 @@ import Projections
 import Subledger
 import Testing
 
-/// A policy as a document: what is read, what it comes to, and what is refused.
+/// A policy as a document: what is read, what it means, and what is refused.
 @Suite struct PolicyDocumentTests {
     private static func document(_ text: String) throws(PolicyError) -> PolicyDocument {
         try PolicyDocument(json: Array(text.utf8))
     }
 
-    @Test func `all members are optional, and what is left out is as without a policy`() throws {
+    @Test func `all members are optional, with the same defaults as without a policy`() throws {
         let context = try Self.document("{}").context(.three)
         #expect(context == FoldContext(catalogs: .three))
         #expect(context.policy == .current)
@@ -33,7 +33,7 @@ import Testing
         "{\"refundIsRetroactive\":true}",
         "{\"catalogVersion\":0,\"familyCounts\":false}", "{\"catalogVersion\":3}",
     ])
-    func `the canonical text says the same again, and names what was left out`(
+    func `the canonical text has the same meaning and names every member`(
         text: String
     ) throws {
         let document = try Self.document(text)
@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    @Test func `the canonical text is of one form`() throws {
+    @Test func `the canonical text has one form`() throws {
         let document = try Self.document("{\"graceCounts\":false,\"catalogVersion\":2}")
         #expect(
             document.canonicalText == "{\"catalogVersion\":2,\"familyCounts\":true,"
@@ -70,7 +70,7 @@ import Testing
         ),
         (String(repeating: " ", count: 70_000), .tooLarge, ["65536"]),
     ])
-    func `anything else is refused, with what was expected`(
+    func `any other text is refused with what was expected`(
         text: String,
         code: PolicyError.Code,
         words: [String]
@@ -96,7 +96,7 @@ import Testing
 }
 
 extension CatalogHistory {
-    /// Three versions, of which the one imported last holds first.
+    /// Three versions, of which the one imported last is effective first.
     fileprivate static let three = CatalogHistory(
         [(1, 20), (2, 30), (3, 10)].map { version, day in
             ProductCatalog(

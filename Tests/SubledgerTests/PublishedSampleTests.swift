@@ -7,9 +7,9 @@ import Testing
 /// Published samples of verifyReceipt, as responses that the operator vouches for.
 @Suite struct PublishedSampleTests {
     @Test func `both objects of an iOS 6 answer are one period`() throws {
-        // The seconds are the same, the milliseconds are not
-        // (Apple's data: iOS 6 response, scenario 3). The ids of the published sample were edited
-        // apart; here they are one, as they were.
+        // The seconds are equal, the milliseconds are not (Apple's data: iOS 6 response, scenario
+        // 3). The published sample was edited to have different ids; here they are the same, as in
+        // the original.
         func object(_ ms: String) -> String {
             """
             {"original_transaction_id":"450234343485","transaction_id":"450234343485",\
@@ -53,7 +53,7 @@ import Testing
         )
     }
 
-    @Test func `one period under two transaction ids is one`() throws {
+    @Test func `one period with two transaction ids is one period`() throws {
         // Apple's data: trap 5
         let timeline = try #require(
             try timelines(
@@ -113,7 +113,7 @@ import Testing
         #expect(group.promotional.isEligible)
     }
 
-    @Test func `a cancellation date is a refund, an empty one is none`() throws {
+    @Test func `a cancellation date is a refund, an empty one is not`() throws {
         for (date, isEligible) in [("", true), ("1436433300000", false)] {
             let offer = "\"is_trial_period\":\"false\",\"cancellation_date_ms\":\"\(date)\""
             let told = try timelines(answer([row("1", "1", at(8, 0, 0), at(9, 0, 0), offer)]))

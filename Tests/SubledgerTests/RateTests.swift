@@ -6,7 +6,7 @@ import Subledger
 import TestSupport
 import Testing
 
-/// Exchange rates of the operator, and reports that convert and estimate money by them.
+/// The operator's exchange rates, and reports that convert and estimate money with them.
 @Suite(.enabled { await TestServer.isAvailable })
 struct RateTests {
     @Test func `a decimal number is exact, positive and bounded`() {
@@ -24,7 +24,7 @@ struct RateTests {
         }
     }
 
-    @Test func `a list is imported once; a corrected rate takes the place of the old one`()
+    @Test func `a list is imported once, and a corrected rate replaces the old one`()
         async throws
     {
         try await TestServer.shared.withDatabase(from: .migrated) { settings in
@@ -52,7 +52,7 @@ struct RateTests {
         }
     }
 
-    @Test func `two imports at once leave one revision after the other`() async throws {
+    @Test func `two concurrent imports give one revision after the other`() async throws {
         try await TestServer.shared.withDatabase(from: .migrated) { settings in
             let ledgers = [
                 try await FilledLedger.open(settings), try await FilledLedger.open(settings),
@@ -75,7 +75,7 @@ struct RateTests {
         }
     }
 
-    @Test func `nobody changes a rate that was imported`() async throws {
+    @Test func `an imported rate cannot be changed`() async throws {
         try await TestServer.shared.withDatabase(from: .migrated) { settings in
             let ledger = try await FilledLedger.open(settings)
             _ = try await RateTests.take(["2026-01-02 USD 0.92"], into: ledger)
@@ -96,7 +96,7 @@ struct RateTests {
         }
     }
 
-    @Test func `money is converted purchase by purchase, by the rate of its day`() async throws {
+    @Test func `money is converted purchase by purchase, at the rate of its day`() async throws {
         try await Analytics.withLedger { session, ledger in
             let rates = try await RateTests.importSparseRates(session, into: ledger)
             var expected: [String: Int64] = [:]
@@ -114,7 +114,7 @@ struct RateTests {
                 let key = "\(row["month"]) \(row["currency"])"
                 found[key] = row.number("grossMilliunits")
                 found[key + " net"] = row.number("netMilliunits")
-                // A rate is named where one was used, and is no older than was asked.
+                // A rate is named if it was used, and is no older than requested.
                 let isOfRates = row["currency"] == "EUR"
                 if !isOfRates { #expect(row["rateFirstDay"].isEmpty) }
                 #expect(row["rateFirstDay"] <= row["rateLastDay"])
@@ -122,7 +122,7 @@ struct RateTests {
             }
             #expect(found == expected)
             let currencies = Set(found.keys.map { $0.split(separator: " ")[1] })
-            // Yen have no rate at all, others have none on some days.
+            // The yen has no rate at all, other currencies have none on some days.
             #expect(currencies.isSuperset(of: ["EUR", "JPY", "USD"]), "\(currencies)")
             for name in ["mrr", "payments", "ltv", "cohorts"] {
                 question.report = try #require(Report.named(name))
@@ -134,7 +134,7 @@ struct RateTests {
         }
     }
 
-    @Test func `a refund on its own date is converted by the rate of that date`() async throws {
+    @Test func `a refund on its own date is converted at the rate of that date`() async throws {
         try await Analytics.withLedger { session, ledger in
             let rates = try await RateTests.importSparseRates(session, into: ledger)
             var expected: Int64 = 0
@@ -164,7 +164,7 @@ struct RateTests {
         }
     }
 
-    @Test func `as known then a report uses the rates that were known then`() async throws {
+    @Test func `a report as known then uses the rates known then`() async throws {
         try await RateTests.withTables { session, ledger in
             _ = try await RateTests.importSparseRates(session, into: ledger)
             var question = ReportQuestion(try #require(Report.named("revenue")))
@@ -173,7 +173,7 @@ struct RateTests {
             let then = try await ledger.report(question)
             let command = try #require(then.command)
             #expect(command.hasSuffix(" --currency EUR --rate-days 30"))
-            // The rates came after the events: their instant bounds the report, no offset does.
+            // The rates came after the events: their instant limits the report, an offset does not.
             let words = command.split(separator: " ")
             let bound = try #require(words.firstIndex(of: "--known-at").map { words[$0 + 1] })
             let instant = try #require(Instant(String(bound)))
@@ -186,14 +186,14 @@ struct RateTests {
             question.knownAt = .time(instant)
             let again = try await ledger.report(question)
             #expect(again == then)
-            // By the offset of the newest event no rate was known.
+            // At the offset of the newest event no rate was known.
             question.knownAt = .offsets([0: try #require(then.positions["0"])])
             let before = try await ledger.report(question).rows.map(ReportRow.init)
             #expect(before.allSatisfy { $0["rateLastDay"].isEmpty })
         }
     }
 
-    @Test func `proceeds are estimated by the year of paid service, and only when asked`()
+    @Test func `proceeds are estimated by the year of paid service, and only on request`()
         async throws
     {
         try await Analytics.withLedger { session, ledger in
@@ -228,7 +228,7 @@ struct RateTests {
         }
     }
 
-    @Test func `money that cannot be asked for so is refused`() async throws {
+    @Test func `invalid money options are refused`() async throws {
         try await TestServer.shared.withDatabase(from: FilledLedger.plain) { settings in
             let ledger = try await FilledLedger.open(settings)
             let tax = try #require(ExactDecimal("100"))
@@ -265,7 +265,7 @@ struct RateTests {
         }
     }
 
-    // Of a ledger whose tables know no catalog, so that its reports can be asked for again.
+    // From a ledger whose tables have no catalog, so that its reports can be reproduced.
     private static func withTables(
         _ body: (PostgresSession, Ledger) async throws -> Void
     ) async throws {
@@ -279,7 +279,7 @@ struct RateTests {
         }
     }
 
-    // Lines of a day, a currency and a rate to the euro.
+    // Lines with a day, a currency and a rate to the euro.
     private static func take(
         _ list: [String],
         into ledger: Ledger,
@@ -298,7 +298,7 @@ struct RateTests {
         }
     }
 
-    // Every eleventh day a rate, of all currencies but the yen.
+    // A rate every eleventh day, for all currencies except the yen.
     private static func importSparseRates(
         _ session: PostgresSession,
         into ledger: Ledger
@@ -345,7 +345,7 @@ private struct SparseRates {
 }
 
 extension Int64 {
-    /// Times a rate in ten-thousandths, halves away from zero; unchanged without one.
+    /// Multiplies by a rate in ten-thousandths, halves away from zero; unchanged without one.
     fileprivate func times(_ rate: Int64?) -> Int64 {
         rate.map { (self * $0).rounded(by: 10_000) } ?? self
     }
@@ -353,7 +353,7 @@ extension Int64 {
     fileprivate func rounded(by divisor: Int64) -> Int64 { (self + divisor / 2) / divisor }
 }
 
-/// A purchase that brings money, as the table has it.
+/// A purchase with revenue, as in the table.
 private struct Sale {
     let month: String
     let day: String
@@ -361,7 +361,7 @@ private struct Sale {
     let country: String
     let gross: Int64
     let net: Int64
-    /// Whether a year of paid service lies before it.
+    /// Whether a year of paid service precedes it.
     let isAfterYear: Bool
 
     static func all(_ session: PostgresSession) async throws -> [Sale] {

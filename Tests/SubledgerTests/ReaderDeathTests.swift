@@ -9,8 +9,8 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// One of several connections that read for a rebuild dies, while another folds ahead of it and
-/// waits for its rows to be received first.
+/// One of several connections that read for a rebuild dies, while another has folded ahead of it
+/// and waits for its rows to be received first.
 @Suite(.enabled { await TestServer.isAvailable })
 struct ReaderDeathTests {
     @Test(arguments: [1, 4])
@@ -19,7 +19,7 @@ struct ReaderDeathTests {
     ) async throws {
         let template = lanes == 1 ? FilledLedger.plain : FilledLedger.partitioned
         try await TestServer.shared.withDatabase(from: template) { settings in
-            // The lane by a temporary file, or lane by lane along the index.
+            // Each lane through a temporary file, or lane by lane along the index.
             let ledger = try await Self.open(settings, spooledEventsMin: lanes == 1 ? 1 : .max)
             let before = try await rebuild(ledger, settings)
             let hold = Hold(try await Self.firstStream(of: ledger))
@@ -84,7 +84,7 @@ struct ReaderDeathTests {
         }
     }
 
-    // That with which the first part of a rebuild begins: all others are ahead of it.
+    // The stream with which the rebuild's first part begins: all others are ahead of it.
     private static func firstStream(of ledger: Ledger) async throws -> StreamID {
         let first = try await ledger.allStreams().filter {
             ledger.log.identity.lanes.lane(of: $0.originalTransactionId) == 0
@@ -97,15 +97,15 @@ struct ReaderDeathTests {
         return try #require(first)
     }
 
-    /// Lets the other reader go on, and kills the one that is held once that is ahead.
+    /// Lets the other reader continue, and kills the held one once the other is ahead.
     private static func killReader(_ hold: Hold, _ settings: ConnectionSettings) async throws {
         let session = try await PostgresSession.connect(settings)
         await hold.waitUntilBothAreHeld()
-        // Those that write are in a transaction too until they begin to copy.
+        // Writers are in a transaction too until they begin to copy.
         var begun = try await readers(session)
         while begun.count != 2 { begun = try await readers(session) }
         hold.releaseOther()
-        // A part is read in a transaction of its own, so the other one has a later one by now.
+        // Each part is read in its own transaction, so the other reader has a later one by now.
         var held = begun
         while held.count == 2 {
             let now = try await readers(session)
@@ -121,7 +121,7 @@ struct ReaderDeathTests {
         await session.close()
     }
 
-    // The backends that are lent to the two readers, with the begin of their transactions.
+    // The backends of the two readers, with the start of their transactions.
     private static func readers(_ session: PostgresSession) async throws -> [Int32: String] {
         var readers: [Int32: String] = [:]
         for row in try await session.query(
@@ -137,7 +137,7 @@ struct ReaderDeathTests {
     }
 }
 
-/// Holds two folds up until they are let go: that of one stream, and whichever comes beside it.
+/// Holds two folds until they are released: that of one stream, and whichever runs next to it.
 private final class Hold: Sendable {
     private let first: StreamID
     private let firstGate = DispatchSemaphore(value: 0)
@@ -180,7 +180,7 @@ private final class Hold: Sendable {
     }
 }
 
-/// A projection without rows, whose fold can be held up.
+/// A projection without rows, whose fold can be held.
 private struct Held: Projection {
     let name = "held"
     let version = 1

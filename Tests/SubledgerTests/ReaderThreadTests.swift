@@ -7,8 +7,8 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// On which threads a rebuild folds, and hands over what it has folded: a thread that waits there
-/// must be none of those that all tasks share.
+/// The threads on which a rebuild folds and hands over its results: a thread that waits there must
+/// not be one that all tasks share.
 @Suite(.enabled { await TestServer.isAvailable })
 struct ReaderThreadTests {
     @Test(arguments: [1, Int64.max])
@@ -38,7 +38,7 @@ struct ReaderThreadTests {
     }
 }
 
-/// The threads that came by.
+/// The threads that were seen.
 private final class ThreadsSeen: Sendable {
     private let seen = Mutex<Set<ObjectIdentifier>>([])
 
@@ -47,7 +47,7 @@ private final class ThreadsSeen: Sendable {
     func note() { seen.withLock { _ = $0.insert(ObjectIdentifier(Thread.current)) } }
 }
 
-/// A projection without rows that notes the threads it is folded on.
+/// A projection without rows that records the threads it is folded on.
 private struct Seen: Projection {
     let threads: ThreadsSeen
     let name = "seen"

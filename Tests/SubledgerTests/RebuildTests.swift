@@ -7,11 +7,11 @@ import Subledger
 import TestSupport
 import Testing
 
-/// What a rebuild makes, and what it leaves alone.
+/// What a rebuild creates, and what it leaves alone.
 @Suite(.enabled { await TestServer.isAvailable })
 struct RebuildTests {
     @Test(arguments: [FilledLedger.plain, FilledLedger.partitioned])
-    func `the table holds the live fold of every stream`(template: TestTemplate) async throws {
+    func `the table contains the live fold of every stream`(template: TestTemplate) async throws {
         try await TestServer.shared.withDatabase(from: template) { settings in
             let ledger = try await FilledLedger.open(settings)
             let rebuilt = try #require(try await rebuild(ledger, settings).first)
@@ -78,7 +78,7 @@ struct RebuildTests {
                             #expect(try counted.single().int8(0) == Int64(rows))
                             reads += 1
                         } catch {
-                            // The end of the test may fall into a read; nothing else may.
+                            // The end of the test may interrupt a read; nothing else may.
                             guard error.code == .cancelled else { throw error }
                         }
                     }
@@ -95,7 +95,9 @@ struct RebuildTests {
         }
     }
 
-    @Test func `a transaction older than a rebuild finds the new tables full`() async throws {
+    @Test func `a transaction older than a rebuild finds all rows in the new tables`()
+        async throws
+    {
         try await TestServer.shared.withDatabase(from: FilledLedger.plain) { settings in
             let ledger = try await FilledLedger.open(settings)
             let rows = try #require(try await rebuild(ledger, settings).first).rows
@@ -114,7 +116,7 @@ struct RebuildTests {
         }
     }
 
-    @Test func `what people built on a view and were granted outlasts a rebuild`() async throws {
+    @Test func `views on a view and grants survive a rebuild`() async throws {
         try await TestServer.shared.withDatabase(from: FilledLedger.plain) { settings in
             let ledger = try await FilledLedger.open(settings)
             let rows = try #require(try await rebuild(ledger, settings).first).rows
@@ -138,7 +140,7 @@ struct RebuildTests {
         }
     }
 
-    @Test func `rebuilds that run at once all succeed`() async throws {
+    @Test func `concurrent rebuilds all succeed`() async throws {
         try await TestServer.shared.withDatabase(from: FilledLedger.plain) { settings in
             let digests = try await withThrowingTaskGroup(of: [[Digest]].self) { group in
                 for _ in 0..<2 {
@@ -180,7 +182,7 @@ func buildSchemas(_ settings: ConnectionSettings) async throws -> [String] {
     return try rows.map { try $0.text(0) }
 }
 
-/// A row of the table `active_periods`, all columns.
+/// A row of the table `active_periods` with all columns.
 struct TableRow: Hashable {
     let texts: [String]
     let numbers: [Int64]

@@ -8,13 +8,13 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Taking in payloads keeps what was refused, and no secret of it.
+/// Ingesting keeps refused payloads, but none of their secrets.
 @Suite(.enabled { await TestServer.isAvailable })
 struct RejectionTests {
     private static let secret = "5ec2e7000123456789abcdef5ec2e700"
     private static let simulator = AppStoreSimulator(seed: 21)
 
-    /// Bodies that hold the secret, each refused for a reason of its own or for none.
+    /// Bodies that contain the secret, each refused for a different reason or accepted.
     private static let bodies = [
         #"{"notification_type":"RENEWAL","password":"S","environment":"PROD"}"#,
         #"{"notification_type":"RENEWAL","p\u0061ssword":"S","environment":"PROD"}"#,
@@ -64,17 +64,17 @@ struct RejectionTests {
     }
 
     @Test(arguments: [TestTemplate.migrated, .partitioned], [nil, Self.secret])
-    func `no secret is anywhere in the database`(
+    func `no secret is stored anywhere in the database`(
         template: TestTemplate,
         known: String?
     ) async throws {
         try await withLedger(template, secret: known) { ledger, settings in
-            // Without the secret to compare with, nobody can know it under another name.
+            // Without the secret to compare with, it cannot be recognised under another name.
             let bodies = known == nil ? Self.bodies.filter { !$0.contains("token") } : Self.bodies
             let report = try await ledger.ingest(bodies.map { Array($0.utf8) })
             #expect(report.rejected >= bodies.count - 2, "\(report.rejectedByReason)")
             for body in bodies {
-                // One at a time, as an HTTP service would.
+                // One at a time, as in an HTTP service.
                 do {
                     _ = try await ledger.ingest(Array(body.utf8), source: "client")
                 } catch let error as Rejection {
@@ -137,7 +137,7 @@ extension TestTemplate {
 }
 
 extension Ledger {
-    /// Takes in payloads as one run; refusals are in the report.
+    /// Ingests payloads as one run; refusals are in the report.
     func ingest(_ payloads: [[UInt8]], source: String = "test") async throws -> IngestReport {
         let rest = Mutex(payloads.enumerated().makeIterator())
         return try await ingest(

@@ -9,7 +9,7 @@ import Testing
 @Suite(.enabled { await TestServer.isAvailable })
 struct RevenueCatTests {
     @Test(arguments: RevenueCatTests.pairs)
-    func `a chart of RevenueCat's has our numbers`(pair: Pair) async throws {
+    func `a RevenueCat chart has the same numbers as our view`(pair: Pair) async throws {
         try await Analytics.withTables { session in
             let theirs = try await session.query(Self.common + pair.theirs)
                 .map { try $0.text(0) }
@@ -45,11 +45,11 @@ struct RevenueCatTests {
         let ours: String
     }
 
-    /// The report that draws a chart, and how its rows are written as lines of the chart.
+    /// The report that draws a chart, and how its rows are written as chart lines.
     struct AskedReport: Sendable {
         let name: String
         var by: [Report.Dimension] = [.month]
-        /// Whether the chart is of the months in `common`.
+        /// Whether the chart covers the months in `common`.
         var isBounded = true
         var theirs: @Sendable (String) -> String = { $0 }
         /// A line; nil for a row that the chart leaves out.
@@ -61,7 +61,7 @@ struct RevenueCatTests {
         $0.split(separator: " ").dropLast().joined(separator: " ")
     }
 
-    // The filters that all of RevenueCat's sample queries begin with, and the ends of months.
+    // The filters at the start of all of RevenueCat's sample queries, and the ends of months.
     private static let common = """
         WITH paid AS (
             SELECT * FROM analytics.transactions
@@ -179,7 +179,8 @@ struct RevenueCatTests {
                 WHERE t.is_trial_period AND t.ownership_type <> 'FAMILY_SHARED'
                 GROUP BY to_char(t.start_time AT TIME ZONE 'UTC', 'YYYY-MM') ORDER BY 1
                 """,
-            // The day of a conversion is not that of the trial: the sums over all time are equal.
+            // The day of a conversion differs from that of the trial: the sums over all time are
+            // equal.
             ours: """
                 SELECT concat_ws(' ', to_char(t.start_time AT TIME ZONE 'UTC', 'YYYY-MM'), count(*),
                     count(*) FILTER (WHERE (

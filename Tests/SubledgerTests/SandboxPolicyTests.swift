@@ -3,7 +3,7 @@ import Testing
 
 @testable import Subledger
 
-/// For whom purchases of the sandbox count, before any ledger is asked.
+/// Which customers' sandbox purchases count, without a ledger.
 struct SandboxPolicyTests {
     private static let start = Instant(milliseconds: 1_760_000_000_000)
 
@@ -11,11 +11,12 @@ struct SandboxPolicyTests {
         Instant(milliseconds: Self.start.milliseconds + Int64(days * 86_400_000))
     }
 
-    @Test func `without a policy they count for no customer`() {
+    @Test func `without a policy sandbox purchases count for no customer`() {
         #expect(SandboxPolicy.never.rule(for: "anna", at: Self.start) == nil)
     }
 
-    @Test func `they count for the customers who are named, and a token whatever its case`() throws
+    @Test func `sandbox purchases count for named customers, and for tokens in any letter case`()
+        throws
     {
         let token = "7E3FB20B-4CDB-47CC-936D-99D65F608138"
         let policy = try SandboxPolicy(customers: ["anna", token])
@@ -26,7 +27,7 @@ struct SandboxPolicyTests {
         }
     }
 
-    @Test func `they count from the first instant, and not at the end`() throws {
+    @Test func `sandbox purchases count from the first instant, and no longer at the end`() throws {
         for customers in [[], ["anna"]] {
             let policy = try SandboxPolicy(customers: customers, from: days(0), to: days(31))
             #expect(policy.rule(for: "anna", at: days(0)) != nil)
@@ -37,7 +38,7 @@ struct SandboxPolicyTests {
         }
     }
 
-    @Test func `for every customer both ends are needed, and not far apart`() throws {
+    @Test func `for all customers both ends are required, and not far apart`() throws {
         let wrong: [(customers: [String], from: Instant?, to: Instant?)] = [
             ([], days(0), nil), ([], nil, days(1)), ([], days(0), days(31.001)),
             ([], days(1), days(1)), (["anna"], days(1), days(0)),

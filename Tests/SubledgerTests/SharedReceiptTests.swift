@@ -8,8 +8,8 @@ import Testing
 @Suite struct SharedReceiptTests {
     private static let seed: UInt64 = 20_261_203
 
-    /// Receipts have no token, so that nothing but themselves joins the subscriptions.
-    @Test func `a receipt of several originals makes one customer, whatever the order`()
+    /// Receipts have no token, so that only the receipts themselves join the subscriptions.
+    @Test func `a receipt with several originals makes one customer in any order`()
         async throws
     {
         let simulator = AppStoreSimulator(seed: Self.seed)

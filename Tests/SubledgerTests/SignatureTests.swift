@@ -7,14 +7,14 @@ import Subledger
 import TestSupport
 import Testing
 
-/// Verifying the stored payloads again: what the chain of digests cannot tell.
+/// Verifying the stored payloads again: this finds what the chain of digests cannot show.
 @Suite(.enabled { await TestServer.isAvailable })
 struct SignatureTests {
     private static let simulator = FilledLedger.simulator
     private static let other = AppStoreSimulator(seed: 78)
 
     @Test(arguments: [FilledLedger.plain, FilledLedger.partitioned], [1, 3])
-    func `a simulated ledger is proven whole`(template: TestTemplate, jobs: Int) async throws {
+    func `a simulated ledger is fully proven`(template: TestTemplate, jobs: Int) async throws {
         try await TestServer.shared.withDatabase(from: template) { settings in
             let log = try await EventLog.open(settings, FilledLedger.options)
             let report = try await prove(log, jobs: jobs)
@@ -27,7 +27,7 @@ struct SignatureTests {
         }
     }
 
-    @Test func `a root that is not given is named with the first event under it`() async throws {
+    @Test func `a missing root is named with the first event under it`() async throws {
         try await withLedger { log, _ in
             try await append(Self.simulator.life(0), by: Self.simulator, to: log)
             let next = try await log.heads()[0].map { $0.offset + 1 }
@@ -45,7 +45,7 @@ struct SignatureTests {
         }
     }
 
-    /// A way to commit what no payload proves: the chain of digests fits in every case.
+    /// A way to commit data that no payload proves: the chain of digests matches in every case.
     enum Forgery: String, CaseIterable, Sendable {
         case signatureChanged, foreignRootUnderOurName, genuineUnderForeignName, factsOfAnother,
             factInvented, asOfMoved, bundleChanged, streamChanged, vouchedForge, signedAsVouched,
@@ -53,7 +53,7 @@ struct SignatureTests {
     }
 
     @Test(arguments: Forgery.allCases)
-    func `an event that its payload does not prove is found, with its position and the reason`(
+    func `an event that its payload does not prove is found, with position and reason`(
         forgery: Forgery
     ) async throws {
         try await withLedger { log, _ in
@@ -65,7 +65,7 @@ struct SignatureTests {
                 outcomes.map(\.position.offset) == Array(head + 1...head + Int64(outcomes.count))
             )
             try await append(Self.simulator.life(2), by: Self.simulator, to: log)
-            #expect(try await log.verify().isOK, "the chain fits")
+            #expect(try await log.verify().isOK, "the chain matches")
             let failure = try #require(
                 try await prove(log, roots: [Self.simulator, Self.other]).firstFailure
             )

@@ -4,11 +4,11 @@ import Projections
 import TestSupport
 import Testing
 
-/// What a simulated customer has besides periods: one-time purchases, and offers to come back.
+/// A simulated customer's other purchases: one-time purchases and win-back offers.
 @Suite struct SimulatedPurchaseTests {
     private static let seed: UInt64 = 20_261_203
 
-    @Test func `one-time purchases of 600 lives are what was bought, by every way of hearing`()
+    @Test func `one-time purchases of 600 lives match the truth, by every channel`()
         async throws
     {
         let simulator = AppStoreSimulator(seed: Self.seed, flaws: .unsigned)
@@ -29,7 +29,7 @@ import Testing
         #expect(differences.isEmpty, "seed \(Self.seed): \(Histories.summary(differences))")
     }
 
-    @Test func `what is owned ends with its refund, and nothing else is owned`() async throws {
+    @Test func `ownership ends with a refund, and nothing else is owned`() async throws {
         let simulator = AppStoreSimulator(seed: Self.seed &+ 1, flaws: .unsigned)
         let differences = try await Histories.each(0..<300) { index in
             let life = simulator.life(index)
@@ -48,7 +48,7 @@ import Testing
         #expect(differences.isEmpty, "seed \(Self.seed &+ 1): \(Histories.summary(differences))")
     }
 
-    @Test func `the offers to win 600 customers back are those that Apple lists last`()
+    @Test func `the win-back offers of 600 customers are those that Apple lists last`()
         async throws
     {
         let simulator = AppStoreSimulator(seed: Self.seed &+ 2, flaws: .unsigned)
@@ -81,7 +81,7 @@ extension SubscriptionLife {
 }
 
 extension SimulatedOneTimePurchase {
-    /// A ledger's purchase in the words of the simulator.
+    /// A ledger's purchase in the simulator's terms.
     fileprivate init(_ purchase: OneTimePurchase) {
         let kind: Kind =
             switch purchase.kind {

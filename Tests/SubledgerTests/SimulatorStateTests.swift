@@ -4,17 +4,17 @@ import Projections
 import TestSupport
 import Testing
 
-/// Where a subscription stands, against what Apple itself says in its payloads
-/// (Apple's data: status values, renewal info).
+/// The states of subscriptions, compared with Apple's own statements in the payloads (Apple's data:
+/// status values, renewal info).
 @Suite struct SimulatorStateTests {
     private static let seed: UInt64 = 20_261_122
 
-    @Test func `the states of 1000 lives are Apple's`() async throws {
+    @Test func `the states of 1000 lives agree with Apple's`() async throws {
         let simulator = AppStoreSimulator(seed: Self.seed, flaws: .unsigned)
         let differences = try await Histories.each(0..<1000) { index in
             let life = simulator.life(index)
             let delivered = try DeliveredFacts(unverified: life.deliveries())
-            // Each life in an order of its own.
+            // Each life in a different order.
             return life.drift(
                 delivered.ledger(of: life, seed: UInt64(index)).history(of: life.stream)
             )
@@ -22,7 +22,7 @@ import Testing
         #expect(differences.isEmpty, "\(Histories.summary(differences))")
     }
 
-    @Test func `the states from polls of 100 lives are Apple's`() async throws {
+    @Test func `the states from polls of 100 lives agree with Apple's`() async throws {
         let simulator = AppStoreSimulator(seed: Self.seed &+ 1, flaws: .unsigned)
         let differences = try await Histories.each(0..<100) { index in
             let life = simulator.life(index)

@@ -7,26 +7,27 @@ import Testing
 
 /// The simulator knows the truth, and the ledger must find it.
 ///
-/// The ledger is told nothing but signed payloads: in disorder, some twice, by one channel or
-/// several.
+/// The ledger gets only signed payloads: out of order, some twice, by one channel or several.
 @Suite struct SimulatorTruthTests {
     private static let seed: UInt64 = 20_261_121
 
-    /// Lives of the signed test; of each, every notification is signed and verified once.
+    /// Lives in the signed test; every notification of each is signed and verified once.
     private static let livesByNotification = 300
 
-    /// Lives of the signed test by polls: these repeat everything at each change, so that their
+    /// Lives in the signed test by polls: these repeat everything at each change, so that their
     /// signatures cost ten times as much.
     private static let livesByPolling = 30
 
-    @Test func `signed notifications tell the whole truth of 300 lives`() async throws {
+    @Test func `signed notifications and silent polls give the whole truth of 300 lives`()
+        async throws
+    {
         let simulator = AppStoreSimulator(seed: Self.seed)
         let verifier = try simulator.verifier()
         let differences = try await Histories.each(0..<Self.livesByNotification) { index in
             let life = simulator.life(index)
             let delivered = try DeliveredFacts(life.deliveries(), verifier)
             var differences = delivered.differences(life, from: .unasked, seed: 1)
-            // What Apple announces to nobody has to be asked for.
+            // Changes that Apple does not announce have to be polled.
             let notified =
                 delivered.only(.notification) + (try DeliveredFacts(life.silentPolls(), verifier))
             differences += [notified.difference(life, by: "notifications", seed: 3)]
@@ -37,7 +38,7 @@ import Testing
         #expect(differences.isEmpty, "\(Histories.summary(differences))")
     }
 
-    @Test func `signed answers tell the whole truth of 30 lives, alone and among all`()
+    @Test func `signed answers give the whole truth of 30 lives, alone and among all`()
         async throws
     {
         let simulator = AppStoreSimulator(seed: Self.seed &+ 1)
@@ -52,7 +53,7 @@ import Testing
         #expect(differences.isEmpty, "\(Histories.summary(differences))")
     }
 
-    @Test func `without a verifier the same facts are read`() async throws {
+    @Test func `unverified reading gives the same facts`() async throws {
         let simulator = AppStoreSimulator(seed: Self.seed &+ 2)
         let unsigned = AppStoreSimulator(seed: Self.seed &+ 2, flaws: .unsigned)
         let verifier = try simulator.verifier()
@@ -74,7 +75,7 @@ import Testing
     }
 }
 
-/// Payloads with their facts: each signature is checked once, whatever the number of orders.
+/// Payloads with their facts: each signature is checked once, for any number of orders.
 struct DeliveredFacts {
     private let parts: [(delivery: Delivery, facts: [Fact])]
 
@@ -93,7 +94,7 @@ struct DeliveredFacts {
                 )
                 return (delivery, verified.facts)
             } catch {
-                // A poll before the first purchase: an answer without any statement in it.
+                // A poll before the first purchase: an answer without any statement.
                 guard error.code == .nothingSigned, delivery.channel != .notification else {
                     throw error
                 }
@@ -102,7 +103,7 @@ struct DeliveredFacts {
         }
     }
 
-    /// Of unsigned payloads; see `UnverifiedReading`.
+    /// From unsigned payloads; see `UnverifiedReading`.
     init(unverified deliveries: [Delivery]) throws {
         parts = try deliveries.map { ($0, try UnverifiedReading($0).facts) }
     }
@@ -118,23 +119,23 @@ struct DeliveredFacts {
         DeliveredFacts(parts.filter { $0.delivery.channel == channel })
     }
 
-    /// A third of them, drawn.
+    /// A random third of them.
     func sample(using generator: inout TestSupport.SeededGenerator) -> DeliveredFacts {
         DeliveredFacts(parts.filter { _ in Int.random(in: 0..<3, using: &generator) == 0 })
     }
 
-    /// Appends all in their order; gives the facts that were news.
+    /// Appends all in order; returns the facts that were news.
     @discardableResult
     func append(to ledger: inout MemoryLedger) -> [Fact] {
         parts.flatMap(\.facts).filter { ledger.append($0) }
     }
 
-    /// The ledger after all of them, in an order drawn from a seed, a quarter of them twice.
+    /// The ledger after all of them, in a random order from a seed, a quarter of them twice.
     func ledger(of life: SubscriptionLife, seed: UInt64) -> MemoryLedger {
         ledger(seed: seed ^ UInt64(life.identity.index))
     }
 
-    /// The same in an order drawn from that seed alone.
+    /// The same in a random order from only that seed.
     func ledger(seed: UInt64) -> MemoryLedger {
         var generator = TestSupport.SeededGenerator(seed: seed)
         let again = parts.filter { _ in Int.random(in: 0..<4, using: &generator) == 0 }

@@ -8,7 +8,7 @@ import Subledger
 import TestSupport
 import Testing
 
-/// The fifteen steps of somebody who cannot decide, from signed payloads to tables.
+/// The fifteen steps of an indecisive customer, from signed payloads to tables.
 @Suite(.enabled { await TestServer.isAvailable })
 struct StoryInDatabaseTests {
     @Test func `fifteen steps are read from six tables as they happened`() async throws {
@@ -59,7 +59,7 @@ struct StoryInDatabaseTests {
         SELECT concat_ws(' ', kind, pg_temp.name(product_identifier), pg_temp.day(valid_from),
             pg_temp.day(valid_to), end_reason) FROM active_periods
         """,
-        // The seconds until Apple has signed what a purchase set.
+        // The seconds until Apple has signed a purchase's change.
         "renewal_states": """
         SELECT concat_ws(' ', status, charge, pg_temp.day(valid_from),
             coalesce(pg_temp.day(valid_to), '…'),

@@ -7,7 +7,7 @@ import Subledger
 import TestSupport
 import Testing
 
-/// The difference of two real builds, one of them altered by hand.
+/// The difference between two real builds, one of them altered by hand.
 @Suite(.enabled { await TestServer.isAvailable })
 struct TableDifferenceTests {
     @Test(arguments: [FilledLedger.plain, FilledLedger.partitioned])
@@ -17,7 +17,7 @@ struct TableDifferenceTests {
             #expect(difference.isEqual && difference.samples.isEmpty)
             #expect(difference.streamsCompared == builds.streams)
             #expect(difference.totals.map(\.name) == allProjections.map(\.name))
-            // Causes stand elsewhere in another log of the same facts.
+            // Causes have other positions in another log of the same facts.
             try await builds.alter("UPDATE old.movements SET positions = '{9}'")
             #expect(try await builds.difference().isEqual)
         }
@@ -35,12 +35,12 @@ struct TableDifferenceTests {
             #expect(changed.first?.changes.map(\.kind) == alteration.kinds)
             #expect(difference.streamsChanged == changed.first?.streamsChanged)
             #expect(difference.streamsCompared == builds.streams)
-            // Nothing is left behind in the session that the caller goes on with.
+            // Nothing is left in the session that the caller continues to use.
             #expect(try await builds.settingsOfSession() == ["on", "on", "4MB"])
         }
     }
 
-    @Test func `a row that is inserted in the middle is one row, in any lane`() async throws {
+    @Test func `a row inserted in the middle is one added row, in any lane`() async throws {
         try await withTwoBuilds(from: FilledLedger.partitioned) { builds in
             try await builds.alter(
                 """
@@ -58,7 +58,7 @@ struct TableDifferenceTests {
         }
     }
 
-    @Test func `samples hold the rows with the events that caused them`() async throws {
+    @Test func `samples contain the rows with the events that caused them`() async throws {
         try await withTwoBuilds(from: FilledLedger.partitioned) { builds in
             try await builds.alter(
                 "UPDATE old.active_periods SET valid_to = valid_to + interval '1 ms' WHERE ordinal = 1"
@@ -78,7 +78,7 @@ struct TableDifferenceTests {
         }
     }
 
-    @Test func `columns of one side are reported, wider ones are compared`() async throws {
+    @Test func `columns on one side are reported, wider ones are compared`() async throws {
         try await withTwoBuilds(from: FilledLedger.plain) { builds in
             try await builds.alter(
                 """
@@ -112,7 +112,7 @@ struct TableDifferenceTests {
     }
 }
 
-/// What is done to an old table, and what the new one then is found to have changed.
+/// An alteration of an old table, and the changes that are then found in the new one.
 struct Alteration: Sendable, CustomTestStringConvertible {
     let table: String
     let sql: String

@@ -2,16 +2,16 @@ import AppStoreSimulator
 import Events
 import Projections
 
-/// One table of a life: what must be in it and what the fold puts there, as text.
+/// One table of a life: its true rows and the rows of the fold, as text.
 ///
-/// Where the simulator has no word for a column (cited positions, the catalog's version), the
-/// column is left out on both sides.
+/// If the simulator does not know a column (cited positions, the catalog's version), the column is
+/// left out on both sides.
 struct TableTruth {
     let table: String
     let expected: [String]
     let found: [String]
 
-    /// All tables that the simulator knows the truth of, but `active_periods`.
+    /// All tables whose truth the simulator knows, except `active_periods`.
     static func all(
         _ life: SubscriptionLife,
         from source: DeliverySource,
@@ -47,7 +47,7 @@ struct TableTruth {
         ]
     }
 
-    /// What differs in the tables of a life, one text a table, which begins with its name.
+    /// The differences in the tables of a life, one text per table, starting with its name.
     static func differences(
         _ life: SubscriptionLife,
         from source: DeliverySource,
@@ -67,7 +67,7 @@ struct TableTruth {
         }
     }
 
-    /// What differs in `refunds`, and in the changes that took effect; nil where nothing does.
+    /// The differences in `refunds` and in the changes that took effect; nil if there are none.
     static func difference(
         ofTransactionsAlone life: SubscriptionLife,
         _ timeline: Timeline

@@ -22,12 +22,12 @@ extension SubscriptionLife {
         StreamID(environment: store.environment, originalTransactionId: originalTransactionId)
     }
 
-    /// What is wrong with the periods that a ledger tells about this life; nil where nothing is.
+    /// What is wrong with a ledger's periods of this life; nil if nothing is.
     ///
     /// - Parameters:
-    ///   - told: What the ledger says.
-    ///   - expected: What must be told, where it is not the whole truth.
-    ///   - channel: What it was told by, for the message.
+    ///   - told: The ledger's periods.
+    ///   - expected: The expected periods, if they are not the whole truth.
+    ///   - channel: The channel of the payloads, for the message.
     /// - Returns: Expected and found, as text.
     func difference(
         _ told: ActivePeriods,
@@ -53,7 +53,7 @@ extension SubscriptionLife {
 }
 
 extension SimulatedPeriod {
-    /// A ledger's row in the words of the simulator.
+    /// A ledger's row in the simulator's terms.
     init(_ row: ActivePeriod) {
         guard let kind = Kind(rawValue: row.kind.rawValue),
             let endReason = EndReason(rawValue: row.endReason.rawValue)
@@ -71,8 +71,8 @@ extension SimulatedPeriod {
 }
 
 extension AccessInterval {
-    /// The spans covered by any of the rows, told apart from the simulator's and the fold's own
-    /// way: by walking over all ends.
+    /// The spans covered by any of the rows, computed differently from the simulator and the fold:
+    /// by walking over all ends.
     static func covered(by periods: [SimulatedPeriod]) -> [AccessInterval] {
         let ends = Set(periods.flatMap { [$0.validFrom, $0.validTo] }).sorted()
         var spans: [AccessInterval] = []

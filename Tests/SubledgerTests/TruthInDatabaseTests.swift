@@ -35,8 +35,8 @@ struct TruthInDatabaseTests {
             #expect(try await ledger.ingest(again).appended == 0)
             #expect(try await ledger.log.heads() == heads)
             for life in simulator.lives(FilledLedger.lives) {
-                // A poll repeats what the notification of its instant said: no transaction and no
-                // renewal snapshot in it is news, but none is a notification either.
+                // A poll repeats its instant's notification: its transactions and renewal snapshots
+                // are not news, but it has no notification.
                 let instant = try #require(life.horizon)
                 try await ledger.ingest([life.statuses(asOf: instant)])
                 let found = try await ledger.periods(of: life.stream)
@@ -49,7 +49,7 @@ struct TruthInDatabaseTests {
         }
     }
 
-    @Test func `an earlier position knows the earlier truth`() async throws {
+    @Test func `an earlier position gives the earlier truth`() async throws {
         let simulator = AppStoreSimulator(seed: 5)
         try await TestServer.shared.withDatabase(from: .migrated) { settings in
             let ledger = Ledger(

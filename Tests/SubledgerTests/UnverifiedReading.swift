@@ -6,12 +6,12 @@ import Events
 /// The facts of a simulated payload without any proof: what the verifier would translate, at a
 /// fraction of the cost of its signatures.
 ///
-/// Only for payloads that a test has made itself; that the verifier reads the same out of signed
-/// ones is a test of its own.
+/// Only for payloads that a test has created itself; a separate test checks that the verifier reads
+/// the same from signed ones.
 struct UnverifiedReading {
     private(set) var facts: [Fact] = []
 
-    /// Reads a notification of version 2 or an answer of the App Store Server API.
+    /// Reads a version 2 notification or an answer of the App Store Server API.
     init(_ delivery: Delivery) throws {
         guard case .signed(let envelope) = try PayloadForm(delivery.payload) else {
             throw Unreadable(channel: delivery.channel)
@@ -30,7 +30,7 @@ struct UnverifiedReading {
         }
     }
 
-    /// A payload of a format that this does not read.
+    /// A payload in a format that this does not read.
     struct Unreadable: Error {
         let channel: Delivery.Channel
     }

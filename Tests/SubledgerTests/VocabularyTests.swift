@@ -7,7 +7,7 @@ import Subledger
 import TestSupport
 import Testing
 
-/// One vocabulary over all tables and views that people read: a name has one meaning.
+/// One vocabulary for all tables and views that people read: a name has one meaning.
 @Suite(.enabled { await TestServer.isAvailable })
 struct VocabularyTests {
     @Test func `tables and views keep every rule of the vocabulary`() async throws {
@@ -17,7 +17,7 @@ struct VocabularyTests {
             let views = try await session.query(
                 "SELECT count(*) FROM pg_views WHERE schemaname = 'analytics'"
             )
-            #expect(try views.single().int8(0) >= 10, "the views for analysts were looked at")
+            #expect(try views.single().int8(0) >= 10, "the views for analysts were checked")
         }
     }
 
@@ -53,7 +53,7 @@ struct VocabularyTests {
         }
     }
 
-    @Test func `every word of the vocabulary is that of a column`() async throws {
+    @Test func `every word of the vocabulary is the name of a column`() async throws {
         try await VocabularyTests.withTables { session in
             let known = try await session.query(
                 "SELECT DISTINCT name FROM (\(VocabularyTests.columns)) c"

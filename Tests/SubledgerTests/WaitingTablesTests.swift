@@ -8,10 +8,10 @@ import Subledger
 import TestSupport
 import Testing
 
-/// Tables that wait to be promoted, and what becomes of them.
+/// Tables that wait to be promoted, and what happens to them.
 @Suite(.enabled { await TestServer.isAvailable })
 struct WaitingTablesTests {
-    @Test func `what waits is dropped, and what of it was promoted stays`() async throws {
+    @Test func `waiting tables are dropped, and promoted ones stay`() async throws {
         try await Self.withRebuiltLedger { projector, settings in
             _ = try await projector.compare(then: .wait)
             _ = try await projector.promote(try projector.projections(named: ["refunds"]))
@@ -32,7 +32,7 @@ struct WaitingTablesTests {
         }
     }
 
-    @Test func `a rebuild says where the catalog moved on, and where a newer fold is replaced`()
+    @Test func `a rebuild reports a newer catalog and a replaced newer fold`()
         async throws
     {
         try await FollowTests.withLedger(lanes: 1) { ledger, settings in
@@ -42,8 +42,8 @@ struct WaitingTablesTests {
             }
             let notices = Notices()
             var options = Projector.RebuildOptions()
-            // A busy server holds a dropped table, or the lock of a rebuild that has ended, longer
-            // than the next one waits for it.
+            // A busy server keeps a dropped table, or the lock of a finished rebuild, longer than
+            // the next one waits for it.
             options.notice = {
                 if !$0.contains("is discarded but still in use"), !$0.hasSuffix("waiting for it") {
                     notices.take($0)
@@ -87,7 +87,7 @@ struct WaitingTablesTests {
         }
     }
 
-    @Test func `what waits is superseded by the next comparison, but by none that fails`()
+    @Test func `waiting tables are replaced by the next comparison, unless it fails`()
         async throws
     {
         try await TestServer.shared.withDatabase(from: FilledLedger.plain) { settings in
@@ -98,7 +98,7 @@ struct WaitingTablesTests {
             let session = try await PostgresSession.connect(settings)
             let role = "owner_\(ProcessInfo.processInfo.processIdentifier)"
             try await session.execute("CREATE ROLE \(role); GRANT ledger_projector TO \(role)")
-            // One may not make a schema; the fold of the other gives rows that no table takes.
+            // One may not create a schema; the other's fold gives rows that no table accepts.
             let given = settings.fullConnectionString
             let option =
                 given.contains("://") ? "&options=-c%20role=\(role)" : " options='-c role=\(role)'"
@@ -150,7 +150,7 @@ struct WaitingTablesTests {
         }
     }
 
-    @Test func `tables of several catalogs are checked each with its own`() async throws {
+    @Test func `tables with different catalogs are each checked with their own`() async throws {
         try await TestServer.shared.withDatabase(from: FilledLedger.plain) { settings in
             let ledger = try await FilledLedger.open(settings)
             let imported = Counter()

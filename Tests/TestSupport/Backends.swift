@@ -1,9 +1,9 @@
 import Foundation
 public import Postgres
 
-/// The server's processes that serve a database.
+/// The server processes that serve a database.
 public enum Backends {
-    /// Stops all of them but the one that looks, for the time of the body.
+    /// Stops all of them except the inspecting one while the body runs.
     public static func stopped<R>(
         of settings: ConnectionSettings,
         isolation: isolated (any Actor)? = #isolation,

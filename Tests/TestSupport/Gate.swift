@@ -1,4 +1,4 @@
-/// Lets a number of tasks through at once, the others in the order they came.
+/// Lets a limited number of tasks through at once, the others in order of arrival.
 public actor Gate {
     private var free: Int
     private var waiting: [CheckedContinuation<Void, Never>] = []

@@ -1,20 +1,20 @@
 import Foundation
 
-/// How many random histories the laws and the truth are held against, and how they are shared out.
+/// How many random histories test the laws and the truth, and how they are distributed.
 ///
-/// `SUBLEDGER_HISTORIES=200000 make laws` asks for as many of each; unset, a test takes the number
-/// it has for CI. Histories are numbered, and the number is the seed: a failure names it, and the
-/// history comes back on every machine.
+/// `SUBLEDGER_HISTORIES=200000 make laws` sets the number for each test; if unset, a test uses its
+/// number for CI. The number of a history is its seed: a failure names it, and it reproduces the
+/// history on every machine.
 public enum Histories {
-    /// The histories of a test: those asked for by the environment, else the first of that many.
+    /// The histories of a test: as many as the environment sets, by default the given number.
     public static func numbers(unlessTold count: Int) -> Range<Int> {
         let told = ProcessInfo.processInfo.environment["SUBLEDGER_HISTORIES"]
         return 0..<(told.flatMap(Int.init) ?? count)
     }
 
-    /// Runs a body for each number, as many at once as there are threads; gathers what it finds.
+    /// Runs a body for each number, as many at once as there are threads; collects what it finds.
     ///
-    /// Stops where one throws. The order of what is found is of no meaning.
+    /// Stops if one throws. The results are in no particular order.
     public static func each(
         _ numbers: Range<Int>,
         _ body: @escaping @Sendable (Int) throws -> [String]
@@ -29,12 +29,12 @@ public enum Histories {
         }
     }
 
-    /// How many differences there are, and the first of them.
+    /// The number of differences, and the first of them.
     public static func summary(_ differences: [String]) -> String {
         "\(differences.count) differences, the first:\n"
             + differences.prefix(3).joined(separator: "\n")
     }
 
-    // Enough to keep a task busy, few enough to keep all threads so to the end.
+    // Enough to keep a task busy, few enough to keep all threads busy until the end.
     private static let chunk = 50
 }

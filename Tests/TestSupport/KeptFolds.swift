@@ -4,11 +4,11 @@ public import Projections
 import Synchronization
 public import Testing
 
-/// What every fold gives for a corpus that does not change, kept in a file beside the tests, so
-/// that no fold gives other rows under the same version.
+/// What every fold returns for a fixed corpus, kept in a file next to the tests, so that no fold
+/// can return other rows under the same version.
 ///
-/// A line a history: its name, a digest of its facts, and of the rows of each table. `make
-/// snapshot` keeps what is new; what is gone stays until somebody deletes the file first.
+/// One line per history: its name, a digest of its facts, and digests of the rows of each table.
+/// `make snapshot` adds new lines; obsolete ones stay until the file is deleted.
 public final class KeptFolds: Sendable {
     private let path: String
     private let isUpdating = ProcessInfo.processInfo.environment["SNAPSHOT_UPDATE"] == "1"
@@ -20,7 +20,7 @@ public final class KeptFolds: Sendable {
         var rows: [String: String]
     }
 
-    /// The file of that name, beside the source file that asks.
+    /// The file with that name, next to the calling source file.
     public init(_ name: String, beside source: StaticString = #filePath) {
         path =
             URL(fileURLWithPath: "\(source)").deletingLastPathComponent()
@@ -45,8 +45,8 @@ public final class KeptFolds: Sendable {
         state = Mutex(kept)
     }
 
-    /// Compares what the folds give for a history with what was kept of it, under its name, or the
-    /// digest of its facts.
+    /// Compares what the folds return for a history with what was kept for it, under its name or
+    /// the digest of its facts.
     public func check(
         _ facts: [Fact],
         named name: String? = nil,
@@ -93,7 +93,7 @@ public final class KeptFolds: Sendable {
         }
     }
 
-    /// What stands for the rows of a version that this history has not been folded by yet.
+    /// A placeholder for the rows of a version that has not folded this history yet.
     private static let notKept = "-"
 
     private func write(_ lines: [String: Line]) {

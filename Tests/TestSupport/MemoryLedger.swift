@@ -1,32 +1,32 @@
 public import Events
 public import Projections
 
-/// The log's rules without a database: judges facts with `Knowledge` and keeps what it says.
+/// The log's rules without a database: judges facts with `Knowledge` and keeps the results.
 public struct MemoryLedger: Sendable {
-    /// What was news, in its order.
+    /// The facts that were news, in order.
     public private(set) var events: [Event] = []
-    /// What repeated it.
+    /// The facts that repeated them.
     public private(set) var confirmations: Set<Confirmation> = []
 
     private var ownEvents: [StreamID: [Event]] = [:]
-    // In an order of no meaning, as a database may return them.
+    // In arbitrary order, as a database may return them.
     private var ownConfirmations: [StreamID: Set<Confirmation>] = [:]
     private var knowledge: [Subject: Knowledge] = [:]
 
-    /// The ledger after appending these batches, one after the other.
+    /// The ledger after appending these batches in order.
     public init(_ batches: [[Fact]] = []) {
         for batch in batches { append(batch) }
     }
 
-    /// Judges each fact against all before it, those of its own batch included.
+    /// Judges each fact against all earlier ones, including those in its own batch.
     public mutating func append(_ batch: [Fact]) {
         for fact in batch { append(fact) }
     }
 
-    /// Takes in a fact if it is news; says whether it was.
+    /// Appends a fact if it is news; returns whether it was.
     ///
-    /// Its payload has that number; else what receipts of one instant say is of one receipt, and
-    /// all else proves itself.
+    /// Its payload has the given number; otherwise receipt facts of one instant come from one
+    /// receipt, and every other fact proves itself.
     @discardableResult
     public mutating func append(_ fact: Fact, evidence: Int64? = nil) -> Bool {
         let isReceipt = fact.content.format == .receiptTransaction
@@ -66,10 +66,10 @@ public struct MemoryLedger: Sendable {
         }
     }
 
-    /// The subscriptions that it knows.
+    /// The subscriptions in the ledger.
     public var streams: [StreamID] { ownEvents.keys.sorted() }
 
-    /// All that is known about a subscription.
+    /// Everything known about a subscription.
     public func history(of stream: StreamID) -> StreamHistory {
         StreamHistory(
             stream: stream,
@@ -78,7 +78,7 @@ public struct MemoryLedger: Sendable {
         )
     }
 
-    /// What is known of a subscription, told in its order.
+    /// A subscription's timeline.
     public func timeline(of stream: StreamID) -> Timeline { Timeline(history(of: stream)) }
 
     /// The periods of a subscription.

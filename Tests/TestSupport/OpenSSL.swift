@@ -1,6 +1,6 @@
 import Foundation
 
-/// The program `openssl`, for keys and signatures that share no code with ours.
+/// The `openssl` program, for keys and signatures that share no code with ours.
 public enum OpenSSL {
     private static let path = ["/usr/bin/openssl", "/opt/homebrew/bin/openssl"]
         .first { FileManager.default.isExecutableFile(atPath: $0) }
@@ -8,13 +8,13 @@ public enum OpenSSL {
     /// Whether it is installed.
     public static var isInstalled: Bool { path != nil }
 
-    /// Runs it; throws where it is not installed.
+    /// Runs it; throws if it is not installed.
     public static func run(_ arguments: [String]) async throws -> Program.Ending {
         guard let path else { throw CocoaError(.fileNoSuchFile) }
         return try await Program(path: path).run(arguments)
     }
 
-    /// Makes a P-256 key that only its owner may read, and gives its path.
+    /// Creates a P-256 key that only its owner may read, and returns its path.
     public static func makeKey(_ name: String, in folder: TestFolder) async throws -> String {
         let path = folder.path(of: name)
         _ = try await run([

@@ -3,7 +3,7 @@ public import Postgres
 
 /// A PgBouncer in front of a server, for as long as the object lives or this process does.
 public final class PgBouncer: Sendable {
-    /// How it deals its connections out.
+    /// How it assigns its connections.
     public enum Mode: String, Sendable, CaseIterable {
         /// One server connection for each client.
         case session
@@ -11,7 +11,7 @@ public final class PgBouncer: Sendable {
         case transaction
     }
 
-    /// The way through it to the database that the server's settings name.
+    /// The connection through it to the database in the server's settings.
     public let settings: ConnectionSettings
 
     private let ending = Pipe()
@@ -28,7 +28,7 @@ public final class PgBouncer: Sendable {
 
     private static var program: String? {
         let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
-        // Debian installs it where only root looks.
+        // Debian installs it where only root searches.
         let folders = path.split(separator: ":").map(String.init) + ["/usr/sbin"]
         return folders.map { "\($0)/pgbouncer" }.first(
             where: FileManager.default.isExecutableFile
@@ -81,7 +81,8 @@ public final class PgBouncer: Sendable {
         )
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/bin/sh")
-        // Waits for the end of a pipe that we hold, so that no way of dying leaves it behind.
+        // Waits for the end of a pipe that this process holds, so that it never outlives this
+        // process.
         process.arguments = [
             "-c",
             "\"$1\" -q \"$2/pgbouncer.ini\" < /dev/null > \"$2/log\" 2>&1 & cat > /dev/null; "
@@ -91,7 +92,7 @@ public final class PgBouncer: Sendable {
         process.standardInput = ending
         process.standardOutput = FileHandle.nullDevice
         process.standardError = FileHandle.nullDevice
-        // A process that is started meanwhile must not keep the pipe open.
+        // A process started meanwhile must not keep the pipe open.
         _ = fcntl(ending.fileHandleForWriting.fileDescriptor, F_SETFD, FD_CLOEXEC)
         try process.run()
         try await waitUntilItListens()
@@ -124,7 +125,7 @@ public final class PgBouncer: Sendable {
 
     private func waitUntilItListens() async throws {
         let deadline = ContinuousClock.now + .seconds(30)
-        // Its socket is there a moment before it listens at it.
+        // Its socket exists a moment before it listens.
         while !PgBouncer.isListening(at: "\(folder)/.s.PGSQL.6432") {
             guard ContinuousClock.now < deadline else {
                 let log = FileManager.default.contents(atPath: "\(folder)/log") ?? Data()

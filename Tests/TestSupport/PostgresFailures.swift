@@ -1,7 +1,7 @@
 public import Postgres
 import Testing
 
-/// The code of the error that the body throws; nil when it throws none.
+/// The code of the error that the body throws; nil if it throws none.
 public func codeOf<R>(_ body: () async throws -> R) async -> PostgresError.Code? {
     do {
         _ = try await body()

@@ -1,12 +1,12 @@
 import Foundation
 import Synchronization
 
-/// A program that this package builds, run as a process of its own.
+/// A program built by this package, run as a separate process.
 public struct Program: Sendable {
-    /// Where it lies.
+    /// Its path.
     public let path: String
 
-    /// The program of that name, from the folder that the tests were built into.
+    /// The program of that name, in the folder that the tests were built into.
     public init(_ name: String) throws {
         let places = Program.buildFolders.map { $0.appendingPathComponent(name).path }
         guard let path = places.first(where: FileManager.default.isExecutableFile) else {
@@ -18,7 +18,7 @@ public struct Program: Sendable {
     /// A program that is installed.
     public init(path: String) { self.path = path }
 
-    // The test bundle is a program beside ours on Linux, a folder beside ours on macOS.
+    // The test bundle is a program next to ours on Linux, a folder next to ours on macOS.
     private static var buildFolders: [URL] {
         let bundles =
             CommandLine.arguments.map { URL(fileURLWithPath: $0) } + [Bundle.main.bundleURL]
@@ -37,7 +37,7 @@ public struct Program: Sendable {
 
     /// How a process ended, and what it wrote.
     public struct Ending: Sendable {
-        /// Its exit code; the signal's number where one ended it.
+        /// Its exit code, or the number of the signal that ended it.
         public let code: Int32
         /// Whether a signal ended it.
         public let wasKilled: Bool
@@ -64,7 +64,7 @@ public struct Program: Sendable {
 
     /// Starts it.
     ///
-    /// Of this process's environment it inherits all but what says where a database is.
+    /// It inherits this process's environment, except variables that name a database.
     public func start(
         _ arguments: [String],
         environment: [String: String] = [:],
@@ -91,7 +91,7 @@ public struct ProgramMissing: Error, CustomStringConvertible {
     let name: String
     let places: [String]
 
-    /// Where it was looked for.
+    /// Where it was searched for.
     public var description: String {
         "the program \(name) was not built; looked for \(places.joined(separator: ", "))"
     }
@@ -146,7 +146,7 @@ public final class RunningProgram: Sendable {
         var rest = Data()
         while case let chunk = pipe.fileHandleForReading.availableData, !chunk.isEmpty {
             take(chunk)
-            // Only what is new is searched: a line of JSON may have megabytes.
+            // Only new output is searched: a line of JSON may have megabytes.
             let pieces = chunk.split(
                 separator: UInt8(ascii: "\n"),
                 omittingEmptySubsequences: false
@@ -160,13 +160,13 @@ public final class RunningProgram: Sendable {
         line.finish()
     }
 
-    /// Its number.
+    /// Its process id.
     public var processId: Int32 { process.processIdentifier }
 
-    /// The lines of its stdout as they come, up to its end; for one reader.
+    /// The lines of its stdout as they arrive, until its end; for one reader.
     public var lines: AsyncStream<String> { lineStream }
 
-    /// The lines of its stderr as they come, up to its end; for one reader.
+    /// The lines of its stderr as they arrive, until its end; for one reader.
     public var errorLines: AsyncStream<String> { errorLineStream }
 
     /// Whether it has not ended yet.

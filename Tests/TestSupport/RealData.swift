@@ -1,8 +1,8 @@
 import Foundation
 
-/// The payloads of `../shared/real-data`, where that folder is at hand.
+/// The payloads of `../shared/real-data`, if that folder is present.
 public enum RealData {
-    /// The folder, found by walking up from this file; nil where it is absent.
+    /// The folder, found by walking up from this file; nil if it is absent.
     public static let folder: String? = {
         var folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         while folder.path != "/" {

@@ -1,8 +1,8 @@
-/// SplitMix64: random numbers that a printed seed brings back.
+/// SplitMix64: random numbers that a printed seed reproduces.
 public struct SeededGenerator: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
-    /// Begins at a seed.
+    /// Starts from a seed.
     public init(seed: UInt64) { state = seed }
 
     /// The next number.

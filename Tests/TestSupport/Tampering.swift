@@ -1,11 +1,11 @@
 public import Postgres
 
-/// What a superuser does before changing a log behind its back: no program of ours may.
+/// What a superuser does before bypassing a log to change it; none of our programs may.
 public enum Tampering {
-    /// Disables the append-only triggers of the log, for the statements that follow it; nothing
-    /// enables them again but `migrate`.
+    /// Disables the append-only triggers of the log for the statements that follow; only `migrate`
+    /// enables them again.
     ///
-    /// They fire always, so `session_replication_role` does not pass them by.
+    /// They always fire, so `session_replication_role` does not bypass them.
     public static let begin = #"""
         DO $$
         DECLARE
@@ -26,8 +26,8 @@ public enum Tampering {
 }
 
 extension ConnectionSettings {
-    /// Does something to the database that no program may: as a superuser and, where it names the
-    /// log, past its triggers.
+    /// Changes the database as no program may: as a superuser and, if the statement names the log,
+    /// without its triggers.
     public func meddle(_ sql: String) async throws {
         let session = try await PostgresSession.connect(self)
         let isTampering = sql.contains("ledger.")

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A folder for the files of one test; it vanishes with the last reference.
+/// A folder for the files of one test; it is deleted with the last reference.
 public final class TestFolder: Sendable {
     /// Its full path.
     public let path: String
@@ -19,7 +19,7 @@ public final class TestFolder: Sendable {
         }
     }
 
-    /// Writes a file, folders in its name included, and gives its path.
+    /// Writes a file, creating folders in its name, and returns its path.
     @discardableResult
     public func write(_ name: String, _ bytes: some Sequence<UInt8>) throws -> String {
         let url = URL(fileURLWithPath: path).appendingPathComponent(name)

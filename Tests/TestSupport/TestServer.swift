@@ -4,9 +4,9 @@ public import Postgres
 
 /// The PostgreSQL server of one test run.
 ///
-/// It is the one that SUBLEDGER_TEST_DATABASE_URL names, as a user that may create databases; or
-/// else an embedded one in a temporary folder that ends and vanishes with the process, without
-/// fsync unless SUBLEDGER_TEST_FSYNC is `on`.
+/// It is the one that SUBLEDGER_TEST_DATABASE_URL names, as a user that may create databases;
+/// otherwise an embedded one in a temporary folder that disappears with the process, without fsync
+/// unless SUBLEDGER_TEST_FSYNC is `on`.
 public actor TestServer {
     /// The server that all tests of the process share.
     public static let shared = TestServer()
@@ -55,7 +55,8 @@ public actor TestServer {
             return ConnectionSettings(url)
         }
         var options = EmbeddedServer.Options(lifetime: .process)
-        // Nothing replicates it, and tables that one transaction makes and fills go faster so.
+        // It has no replicas, and this makes it faster to create and fill tables in one
+        // transaction.
         options.settings["wal_level"] = "minimal"
         options.settings["max_wal_senders"] = "0"
         if environment["SUBLEDGER_TEST_FSYNC"] != "on" { options.settings["fsync"] = "off" }
@@ -68,11 +69,11 @@ public actor TestServer {
         return FileManager.default.temporaryDirectory.appendingPathComponent(name).path
     }
 
-    /// Makes a database, lends it to the body and drops it, whoever is still connected.
+    /// Creates a database, lends it to the body and drops it, even if sessions are still connected.
     ///
     /// At most ``databasesAtOnceMax`` bodies run at once, each with at most
-    /// ``sessionsPerDatabaseMax`` sessions. A body that asks for a second database gets it at once: if
-    /// it waited for a place, as many such bodies as there are places would wait for ever.
+    /// ``sessionsPerDatabaseMax`` sessions. A body that requests a second database gets it at once:
+    /// if it waited for a place, as many such bodies as there are places would wait forever.
     public func withDatabase<R>(
         from template: TestTemplate? = nil,
         isolation: isolated (any Actor)? = #isolation,
@@ -141,7 +142,7 @@ public actor TestServer {
         try await administer("DROP DATABASE IF EXISTS \(name) WITH (FORCE)")
     }
 
-    /// Runs outside of the calling test's cancellation, so that nothing is left behind.
+    /// Runs outside the calling test's cancellation, so that nothing is left behind.
     private func administer(_ sql: String) async throws {
         let settings = try await settings()
         try await Task {
@@ -152,14 +153,14 @@ public actor TestServer {
     }
 }
 
-/// A database that is prepared once, for tests to begin with copies of it.
+/// A database that is prepared once, for tests to copy.
 public struct TestTemplate: Sendable {
     let name: String
     let prepare: @Sendable (ConnectionSettings) async throws -> Void
 
-    /// Names a template in lower-case letters, and says how to prepare it.
+    /// Names a template in lower-case letters, and sets how to prepare it.
     ///
-    /// No session may stay open in it: PostgreSQL copies only databases without visitors.
+    /// No session may stay open in it: PostgreSQL copies only databases without other sessions.
     public init(
         _ name: String,
         prepare: @escaping @Sendable (ConnectionSettings) async throws -> Void

@@ -1,11 +1,12 @@
 import Foundation
 import Testing
 
-/// The arrows between the folders of `Projections`, which are one module to the compiler.
+/// The arrows between the folders of `Projections`, which the compiler sees as one module.
 @Suite struct ArrowTests {
-    /// The layers, the lowest first: a file may use the types of its own layer and of those before.
+    /// The layers, the lowest first: a file may use the types of its own layer and of lower ones.
     ///
-    /// The first folder that a path begins with counts; what is in none is of the last layer.
+    /// The first folder that a path begins with counts; a path in no folder belongs to the last
+    /// layer.
     private static let layers = [
         ["Projections/Catalog/"],
         ["Projections/Interpret/Timeline/"],
@@ -41,7 +42,8 @@ import Testing
             outermost[file.layer].formUnion(file.code.outermostTypes)
         }
         for file in files {
-            // A name that is taken here or below means that type, whatever is named so above.
+            // A name declared here or below means that type, even if a higher layer declares it
+            // too.
             let known = declared[...file.layer].reduce(into: Set()) { $0.formUnion($1) }
             let above = outermost[(file.layer + 1)...].reduce(into: Set()) { $0.formUnion($1) }
             let against = file.code.typesUsed.intersection(above).subtracting(known)
@@ -49,7 +51,7 @@ import Testing
         }
     }
 
-    @Test func `the test finds a type that is used, and none in words`() {
+    @Test func `the test finds types in code but not in comments or texts`() {
         let code = SourceCode(
             """
             /// Not `Comment`.
@@ -67,7 +69,7 @@ import Testing
 /// The type names of a file, found by their spelling.
 private struct SourceCode {
     let typesDeclared: Set<String>
-    /// Those that are in no other type; one that is in another is used together with its name.
+    /// The types that are not nested; a nested type is used together with its outer name.
     let outermostTypes: Set<String>
     let typesUsed: Set<String>
 
@@ -82,7 +84,7 @@ private struct SourceCode {
         typesUsed = Set(code.matches(of: #/\b[A-Z]\w*/#).map { String($0.0) })
     }
 
-    /// A line without its comment, and without its texts but for what is interpolated.
+    /// A line without its comment, and without its texts except for interpolations.
     private static func withoutWords(_ line: Substring) -> String {
         let code = line.replacing(#/"(?:[^"\\]|\\.)*"/#) { text in
             text.0.matches(of: #/\\\(([^)]*)\)/#).map { String($0.1) }.joined(separator: " ")

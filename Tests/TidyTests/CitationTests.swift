@@ -1,11 +1,11 @@
 import Foundation
 import Testing
 
-/// What comments cite: a document of this repository, and a heading that stands in it.
+/// What comments cite: a document in this repository, and a heading in it.
 @Suite struct CitationTests {
     private static let endings = [".swift", ".sql", ".md", ".txt", ".py", ".h"]
 
-    /// Every file that may cite, but for the catalogue, and this one, which shows broken citations.
+    /// Every file that may cite, except the catalogue, and this one, which shows broken citations.
     private static func citingFiles() throws -> [(path: String, text: String)] {
         let folders = ["Sources", "Tests", "Projections", "schema"]
         let single = ["README.md", "Package.swift", "Makefile"].map { path in
@@ -22,7 +22,7 @@ import Testing
         )
     }
 
-    @Test func `no file cites a document that is not in the repository`() throws {
+    @Test func `every cited document is in the repository`() throws {
         let files = try CitationTests.citingFiles()
         let documents = files.map(\.path).filter { $0.hasSuffix(".md") }
         for (path, text) in files {
@@ -47,7 +47,7 @@ import Testing
         var cited: Set<Citations.Heading> = []
         for (path, text) in try TidyTests.files(in: ["Tests"])
         where !path.hasSuffix("/CitationTests.swift") {
-            // A comment inside a test, not that of a suite.
+            // A comment inside a test, not a suite's comment.
             for line in text.split(separator: "\n") where line.hasPrefix("        // Apple's data:")
             {
                 cited.formUnion(Citations(String(line)).headings)
@@ -73,7 +73,7 @@ import Testing
         #expect(broken.map(\.name) == ["trap 2", "trap 3", "wishes", "trust"])
     }
 
-    @Test func `a document that is not there is found`() {
+    @Test func `a citation of a missing document is found`() {
         let text = """
             /// As in notes/plan.md §3, schema/README.md and README.md.
             // DESIGN §4: S004's rule, F-800210 (RFC 7515 §4.1, X.690 §8.7.3).
@@ -103,12 +103,12 @@ private struct Catalogue {
     func contains(_ heading: Citations.Heading) -> Bool { headings.contains(heading) }
 }
 
-/// What a text cites.
+/// The citations in a text.
 private struct Citations {
     /// A heading of an article.
     struct Heading: Hashable, CustomStringConvertible {
         let article: String
-        /// In lower case: a citation stands inside a sentence.
+        /// In lower case, because a citation may start within a sentence.
         let name: String
 
         init(article: String, name: String) {
@@ -119,7 +119,7 @@ private struct Citations {
         var description: String { "\(article): \(name)" }
     }
 
-    // A citation may go on in the next line of its comment, so a comment is one line here.
+    // A citation may continue on the next line of its comment, so each comment is one line here.
     private let lines: [Substring]
 
     init(_ text: String) {
@@ -139,14 +139,14 @@ private struct Citations {
         }
     }
 
-    // Texts without these cite nothing; regular expressions are slow.
+    // Texts without these contain no citations; regular expressions are slow.
     private static let marks = [
         "Apple's", "(Concepts: ", "(Decisions: ", "(Operating: ", "(Scaling", ".md", "§", "DESIGN",
         "S00", "F-",
     ]
 
-    /// The headings it cites: `Apple's data: trap 9, traps 19 to 22, renewal info`; articles of
-    /// other names in parentheses only.
+    /// The headings it cites: `Apple's data: trap 9, traps 19 to 22, renewal info`; articles with
+    /// other names only in parentheses.
     var headings: [Heading] {
         lines.flatMap { line in
             let citations = line.matches(
@@ -159,7 +159,7 @@ private struct Citations {
         }
     }
 
-    // Numbers without a word are of the last one that had it.
+    // A number without a word belongs to the last word before it.
     private func names(in list: Substring) -> [String] {
         var kind = ""
         return list.split(separator: #/, (?:and )?| and /#).flatMap { item -> [String] in
@@ -172,7 +172,7 @@ private struct Citations {
         }
     }
 
-    /// What it cites besides: documents other than these, and sections of no numbered standard.
+    /// Its other citations: documents other than these, and sections outside numbered standards.
     func foreignDocuments(but documents: [String]) -> [String] {
         let cited = lines.flatMap { line in
             line.matches(

@@ -1,18 +1,18 @@
 import Foundation
 import Testing
 
-/// Rules about the sources that no compiler knows.
+/// Rules about the sources that no compiler checks.
 @Suite struct TidyTests {
     static let root = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
-    /// Longest file: one idea fits into it.
+    /// The longest file: one idea fits into it.
     private static let fileLinesMax = 400
 
-    /// Longest function: it can be seen whole.
+    /// The longest function: it can be seen as a whole.
     private static let functionLinesMax = 60
 
-    /// The files of some folders with one of these endings, and their text.
+    /// The files in some folders with one of these endings, and their text.
     static func files(
         in folders: [String],
         ending: String = ".swift"
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test func `no function is longer than can be seen whole`() throws {
+    @Test func `no function is too long to be seen as a whole`() throws {
         for (path, text) in try TidyTests.files(in: TidyTests.everywhere) {
             for function in FunctionLengths(text).lengths {
                 #expect(
@@ -61,7 +61,7 @@ import Testing
     }
 
     @Test
-    func `modules that reach outside are known only where the arrows allow it`()
+    func `modules that reach outside are imported only where the arrows allow it`()
         throws
     {
         let allowed = [
@@ -71,8 +71,8 @@ import Testing
                 "Sources/CommandSupport/Input/Gzip", "Sources/EventLog/Evidence/Deflate.swift",
                 "Sources/Subledger/Export/GzipWriter.swift",
             ],
-            // What speaks HTTP to others: the client of Apple's, and the store that stands in for
-            // it. Neither is known below the command line.
+            // The modules that speak HTTP to others: the client of Apple's API, and the store that
+            // stands in for it. Both are imported only by the command line.
             "AsyncHTTPClient": ["Sources/AppStoreServerAPI/", "Sources/SimulatedStoreService/"],
             "AppStoreServerAPI": ["Sources/SubledgerCommand/"],
             "SimulatedStoreService": ["Sources/SubledgerCommand/"],
@@ -96,7 +96,7 @@ import Testing
         }
     }
 
-    @Test func `folds read no clock and no randomness`() throws {
+    @Test func `folds read neither a clock nor random numbers`() throws {
         // Apple's data: trap 38
         let words = [
             "import Foundation", "systemClock", "Date()", ".random", "ContinuousClock", " await ",
@@ -108,14 +108,14 @@ import Testing
         }
     }
 
-    @Test func `the product swallows no error and does not know the workshop`() throws {
+    @Test func `the product swallows no error and contains no traces of development`() throws {
         let words = ["try!", "try? ", "catch {}", "fatalError(", "TODO", "FIXME", "shared/"]
         for (path, text) in try TidyTests.files(in: TidyTests.product) {
             for word in words { #expect(!text.contains(word), "\(path) contains `\(word)`") }
         }
     }
 
-    @Test func `the README's projection is the one that is compiled and rebuilt`() throws {
+    @Test func `the projection in the README is the one that is compiled`() throws {
         let readme = try String(
             contentsOf: TidyTests.root.appendingPathComponent("README.md"),
             encoding: .utf8
@@ -130,7 +130,7 @@ import Testing
         #expect(readme.contains("```swift\n\(example[code.upperBound...])```\n"))
     }
 
-    @Test func `the README says only what is so`() throws {
+    @Test func `the README is short, and its commands and folders exist`() throws {
         let readme = try String(
             contentsOf: TidyTests.root.appendingPathComponent("README.md"),
             encoding: .utf8

@@ -2,8 +2,8 @@ import AppStore
 import AppStoreSimulator
 import Events
 
-/// What libFuzzer calls with every input it thinks of: the whole way in, as a payload that nobody
-/// vouches for, as one that the operator vouches for, and as a file of many.
+/// libFuzzer calls this with every input it generates: the whole way in, as a payload without a
+/// voucher, as one that the operator vouches for, and as a file of many.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func decode(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let input = Array(UnsafeBufferPointer(start: start, count: count))
@@ -27,7 +27,7 @@ public func decode(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     return 0
 }
 
-// The root of the seed that `Fuzz --corpus` writes payloads of.
+// The root of the seed whose payloads `Fuzz --corpus` writes.
 private let verifier: AppStoreVerifier = {
     do {
         let root = try RootCertificate(der: SimulatedPKI(seed: 1).rootDER)

@@ -38,7 +38,9 @@ struct TrialsTests {
         }
     }
 
-    @Test func `it has the columns that every table has, and cites each event once`() throws {
+    @Test func `a custom table has the columns that every table has, and cites each event once`()
+        throws
+    {
         let ddl = Trials().tableSQL
         for column in ProjectionRow.streamColumns + Trials().columns + ["positions"] {
             #expect(ddl.contains("\n    \(column) "), "\(column)")
@@ -49,7 +51,7 @@ struct TrialsTests {
         #expect(row.values == [.null])
     }
 
-    // What the simulator knows: the free introductory periods, and whether a price followed.
+    // The simulator's truth: the free introductory periods, and whether a payment followed.
     private static var truth: [String] {
         FilledLedger.simulator.lives(FilledLedger.lives).flatMap { life in
             let transactions = life.transactions
