@@ -23,9 +23,9 @@ struct SubledgerCommand: AsyncParsableCommand {
             PAGER=cat turns that off.
 
             Exit codes: 0 ok, 1 access denied, or a fault found by `doctor`, 3 integrity mismatch, \
-            4 not found, 64 wrong usage, 65 bad input (the rest was accepted), 66 input missing, \
-            69 database unavailable, 70 internal error, 75 try again later, 77 permission denied, \
-            78 wrong configuration, 130 interrupted.
+            4 not found, 64 wrong usage, 65 bad input (`ingest` accepted the rest), 66 input \
+            missing, 69 database unavailable, 70 internal error, 75 try again later, 77 permission \
+            denied, 78 wrong configuration, 130 interrupted.
             """,
         version: "0.1.0",
         groupedSubcommands: [

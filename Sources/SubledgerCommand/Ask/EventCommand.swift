@@ -143,7 +143,8 @@ extension StoredEvent {
         case .whole(let evidence): evidence.digest.hex
         case .erased: "number \(event.evidence), which was erased"
         case .verifiedAtEntry: "number \(event.evidence), verified on arrival but not kept"
-        case .missing, .damaged: "number \(event.evidence), which is missing"
+        case .missing: "number \(event.evidence), which is missing"
+        case .damaged: "number \(event.evidence), which is damaged; run `subledger verify`"
         }
     }
 

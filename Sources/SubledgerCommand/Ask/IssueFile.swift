@@ -12,7 +12,14 @@ enum IssueFile {
     /// The issues in a file; `-` is stdin.
     static func read(_ path: String) throws -> [Issue] {
         let place = path == "-" ? "stdin" : path
-        let bytes = try bytes(of: path, place)
+        let bytes = Data(
+            try WholeFile.bytes(
+                of: path,
+                "the list of issues",
+                upTo: byteCountMax,
+                takesStandardInput: true
+            )
+        )
         guard bytes.count <= byteCountMax else {
             throw Failure(
                 Exit.badInput,
@@ -32,21 +39,6 @@ enum IssueFile {
 
     private static let expected =
         #"expected [{"name":"May","publishedAt":"2026-05-01"}, …], or lines like 2026-05-01 May"#
-
-    private static func bytes(of path: String, _ place: String) throws -> Data {
-        do {
-            let handle =
-                path == "-"
-                ? FileHandle.standardInput
-                : try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
-            return try handle.read(upToCount: byteCountMax + 1) ?? Data()
-        } catch {
-            throw Failure(
-                Exit.inputMissing,
-                "the list of issues \(place) cannot be read; check the path and its permissions"
-            )
-        }
-    }
 
     /// An element of the array.
     private struct Entry: Decodable {

@@ -71,19 +71,20 @@ struct TrustOptions: ParsableArguments {
         return policy
     }
 
+    /// The most bytes of a certificate or a secret that are read; either has a few thousand.
+    private static let fileByteCountMax = 1 << 20
+
     /// The certificates in these files.
     static func roots(in paths: [String]) throws -> [RootCertificate] {
         var roots: [RootCertificate] = []
         for path in paths {
-            guard let bytes = FileManager.default.contents(atPath: path) else {
-                throw Failure(
-                    Exit.inputMissing,
-                    "the root certificate \(path) cannot be read; check the path and its "
-                        + "permissions"
-                )
-            }
+            let bytes = try WholeFile.bytes(
+                of: path,
+                "the root certificate",
+                upTo: fileByteCountMax
+            )
             do throws(Rejection) {
-                roots += try RootCertificate.read([UInt8](bytes))
+                roots += try RootCertificate.read(bytes)
             } catch {
                 throw Failure(Exit.configuration, "\(path): \(error.message)")
             }
@@ -116,12 +117,11 @@ struct TrustOptions: ParsableArguments {
             let secret = ProcessInfo.processInfo.environment["SUBLEDGER_SHARED_SECRET"] ?? ""
             return secret.isEmpty ? nil : secret
         }
-        guard let bytes = FileManager.default.contents(atPath: path) else {
-            throw Failure(
-                Exit.inputMissing,
-                "the shared secret's file \(path) cannot be read; check the path and permissions"
-            )
-        }
+        let bytes = try WholeFile.bytes(
+            of: path,
+            "the shared secret's file",
+            upTo: Self.fileByteCountMax
+        )
         let secret = String(decoding: bytes, as: UTF8.self)
             .trimmingCharacters(in: .whitespacesAndNewlines)
         guard !secret.isEmpty else {

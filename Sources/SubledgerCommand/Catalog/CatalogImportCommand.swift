@@ -93,27 +93,14 @@ struct CatalogImportCommand: AsyncParsableCommand {
     }
 
     private static func read(_ path: String) throws -> CatalogContent {
-        let handle =
-            path == "-" ? FileHandle.standardInput : FileHandle(forReadingAtPath: path)
-        guard let handle else {
-            throw Failure(
-                Exit.inputMissing,
-                "the catalog \(path) cannot be read; check the path and its permissions"
-            )
-        }
-        let data: Data?
-        // A folder can be opened, but fails here.
-        do {
-            // One byte more than is allowed shows whether there is more.
-            data = try handle.read(upToCount: CatalogFile.byteCountMax + 1)
-        } catch {
-            throw Failure(
-                Exit.inputMissing,
-                "the catalog \(path) cannot be read; check that it is a file"
-            )
-        }
+        let bytes = try WholeFile.bytes(
+            of: path,
+            "the catalog",
+            upTo: CatalogFile.byteCountMax,
+            takesStandardInput: true
+        )
         do throws(CatalogError) {
-            return try CatalogFile.read([UInt8](data ?? Data()))
+            return try CatalogFile.read(bytes)
         } catch {
             throw Failure(Exit.badInput, "\(path): \(error)")
         }

@@ -28,9 +28,7 @@ struct KeptDocument {
         var documents: [KeptDocument] = []
         var refusals: [String] = []
         for path in paths {
-            guard let data = FileManager.default.contents(atPath: path) else {
-                throw Failure(Exit.inputMissing, "cannot read \(path)")
-            }
+            let data = Data(try WholeFile.bytes(of: path, "the document", upTo: .max))
             for (name, text) in parts(of: data, path) {
                 do {
                     documents.append(try document(text, name, keys))

@@ -98,15 +98,10 @@ struct CommandSettings<Name: SettingName> {
 
     // Only known members are allowed, so a misspelt one is not silently ignored.
     private static func check(_ file: String) throws {
-        guard let data = FileManager.default.contents(atPath: file) else {
-            throw Failure(
-                Exit.inputMissing,
-                "the settings \(file) cannot be read; check the path and its permissions"
-            )
-        }
+        let bytes = try WholeFile.bytes(of: file, "the settings file", upTo: 1 << 20)
         let object: Any
         do {
-            object = try JSONSerialization.jsonObject(with: data)
+            object = try JSONSerialization.jsonObject(with: Data(bytes))
         } catch {
             throw unreadable(file)
         }

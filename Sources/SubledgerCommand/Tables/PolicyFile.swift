@@ -1,12 +1,16 @@
 import CommandSupport
-import Foundation
 import Subledger
 
 /// Reads a policy to be evaluated; `-` is stdin.
 enum PolicyFile {
     /// The policy in a file.
     static func read(_ path: String) throws -> PolicyDocument {
-        let bytes = try bytes(of: path)
+        let bytes = try WholeFile.bytes(
+            of: path,
+            "the policy",
+            upTo: PolicyDocument.byteCountMax,
+            takesStandardInput: true
+        )
         do throws(PolicyError) {
             return try PolicyDocument(json: bytes)
         } catch {
@@ -20,21 +24,5 @@ enum PolicyFile {
             Exit.badInput,
             "\(path == "-" ? "the policy of stdin" : path): \(error.message)"
         )
-    }
-
-    private static func bytes(of path: String) throws -> [UInt8] {
-        do {
-            let handle =
-                path == "-"
-                ? FileHandle.standardInput
-                : try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
-            // One byte more than is allowed shows whether there is more.
-            return [UInt8](try handle.read(upToCount: PolicyDocument.byteCountMax + 1) ?? Data())
-        } catch {
-            throw Failure(
-                Exit.inputMissing,
-                "the policy \(path) cannot be read; check that it is a file and its permissions"
-            )
-        }
     }
 }
