@@ -142,6 +142,7 @@ private struct ReportRun {
     ) async throws -> ReportDocument {
         let columns =
             question.report.columns(by: question.by) + conversion(ground).columns
+        let names = columns.map(\.jsonName)
         return ReportDocument(
             name: question.report.name,
             version: question.report.version,
@@ -162,8 +163,9 @@ private struct ReportRun {
             columns: columns,
             rows: try rows.prefix(question.limit).map { row in
                 var values: [String: ReportValue] = [:]
+                values.reserveCapacity(columns.count)
                 for (index, column) in columns.enumerated() {
-                    values[column.jsonName] = try ReportValue(row, index, column.kind)
+                    values[names[index]] = try ReportValue(row, index, column.kind)
                 }
                 return values
             }

@@ -79,8 +79,7 @@ extension Report {
                     coalesce(sum(x.net), 0)::bigint AS net_milliunits,
                     \(milliseconds("min(x.start_time)")) AS first_paid_time,
                     \(milliseconds("max(x.start_time)")) AS last_paid_time{{totals}}
-                FROM (\(paymentRows)) x
-                WHERE x.day BETWEEN $1::date AND $2::date
+                FROM (\(paymentRows) AND \(isAskedDay)) x
                 GROUP BY {{keys}}
                 """
         ),
@@ -146,7 +145,7 @@ extension Report {
 
     // The rows of retention of the months that were asked for.
     private static let cohortRows = """
-        (SELECT to_char(r.cohort, 'YYYY-MM') AS month, r.*
+        (SELECT r.cohort::timestamp AS month, r.*
             FROM analytics.retention_at($4) r
             WHERE r.environment = $3
                 AND r.cohort BETWEEN date_trunc('month', $1::date::timestamp)::date AND $2::date)
@@ -157,7 +156,7 @@ extension Report {
     /// The dimensions of a purchase `t`, with its day.
     static let purchaseColumns = """
         (t.start_time AT TIME ZONE 'UTC')::date AS day,
-                        to_char(t.start_time AT TIME ZONE 'UTC', 'YYYY-MM') AS month,
+                        date_trunc('month', t.start_time AT TIME ZONE 'UTC') AS month,
                         t.product_identifier, t.country, t.offer_type
         """
 

@@ -51,7 +51,7 @@ extension Report {
                         AND t.ownership_type IS DISTINCT FROM 'FAMILY_SHARED'
                     UNION ALL
                     SELECT (m.occurred_at AT TIME ZONE 'UTC')::date,
-                        to_char(m.occurred_at AT TIME ZONE 'UTC', 'YYYY-MM'),
+                        date_trunc('month', m.occurred_at AT TIME ZONE 'UTC'),
                         m.product_identifier, p.country, p.offer_type, m.currency, 0, 0,
                         -coalesce(m.amount_milliunits, 0){{of_movement}}
                     FROM {{movements}} m
@@ -141,13 +141,13 @@ extension Report {
                     coalesce(sum(x.price_milliunits), 0)::bigint AS net_milliunits{{totals}}
                 FROM (
                     SELECT (f.start_time AT TIME ZONE 'UTC')::date AS day,
-                        to_char(f.start_time AT TIME ZONE 'UTC', 'YYYY-MM') AS month,
+                        date_trunc('month', f.start_time AT TIME ZONE 'UTC') AS month,
                         f.product_identifier, f.country, f.offer_type, t.currency,
-                        (t.lane, t.original_transaction_id) AS subscription, t.price_milliunits,
-                        (12 * (extract(year FROM t.start_time AT TIME ZONE 'UTC')
-                                - extract(year FROM f.start_time AT TIME ZONE 'UTC'))
-                            + extract(month FROM t.start_time AT TIME ZONE 'UTC')
-                            - extract(month FROM f.start_time AT TIME ZONE 'UTC'))::bigint
+                        t.original_transaction_id AS subscription, t.price_milliunits,
+                        (12 * (date_part('year', t.start_time AT TIME ZONE 'UTC')
+                                - date_part('year', f.start_time AT TIME ZONE 'UTC'))
+                            + date_part('month', t.start_time AT TIME ZONE 'UTC')
+                            - date_part('month', f.start_time AT TIME ZONE 'UTC'))::bigint
                             AS month_number{{of_purchase}}
                     FROM (
                         SELECT DISTINCT ON (y.lane, y.original_transaction_id) y.lane,

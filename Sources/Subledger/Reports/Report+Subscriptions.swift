@@ -134,7 +134,7 @@ extension Report {
                     round(10000.0 * count(*) FILTER (WHERE x.next = 'billing_issue_recovered')
                         / nullif(count(x.next), 0))::bigint AS recovered_percent
                 FROM (
-                    SELECT to_char(m.occurred_at AT TIME ZONE 'UTC', 'YYYY-MM') AS month,
+                    SELECT date_trunc('month', m.occurred_at AT TIME ZONE 'UTC') AS month,
                         m.product_identifier, n.movement AS next,
                         CASE WHEN m.apple_event_sub_type LIKE 'Grace Period%' THEN 'grace'
                             ELSE 'retry' END AS billing_issue
@@ -149,8 +149,8 @@ extension Report {
                     ) n ON true
                     WHERE m.environment = $3 AND m.movement = 'billing_issue_entered'
                         AND NOT m.is_family_shared
-                        AND (m.occurred_at AT TIME ZONE 'UTC')::date
-                            BETWEEN $1::date AND $2::date
+                        AND m.occurred_at >= $1::date::timestamp AT TIME ZONE 'UTC'
+                        AND m.occurred_at < ($2::date + 1)::timestamp AT TIME ZONE 'UTC'
                 ) x
                 GROUP BY {{keys}}
                 """
