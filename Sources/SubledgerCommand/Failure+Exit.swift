@@ -84,6 +84,7 @@ extension Failure {
             .ambiguousId:
             .validationFailure
         case .tooManyEvents: Exit.badInput
+        case .tablesNotBuilt: Exit.configuration
         case .tablesNotReady: Exit.tryAgain
         }
     }
@@ -118,7 +119,7 @@ extension Failure {
                 + "transactionId"
         case .unknownPosition: error.message.replacing(/^knownAt/, with: "--known-at")
         case .tooManyEvents: error.message + ": bound it with --known-at"
-        case .tablesNotReady, .unknownReport: error.message
+        case .tablesNotBuilt, .tablesNotReady, .unknownReport: error.message
         }
     }
 

@@ -249,7 +249,7 @@ struct ExportTests {
             let early = await #expect(throws: QuestionError.self) {
                 _ = try await ledger.export(request)
             }
-            #expect(early?.code == .tablesNotReady)
+            #expect(early?.code == .tablesNotBuilt)
             #expect(early?.message.contains("`subledger rebuild`") == true)
             _ = try await ledger.projector.rebuild()
             let descriptor = open(folder.path, O_RDONLY)

@@ -32,7 +32,9 @@ public struct QuestionError: Error, Hashable, Sendable {
         case unknownPosition = "unknown-position"
         /// The subscription has more events than a question of this kind takes.
         case tooManyEvents = "too-many-events"
-        /// The live tables that a report reads are missing, of another fold, or apart.
+        /// The live tables that a report reads were not built by this program over this log.
+        case tablesNotBuilt = "tables-not-built"
+        /// The live tables that a report reads are at different positions, until they are followed.
         case tablesNotReady = "tables-not-ready"
         /// A report cannot be asked in this way.
         case unknownReport = "unknown-report"
