@@ -91,8 +91,8 @@ extension Failure {
 
     private static func exitCode(of code: ExportError.Code) -> ExitCode {
         switch code {
-        case .unknownTable, .unknownPartition, .notKnownAt, .tooManyPartitions, .foreignFolder,
-            .otherLedger:
+        case .unknownTable, .unknownPartition, .notKnownAt, .tooManyPartitions, .unfitPartition,
+            .foreignFolder, .otherLedger:
             .validationFailure
         case .damagedManifest: Exit.badInput
         case .folderInUse: Exit.tryAgain

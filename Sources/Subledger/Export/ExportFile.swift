@@ -68,7 +68,7 @@ final class ExportFile: @unchecked Sendable {
         }
     }
 
-    /// The digest and size of a file; nil where it is not there.
+    /// The digest of a file; nil where it is not there.
     static func digest(of path: String) throws(ExportError) -> Digest? {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {
