@@ -282,7 +282,7 @@ extension RouteDescription {
             was refused, such as signature-invalid. Do not send it again unchanged.
             """
         case 401: "The request has no token (token-missing), or a wrong one (token-unknown)."
-        case 403: "The token has no role for this route (role-missing)."
+        case 403: "The token does not have a role that this route needs (role-missing)."
         case 404:
             """
             Nothing has this id, or nothing was known of it then (unknown-id, empty-ledger, \

@@ -7,7 +7,7 @@ public struct Report: Sendable {
     public let name: String
     /// Counts up when the same facts give other numbers.
     public let version: Int
-    /// What it counts, in one sentence.
+    /// What it counts, in a few sentences.
     public let definition: String
     /// What its numbers can be broken down by.
     public let dimensions: [Dimension]
