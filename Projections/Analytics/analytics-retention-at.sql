@@ -12,8 +12,10 @@ RETURNS TABLE (
 LANGUAGE sql STABLE
 AS $$
 WITH purchase AS (
+    -- Instants of UTC from here on: each step of each subscription would convert its own.
     SELECT t.lane, t.environment, t.original_transaction_id, t.ordinal, t.product_identifier,
-        t.start_time, t.effective_end_time,
+        t.start_time AT TIME ZONE 'UTC' AS start_time,
+        t.effective_end_time AT TIME ZONE 'UTC' AS end_time,
         CASE WHEN t.start_time <= as_of
             THEN coalesce(t.product_duration, t.billing_duration)::interval END AS length
     FROM analytics.transactions t WHERE t.is_paid AND t.start_time < t.effective_end_time
@@ -21,17 +23,19 @@ WITH purchase AS (
     -- All that a subscription's purchases say, put together once: joins for each of its periods are
     -- planned as nested loops.
     SELECT p.lane, p.environment, p.original_transaction_id,
-        range_agg(tstzrange(p.start_time, p.effective_end_time)) AS spans,
+        range_agg(tsrange(p.start_time, p.end_time)) AS spans,
         min(p.start_time) FILTER (WHERE p.length IS NOT NULL) AS start_time,
         (array_agg(p.product_identifier ORDER BY p.start_time, p.ordinal)
             FILTER (WHERE p.length IS NOT NULL))[1] AS product_identifier,
         (array_agg(p.length ORDER BY p.start_time, p.ordinal)
             FILTER (WHERE p.length IS NOT NULL))[1] AS length
     FROM purchase p GROUP BY p.lane, p.environment, p.original_transaction_id
-), member AS MATERIALIZED (
-    SELECT p.*, date_trunc('month', p.start_time AT TIME ZONE 'UTC')::date AS cohort,
-        count(*) OVER (PARTITION BY date_trunc('month', p.start_time AT TIME ZONE 'UTC'),
-            p.environment, p.product_identifier) AS members,
+), member AS (
+    -- Not materialized: what a query does not read of it is not looked up.
+    SELECT p.*, as_of AT TIME ZONE 'UTC' AS asked,
+        date_trunc('month', p.start_time)::date AS cohort,
+        count(*) OVER (PARTITION BY date_trunc('month', p.start_time), p.environment,
+            p.product_identifier) AS members,
         EXISTS (
             SELECT FROM projection.renewal_states r
             WHERE r.lane = p.lane AND r.environment = p.environment
@@ -39,28 +43,26 @@ WITH purchase AS (
                 AND r.valid_from <= as_of AND (r.valid_to IS NULL OR as_of < r.valid_to)
                 AND NOT r.is_auto_renew_on) AS is_switched_off,
         ARRAY(
-            SELECT m.occurred_at FROM projection.movements m
+            SELECT m.occurred_at AT TIME ZONE 'UTC' FROM projection.movements m
             WHERE m.lane = p.lane AND m.environment = p.environment
                 AND m.original_transaction_id = p.original_transaction_id
                 AND m.movement = 'auto_renew_off') AS switched_off
     FROM payer p WHERE p.start_time IS NOT NULL
 ), step AS (
     -- One more than were reached: where nobody had the opportunity yet.
-    SELECT m.*, n AS period_number,
-        ((m.start_time AT TIME ZONE 'UTC') + (n - 1) * m.length) AT TIME ZONE 'UTC' AS since,
-        ((m.start_time AT TIME ZONE 'UTC') + n * m.length) AT TIME ZONE 'UTC' AS until
+    SELECT m.*, n AS period_number, m.start_time + (n - 1) * m.length AS since,
+        m.start_time + n * m.length AS until
     FROM member m
-    CROSS JOIN LATERAL generate_series(1, 1 + (
-        extract(epoch FROM as_of - m.start_time)::bigint
-            / greatest(extract(epoch FROM m.length)::bigint, 1))::integer) AS n
+    CROSS JOIN LATERAL generate_series(1, 1 + (extract(epoch FROM m.asked - m.start_time)::bigint
+        / greatest(extract(epoch FROM m.length)::bigint, 1))::integer) AS n
 ), judged AS (
     SELECT s.cohort, s.environment, s.product_identifier, s.period_number, s.members,
-        s.until <= as_of AS had_opportunity,
+        s.until <= s.asked AS had_opportunity,
         s.period_number = 1 OR s.spans @> s.since AS was_active, s.spans @> s.until AS is_active,
-        s.spans @> as_of AND NOT s.is_switched_off AS is_pending,
+        s.spans @> s.asked AND NOT s.is_switched_off AS is_pending,
         EXISTS (
             SELECT FROM unnest(s.switched_off) AS i (instant)
-            WHERE i.instant >= s.since AND i.instant < least(s.until, as_of)) AS was_switched_off
+            WHERE i.instant >= s.since AND i.instant < least(s.until, s.asked)) AS was_switched_off
     FROM step s
 )
 SELECT j.cohort, j.environment, j.product_identifier, j.period_number,

@@ -245,8 +245,9 @@ extension LedgerRoutes {
             throw Problem(
                 .forbidden,
                 "role-missing",
-                "The token \(token.name) has no role "
-                    + wanted.map(\.rawValue).joined(separator: " or ") + "."
+                "The token \(token.name) does not have the role "
+                    + wanted.map(\.rawValue).joined(separator: " or ")
+                    + ", which this route needs."
             )
         }
         return token.name

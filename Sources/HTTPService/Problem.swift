@@ -130,7 +130,7 @@ extension Problem {
         case .unknownId, .emptyLedger, .otherEnvironment, .nothingKnownThen, .unknownProduct,
             .unknownGroup, .unknownReport:
             .notFound
-        case .tablesNotReady: .serviceUnavailable
+        case .tablesNotBuilt, .tablesNotReady: .serviceUnavailable
         case .severalEnvironments, .severalSubscriptions, .ambiguousId: .conflict
         case .unknownPosition: .badRequest
         case .tooManyEvents: .unprocessableContent
@@ -140,7 +140,8 @@ extension Problem {
     // The library's message, with the parameter that helps.
     private static func words(_ error: QuestionError) -> String {
         switch error.code {
-        case .unknownId, .unknownPosition, .unknownReport, .tablesNotReady: error.message
+        case .unknownId, .unknownPosition, .unknownReport, .tablesNotBuilt, .tablesNotReady:
+            error.message
         case .emptyLedger:
             error.message + "; send notifications to /v1/appstore/notifications, or run "
                 + "`subledger ingest`"

@@ -84,14 +84,15 @@ extension Failure {
             .ambiguousId:
             .validationFailure
         case .tooManyEvents: Exit.badInput
+        case .tablesNotBuilt: Exit.configuration
         case .tablesNotReady: Exit.tryAgain
         }
     }
 
     private static func exitCode(of code: ExportError.Code) -> ExitCode {
         switch code {
-        case .unknownTable, .unknownPartition, .notKnownAt, .tooManyPartitions, .foreignFolder,
-            .otherLedger:
+        case .unknownTable, .unknownPartition, .notKnownAt, .tooManyPartitions, .unfitPartition,
+            .foreignFolder, .otherLedger:
             .validationFailure
         case .damagedManifest: Exit.badInput
         case .folderInUse: Exit.tryAgain
@@ -118,7 +119,7 @@ extension Failure {
                 + "transactionId"
         case .unknownPosition: error.message.replacing(/^knownAt/, with: "--known-at")
         case .tooManyEvents: error.message + ": bound it with --known-at"
-        case .tablesNotReady, .unknownReport: error.message
+        case .tablesNotBuilt, .tablesNotReady, .unknownReport: error.message
         }
     }
 

@@ -27,7 +27,7 @@ struct ReportPageTests {
             )
             try await command.expect(0, "rebuild", "--quiet")
             let list = try await command.expect(0, "report", "list")
-            let names = list.split(separator: "\n").filter { $0.contains("; --by") }
+            let names = list.split(separator: "\n").filter { $0.contains("; by ") }
                 .map { String($0.prefix { $0 != " " }) }
             #expect(names.count == 14)
             for name in names {

@@ -60,6 +60,47 @@ import Testing
         #expect(latest.count == 1 && ended.map(\.first) == [2], "\(states.map(\.text))")
     }
 
+    @Test(arguments: ["transactions_history", "movements_history"])
+    func `a subscription that would be folded too often is refused, with its last event`(
+        name: String
+    ) throws {
+        let one = try RecordedStory(
+            "01-05 @01-01 purchase basic 01-01..02-01 woli=1 price=990"
+        ).history
+        let event = try #require(one.events.first)
+        func told(_ count: Int) -> RecordedHistory {
+            RecordedHistory(
+                stream: one.stream,
+                events: one.events,
+                repetitions: (1...count).map { number in
+                    let later = Int64(number) * 60_000
+                    return RecordedHistory.Repetition(
+                        confirmation: Events.Confirmation(
+                            position: event.position,
+                            asOf: Instant(milliseconds: event.fact.asOf.milliseconds + later),
+                            fields: event.fact.content.asserted,
+                            transactionId: "",
+                            evidence: 1
+                        ),
+                        recordedAt: Instant(
+                            milliseconds: event.recordedAt.milliseconds + later
+                        ),
+                        knownFromOffset: 1
+                    )
+                }
+            )
+        }
+        let projection = try #require(projectionsOnRequest.first { $0.name == name })
+        #expect(projection.acceptedRows(of: Timeline(told(100))).count == 1)
+        // 1 + 2 + … + 4472 facts are more than ten million.
+        let refusal = #expect(throws: FoldRefusal.self) {
+            try projection.rows(of: Timeline(told(4471)), in: FoldContext())
+        }
+        #expect(refusal?.position == event.position)
+        #expect(refusal?.reason.contains("4472 steps") == true, "\(refusal?.reason ?? "")")
+        #expect(refusal?.reason.contains(name) == true)
+    }
+
     /// Law: at every instant the states that were known then are the rows of `transactions` over
     /// what was known then; and a state begins where the one before it ends.
     @Test func `the states known at an instant are the transactions known then`() async throws {

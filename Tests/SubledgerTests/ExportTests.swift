@@ -239,6 +239,63 @@ struct ExportTests {
         }
     }
 
+    @Test func `a value that cannot be the name of a folder is refused`() async throws {
+        try await Analytics.withLedger { session, ledger in
+            let id = try await session.query(
+                "SELECT min(original_transaction_id) FROM analytics.transactions"
+            ).single().text(0)
+            let link = CustomerLink(
+                stream: StreamID(environment: .production, originalTransactionId: id),
+                // Each takes three bytes of a folder's name.
+                customer: String(repeating: "/", count: 82),
+                statedBy: "test",
+                reason: "test",
+                statedAt: Instant(milliseconds: 0)
+            )
+            _ = try await ledger.add(link, receivedAt: .systemClock())
+            try await ExportTests.follow(ledger, ledger.log.settings)
+            _ = try await FollowTests.texts(
+                ledger.log.settings,
+                """
+                UPDATE projection.transactions SET country = ''
+                WHERE original_transaction_id = '\(id)' RETURNING country
+                """
+            )
+            for (column, words) in [
+                ("customer_id", "name would have 258 bytes; the maximum is 255"),
+                ("country", "an empty country, which engines would read as null"),
+            ] {
+                let folder = try TestFolder()
+                var request = ExportRequest(folder: folder.path)
+                request.tables = ["transactions"]
+                request.partitions = [column]
+                let error = await #expect(throws: ExportError.self) {
+                    _ = try await ledger.export(request)
+                }
+                #expect(error?.code == .unfitPartition)
+                #expect(error?.message.contains(words) == true, "\(error?.message ?? "")")
+            }
+        }
+    }
+
+    @Test func `a file that is not what the manifest says is written again`() async throws {
+        try await Analytics.withLedger { _, ledger in
+            let folder = try TestFolder()
+            var request = ExportRequest(folder: folder.path)
+            request.tables = ["transactions"]
+            request.partitions = ["year"]
+            _ = try await ledger.export(request)
+            let whole = try ExportTests.tree(folder.path)
+            let name = try #require(whole.keys.filter { $0.hasSuffix(".gz") }.min())
+            var bytes = try #require(whole[name])
+            bytes[bytes.count / 2] ^= 1
+            try bytes.write(to: URL(fileURLWithPath: folder.path(of: name)))
+            let again = try await ledger.export(request)
+            #expect(again.tables.map(\.filesWritten) == [1])
+            #expect(try ExportTests.tree(folder.path) == whole)
+        }
+    }
+
     @Test func `two exports into one folder at once are refused, as are tables that are not ready`()
         async throws
     {
@@ -249,7 +306,7 @@ struct ExportTests {
             let early = await #expect(throws: QuestionError.self) {
                 _ = try await ledger.export(request)
             }
-            #expect(early?.code == .tablesNotReady)
+            #expect(early?.code == .tablesNotBuilt)
             #expect(early?.message.contains("`subledger rebuild`") == true)
             _ = try await ledger.projector.rebuild()
             let descriptor = open(folder.path, O_RDONLY)

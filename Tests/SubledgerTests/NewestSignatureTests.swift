@@ -77,6 +77,29 @@ struct NewestSignatureTests {
         }
     }
 
+    @Test func `what is kept of a log that was lost does not outlive a rebuild`() async throws {
+        try await FollowTests.withLedger(lanes: 1) { ledger, settings in
+            try await ledger.ingest(Array(FollowTests.deliveries(seed: 14).prefix(40)))
+            _ = try await ledger.projector.rebuild()
+            var question = ReportQuestion(try #require(Report.named("renewals")))
+            let right = try await ledger.report(question)
+            // The log that was lost said more up to the same place than the one that grew since.
+            _ = try await FollowTests.texts(
+                settings,
+                """
+                UPDATE operation.newest_signature SET as_of_ms = as_of_ms + 864000000
+                RETURNING lane::text
+                """
+            )
+            question.knownAt = .latest
+            #expect(try await ledger.report(question) == right)
+            _ = try await ledger.projector.rebuild()
+            try await Self.expectKeptAtTables(settings, "rebuilt")
+            question.knownAt = nil
+            #expect(try await ledger.report(question) == right)
+        }
+    }
+
     private static let kept = "SELECT lane_offset::text FROM operation.newest_signature"
 
     private static func expectKeptAtTables(

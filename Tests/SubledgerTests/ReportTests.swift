@@ -342,7 +342,7 @@ struct ReportTests {
                     _ = try await ledger.report(question)
                 }
             }
-            #expect(await refusal { _ in }?.code == .tablesNotReady)
+            #expect(await refusal { _ in }?.code == .tablesNotBuilt)
             #expect(await refusal { $0.dimensions = [.offer] }?.code == .unknownReport)
             #expect(await refusal { $0.dimensions = [.month, .month] }?.code == .unknownReport)
             #expect(await refusal { $0.limit = 0 }?.code == .unknownReport)

@@ -4,7 +4,7 @@ internal import Events
 /// never changed, and a movement that turned out to be wrong is withdrawn by a correction.
 ///
 /// A movement depends on all facts of its subscription. They are folded once for each instant at
-/// which one of them was recorded, so the work grows with the square of their number.
+/// which one of them was recorded; `KnownTimelines` bounds that.
 struct MovementsHistoryProjection: Projection {
     let name = "movements_history"
     let isOnRequest = true
@@ -53,17 +53,17 @@ struct MovementsHistoryProjection: Projection {
         )
     }
 
-    func rows(of timeline: Timeline, in context: FoldContext) -> [ProjectionRow] {
-        guard let recorded = timeline.recorded else {
-            preconditionFailure("\(name) folds a timeline that does not know when it was recorded")
-        }
+    func rows(
+        of timeline: Timeline,
+        in context: FoldContext
+    ) throws(FoldRefusal) -> [ProjectionRow] {
         var journal = MovementJournal()
-        for instant in recorded.instants {
-            let known = Timeline(recorded.known(at: instant)).under(context.policy)
+        let timelines = try KnownTimelines(of: timeline, in: context, for: name)
+        timelines.forEach { known, instant in
             journal.follow(
                 Movements(known, context.catalogs).rows,
                 from: instant,
-                because: recorded.positions(at: instant)
+                because: timelines.recorded.positions(at: instant)
             )
         }
         return journal.rows

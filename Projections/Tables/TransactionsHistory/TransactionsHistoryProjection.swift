@@ -3,8 +3,8 @@ internal import Events
 /// The table `transactions_history`: every state of the rows of `transactions`, with the time
 /// during which the ledger knew it.
 ///
-/// The facts of a subscription are folded once for each instant at which one of them was recorded,
-/// so the work grows with the square of their number.
+/// The facts of a subscription are folded once for each instant at which one of them was recorded;
+/// `KnownTimelines` bounds that.
 struct TransactionsHistoryProjection: Projection {
     let name = "transactions_history"
     let isOnRequest = true
@@ -50,13 +50,12 @@ struct TransactionsHistoryProjection: Projection {
         )
     }
 
-    func rows(of timeline: Timeline, in context: FoldContext) -> [ProjectionRow] {
-        guard let recorded = timeline.recorded else {
-            preconditionFailure("\(name) folds a timeline that does not know when it was recorded")
-        }
+    func rows(
+        of timeline: Timeline,
+        in context: FoldContext
+    ) throws(FoldRefusal) -> [ProjectionRow] {
         var states = TransactionStates()
-        for instant in recorded.instants {
-            let known = Timeline(recorded.known(at: instant)).under(context.policy)
+        try KnownTimelines(of: timeline, in: context, for: name).forEach { known, instant in
             states.follow(TransactionRows(known, context.catalogs).rows, from: instant)
         }
         return states.rows

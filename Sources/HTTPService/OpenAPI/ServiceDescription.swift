@@ -291,7 +291,7 @@ extension RouteDescription {
             why the payload was refused, such as signature-invalid.
             """
         case 401: "The request has no token (token-missing), or a wrong one (token-unknown)."
-        case 403: "The token has no role for this route (role-missing)."
+        case 403: "The token does not have a role that this route needs (role-missing)."
         case 404:
             """
             No customer, subscription, product or group has this id, or nothing was known of it \

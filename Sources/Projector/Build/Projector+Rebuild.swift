@@ -238,6 +238,7 @@ extension Projector {
             [
                 NewestSignature.deletion(
                     lane: $0.key,
+                    upTo: $0.value.offset,
                     beyond: max($0.value.offset, newest[$0.key]?.offset ?? 0)
                 ),
                 NewestSignature.kept(lane: $0.key, upTo: $0.value.offset),

@@ -14,10 +14,23 @@ package enum NewestSignature {
     /// - Parameters:
     ///   - heads: Rows with a lane and the last offset in it that counts: `lane`, `lane_offset`.
     ///   - environment: An expression for the environment; nil for all of them.
+    ///   - isKept: Whether what is kept counts, which stands and falls with the live tables; else
+    ///     the log is read.
     /// - Returns: A query of one row and one column.
-    package static func sql(upTo heads: String, environment: String? = nil) -> String {
+    package static func sql(
+        upTo heads: String,
+        environment: String? = nil,
+        isKept: Bool = true
+    ) -> String {
         func isAsked(_ row: String) -> String {
             environment.map { " AND \(row).environment = \($0)" } ?? ""
+        }
+        guard isKept else {
+            return """
+                SELECT max(e.as_of_ms) FROM \(heads)
+                JOIN ledger.event e ON e.lane = h.lane AND e.lane_offset <= h.lane_offset
+                WHERE \(isApples)\(isAsked("e"))
+                """
         }
         // OFFSET 0 makes the planner keep both as look-ups by lane and offset.
         return """
@@ -68,11 +81,16 @@ package enum NewestSignature {
         )
     }
 
-    /// Deletes the stored value of a lane beyond its last event, because an older log was restored.
-    static func deletion(lane: Int, beyond offset: Int64) -> PostgresStatement {
+    /// Deletes the stored values of a lane up to an offset, which is about to be read again, and
+    /// beyond the end of the log: an older log may have been restored, and may even have grown
+    /// since.
+    static func deletion(lane: Int, upTo offset: Int64, beyond end: Int64) -> PostgresStatement {
         PostgresStatement(
-            "DELETE FROM operation.newest_signature WHERE lane = $1 AND lane_offset > $2",
-            [.int4(Int32(lane)), .int8(offset)]
+            """
+            DELETE FROM operation.newest_signature
+            WHERE lane = $1 AND (lane_offset <= $2 OR lane_offset > $3)
+            """,
+            [.int4(Int32(lane)), .int8(offset), .int8(end)]
         )
     }
 }

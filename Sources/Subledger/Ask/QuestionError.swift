@@ -32,8 +32,10 @@ public struct QuestionError: Error, Hashable, Sendable {
         case unknownPosition = "unknown-position"
         /// The subscription has more events than this kind of question accepts.
         case tooManyEvents = "too-many-events"
-        /// The live tables that a report reads are missing, were built by another fold, or are at
-        /// different positions.
+        /// The live tables that a report reads are missing, or were built by another fold or from
+        /// another log.
+        case tablesNotBuilt = "tables-not-built"
+        /// The live tables that a report reads are at different positions; `follow` mends this.
         case tablesNotReady = "tables-not-ready"
         /// The report does not accept the question in this form.
         case unknownReport = "unknown-report"

@@ -27,6 +27,9 @@ public struct ExportRequest: Sendable {
     /// The most folders that a table may be divided into: each is written as one file.
     public static let partitionsMax = 20_000
 
+    /// Most bytes that the name of a folder has: what file systems take.
+    public static let folderNameByteCountMax = 255
+
     /// An export of all tables into a folder.
     public init(folder: String) {
         self.folder = folder
@@ -50,6 +53,8 @@ public struct ExportError: Error, Hashable, Sendable {
         case notKnownAt = "not-known-at"
         /// A table would have more folders than `partitionsMax`.
         case tooManyPartitions = "too-many-partitions"
+        /// A value of a partition column cannot be the name of a folder.
+        case unfitPartition = "unfit-partition"
         /// The folder contains other files.
         case foreignFolder = "foreign-folder"
         /// The folder contains the export of another ledger.

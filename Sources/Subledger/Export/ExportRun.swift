@@ -200,7 +200,7 @@ extension ExportRun {
         )
     }
 
-    // Files of a killed export count only if they match what was recorded.
+    // Files count only if they match what was recorded, byte for byte.
     private func known(
         _ name: String,
         _ definition: String,
@@ -210,20 +210,22 @@ extension ExportRun {
         var known = Known()
         for file in last?.files ?? [] {
             known.paths[.text(file.path)] = file.path
-            if last?.definition == definition, folder.size(of: file.path) == file.bytes {
-                known.reusable[.text(file.path)] = file
-            }
+            guard last?.definition == definition else { continue }
+            if try holds(file) { known.reusable[.text(file.path)] = file }
         }
         for line in finished where line.table == name {
             let path = line.file.path
             known.paths[.text(path)] = path
             known.reusable[.text(path)] = nil
-            let digest = try ExportFile.digest(of: "\(folder.path)/\(path)")
-            if line.definition == definition, digest?.hex == line.file.sha256 {
-                known.reusable[.text(path)] = line.file
-            }
+            guard line.definition == definition else { continue }
+            if try holds(line.file) { known.reusable[.text(path)] = line.file }
         }
         return known
+    }
+
+    private func holds(_ file: ExportManifest.File) throws(ExportError) -> Bool {
+        guard folder.size(of: file.path) == file.bytes else { return false }
+        return try ExportFile.digest(of: "\(folder.path)/\(file.path)")?.hex == file.sha256
     }
 
     private func files(

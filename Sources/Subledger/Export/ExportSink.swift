@@ -58,6 +58,7 @@ struct ExportSink: Sendable {
         var reader = PrefixReader(row, table.delimiters, position: 0)
         let values = table.partitions.map { _ in reader.text() }
         prefix = Array(row[..<reader.position])
+        try table.checkFolders(of: values)
         guard seen.count < ExportRequest.partitionsMax else {
             throw ExportError(
                 .tooManyPartitions,

@@ -64,10 +64,36 @@ struct ExportedTable: Sendable {
 
     /// The path of a partition's file, below the export folder.
     func path(of partition: [String]) -> String {
-        let folders = zip(partitions, partition).map { folder, value in
-            "\(folder.column.name)=\(ExportedTable.escaped(value))/"
+        "\(name)/\(folders(of: partition).map { "\($0)/" }.joined())\(name).\(ending)"
+    }
+
+    /// Refuses values that no folder can stand for.
+    ///
+    /// - Throws: `unfitPartition`.
+    func checkFolders(of partition: [String]) throws(ExportError) {
+        for (index, folder) in folders(of: partition).enumerated() {
+            let column = partitions[index].column.name
+            let reason: String
+            if partition[index].isEmpty {
+                reason = "an empty \(column), which engines would read as null in a folder's name"
+            } else if folder.utf8.count > ExportRequest.folderNameByteCountMax {
+                reason =
+                    "a \(column) for which the folder's name would have \(folder.utf8.count) bytes; "
+                    + "the maximum is \(ExportRequest.folderNameByteCountMax)"
+            } else {
+                continue
+            }
+            throw ExportError(
+                .unfitPartition,
+                "\(name) has a row with \(reason). Partition it by another column"
+            )
         }
-        return "\(name)/\(folders.joined())\(name).\(ending)"
+    }
+
+    private func folders(of partition: [String]) -> [String] {
+        zip(partitions, partition).map { folder, value in
+            "\(folder.column.name)=\(ExportedTable.escaped(value))"
+        }
     }
 
     // Escaped as in Hive; bytes beyond ASCII are kept.
@@ -188,8 +214,7 @@ extension ExportedTable.Partition {
         } else {
             return nil
         }
-        self.value =
-            "coalesce(nullif(\(value), ''), '\(ExportedTable.nullFolder)') COLLATE \"C\""
+        self.value = "coalesce(\(value), '\(ExportedTable.nullFolder)') COLLATE \"C\""
     }
 
     /// The parts of a time that rows can be partitioned by, with their formats.

@@ -33,7 +33,7 @@ extension Ledger {
     ///   - subject: What asks, for messages.
     ///   - body: Reads in the session.
     /// - Returns: What the body returns.
-    /// - Throws: `tablesNotReady` if the views are missing; otherwise what the body throws.
+    /// - Throws: `tablesNotBuilt` if the views are missing; otherwise what the body throws.
     func readingAnalytics<Answer>(
         _ subject: String,
         _ body: (PostgresSession) async throws -> Answer
@@ -48,14 +48,14 @@ extension Ledger {
         {
             await session.close()
             throw QuestionError(
-                .tablesNotReady,
-                "\(subject): the views of schema analytics are missing or belong to another "
-                    + "version of this program (\(error.primaryMessage ?? "\(error)")); `subledger "
-                    + "rebuild` creates them"
+                .tablesNotBuilt,
+                "\(subject): the tables that it reads were not built yet, or by another version of "
+                    + "this program (\(error.primaryMessage ?? "\(error)")); `subledger rebuild` "
+                    + "builds them"
             )
-        } catch let error as TablesApart {
+        } catch let error as UnreadyTables {
             await session.close()
-            throw QuestionError(.tablesNotReady, "\(subject): \(error.message)")
+            throw QuestionError(error.code, "\(subject): \(error.message)")
         } catch {
             await session.close()
             throw error
@@ -71,7 +71,8 @@ extension Ledger {
 }
 
 /// The live tables cannot answer.
-private struct TablesApart: Error {
+private struct UnreadyTables: Error {
+    let code: QuestionError.Code
     let message: String
 }
 
@@ -140,7 +141,8 @@ struct AnalyticsReading {
         let lanes = heads.sorted { $0.key < $1.key }
         let newest = try await session.query(
             NewestSignature.sql(
-                upTo: "unnest($1::int[], $2::bigint[]) AS h (lane, lane_offset)"
+                upTo: "unnest($1::int[], $2::bigint[]) AS h (lane, lane_offset)",
+                isKept: false
             ),
             [.int4Array(lanes.map { Int32($0.key) }), .int8Array(lanes.map(\.value.offset))]
         ).single().int8IfPresent(0)
@@ -155,55 +157,96 @@ struct AnalyticsReading {
         )
     }
 
-    // The live tables must be built by this program's folds, all at the same position.
+    // The live tables must be built by this program's folds from this log, all at the same position.
     private func live() async throws -> AnalyticsGround {
-        let rows = try await session.query(
-            """
-            SELECT p.name, p.lane, p.version, p.lane_offset, p.catalog_version, (
-                SELECT count(*) FROM projection.refused_stream r
-                WHERE r.build_schema = p.build_schema AND r.name = p.name),
-                p.commit_no, p.commit_digest
-            FROM projection.ledger_projection p
-            WHERE p.state = 'live' AND p.name = ANY($1) ORDER BY p.name, p.lane
-            """,
-            [.textArray(folds.keys.sorted())]
-        )
         var ground = AnalyticsGround()
         var found: Set<String> = []
-        for row in rows {
-            let (name, lane) = (try row.text(0), Int(try row.int4(1)))
-            let (version, digest) = (Int(try row.int4(2)), try row.bytea(7))
-            guard version == folds[name] else {
-                throw TablesApart(
-                    message:
-                        "version \(version) of its fold built the live table \(name), but this "
-                        + "program has version \(folds[name] ?? 0); `subledger rebuild` builds it"
-                )
-            }
-            let head = EventLog.Head(
-                offset: try row.int8(3),
-                commit: try row.int8(6),
-                digest: Digest(bytes: digest) ?? .zero
-            )
-            guard head == ground.heads[lane, default: head] else {
-                throw TablesApart(
+        for row in try await session.query(
+            AnalyticsReading.liveSQL,
+            [.textArray(folds.keys.sorted())]
+        ) {
+            let table = try LiveTable(row)
+            try check(table)
+            guard table.head == ground.heads[table.lane, default: table.head] else {
+                throw UnreadyTables(
+                    code: .tablesNotReady,
                     message:
                         "the live tables are at different positions; `subledger follow --once` "
                         + "brings them to the same position"
                 )
             }
-            ground.heads[lane] = head
-            ground.catalogVersion = max(ground.catalogVersion, Int(try row.int4(4)))
-            ground.refused = max(ground.refused, Int(try row.int8(5)))
-            found.insert(name)
+            ground.heads[table.lane] = table.head
+            ground.catalogVersion = max(ground.catalogVersion, table.catalogVersion)
+            ground.refused = max(ground.refused, table.refused)
+            found.insert(table.name)
         }
         let missing = folds.keys.filter { !found.contains($0) }.sorted()
         guard missing.isEmpty else {
-            throw TablesApart(
+            throw UnreadyTables(
+                code: .tablesNotBuilt,
                 message: "there is no live table \(missing.joined(separator: ", ")); "
                     + "`subledger rebuild \(missing.joined(separator: " "))` builds it"
             )
         }
         return ground
+    }
+
+    private func check(_ table: LiveTable) throws {
+        let version = folds[table.name] ?? 0
+        guard table.version == version else {
+            throw UnreadyTables(
+                code: .tablesNotBuilt,
+                message:
+                    "version \(table.version) of its fold built the live table \(table.name), but "
+                    + "this program has version \(version); `subledger rebuild` builds it"
+            )
+        }
+        guard table.head.commit == 0 || table.digestInLog == table.head.digest else {
+            throw UnreadyTables(
+                code: .tablesNotBuilt,
+                message:
+                    "the live table \(table.name) contains commit \(table.head.commit) of lane "
+                    + "\(table.lane), which this log does not have: the log was restored or forked "
+                    + "since. `subledger verify` reports whether the log is intact; if it is the "
+                    + "right one, `subledger rebuild` rebuilds the tables"
+            )
+        }
+    }
+
+    private static let liveSQL = """
+        SELECT p.name, p.lane, p.version, p.lane_offset, p.catalog_version, (
+            SELECT count(*) FROM projection.refused_stream r
+            WHERE r.build_schema = p.build_schema AND r.name = p.name),
+            p.commit_no, p.commit_digest, c.digest
+        FROM projection.ledger_projection p
+        LEFT JOIN ledger.commit c ON c.lane = p.lane AND c.commit_no = p.commit_no
+        WHERE p.state = 'live' AND p.name = ANY($1) ORDER BY p.name, p.lane
+        """
+}
+
+/// A lane of a live table.
+private struct LiveTable {
+    let name: String
+    let lane: Int
+    let version: Int
+    let catalogVersion: Int
+    let refused: Int
+    /// The commit that it was followed to.
+    let head: EventLog.Head
+    /// The digest that the log has for that commit; nil where it has no such commit.
+    let digestInLog: Digest?
+
+    init(_ row: PostgresRow) throws {
+        name = try row.text(0)
+        lane = Int(try row.int4(1))
+        version = Int(try row.int4(2))
+        catalogVersion = Int(try row.int4(4))
+        refused = Int(try row.int8(5))
+        head = EventLog.Head(
+            offset: try row.int8(3),
+            commit: try row.int8(6),
+            digest: Digest(bytes: try row.bytea(7)) ?? .zero
+        )
+        digestInLog = try row.byteaIfPresent(8).flatMap { Digest(bytes: $0) }
     }
 }

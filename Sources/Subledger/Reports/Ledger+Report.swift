@@ -77,7 +77,7 @@ private struct ReportRun {
 
     func document() async throws -> ReportDocument {
         let money = ReportConversion(money: question.money, recordedUntil: nil)
-        let query = money.filling(question.report.sql) + ReportRun.boundsSQL
+        let query = money.filling(question.report.sql) + ReportRun.boundsSQL(isKept: true)
         let reading = AnalyticsReading(ledger: ledger, session: session, query: query)
         return try await reading.answer(knownAt: question.knownAt) { ground in
             let bounds = try await bounds(ground)
@@ -92,7 +92,8 @@ private struct ReportRun {
             .text(question.environment.word), .int4Array(lanes.map { Int32($0.key) }),
             .int8Array(lanes.map(\.value)),
         ]
-        let found = try await session.query(ground.sql(ReportRun.boundsSQL), parameters).single()
+        let bounds = ground.sql(ReportRun.boundsSQL(isKept: !ground.isTemporary))
+        let found = try await session.query(bounds, parameters).single()
         guard let last = try found.int8IfPresent(1) else {
             let others = try await session.query(ReportRun.othersSQL, parameters).single()
                 .textIfPresent(0)
@@ -142,6 +143,7 @@ private struct ReportRun {
     ) async throws -> ReportDocument {
         let columns =
             question.report.columns(by: question.by) + conversion(ground).columns
+        let names = columns.map(\.jsonName)
         return ReportDocument(
             name: question.report.name,
             version: question.report.version,
@@ -162,8 +164,9 @@ private struct ReportRun {
             columns: columns,
             rows: try rows.prefix(question.limit).map { row in
                 var values: [String: ReportValue] = [:]
+                values.reserveCapacity(columns.count)
                 for (index, column) in columns.enumerated() {
-                    values[column.jsonName] = try ReportValue(row, index, column.kind)
+                    values[names[index]] = try ReportValue(row, index, column.kind)
                 }
                 return values
             }
@@ -220,7 +223,8 @@ private struct ReportRun {
     }
 
     // The first purchase; the newest signature within the counted part of the log; all erasures.
-    private static let boundsSQL = """
+    private static func boundsSQL(isKept: Bool) -> String {
+        """
         SELECT (
                 SELECT (extract(epoch FROM t.start_time) * 1000)::bigint
                 FROM projection.transactions t WHERE t.environment = $1
@@ -228,10 +232,12 @@ private struct ReportRun {
             ), (
                 \(NewestSignature.sql(
                     upTo: "unnest($2::int[], $3::bigint[]) AS h (lane, lane_offset)",
-                    environment: "$1"
+                    environment: "$1",
+                    isKept: isKept
                 ))
             ), (SELECT count(*) FROM ledger.event e WHERE e.kind = 'erasure')
         """
+    }
 
     // The other environments with events.
     private static let othersSQL = """

@@ -58,13 +58,13 @@ extension Report {
             ORDER BY b.day, s.lane, s.original_transaction_id, s.start_time DESC,
                 s.ordinal DESC)
         )
-        SELECT v.day, to_char(v.day, 'YYYY-MM') AS month, v.product_identifier, v.country,
+        SELECT v.day, date_trunc('month', v.day::timestamp) AS month, v.product_identifier, v.country,
             v.offer_type, v.is_stock, v.is_stock::integer AS at_start, v.lost, v.resubscribed,
             0 AS churned_voluntary, 0 AS churned_involuntary, 0 AS churned_unknown
         FROM moved v
         UNION ALL
         SELECT (m.occurred_at AT TIME ZONE 'UTC')::date,
-            to_char(m.occurred_at AT TIME ZONE 'UTC', 'YYYY-MM'), m.product_identifier, p.country,
+            date_trunc('month', m.occurred_at AT TIME ZONE 'UTC'), m.product_identifier, p.country,
             p.offer_type, false, 0, 0, 0,
             (m.movement IN ('churn_voluntary', 'churn_price_increase',
                 'churn_product_unavailable'))::integer,

@@ -4,9 +4,10 @@ extension Report {
         Report(
             "retention",
             """
-            Of the subscriptions whose first payment began in the months from --from to --to, those \
-            with paid access n periods of their product later, of those for which that instant has \
-            come (retained, had_opportunity); retained_pending are on their way to it.
+            Of the subscriptions whose first payment falls in the months of the report, how many \
+            have paid access n periods of their product later. Only subscriptions that have \
+            reached that instant count (had_opportunity, retained); retained_pending are still on \
+            their way to it.
             """,
             by: [.month, .product],
             usual: [.product],
@@ -29,9 +30,10 @@ extension Report {
         Report(
             "cancelled-in-period",
             """
-            Of the subscriptions that came into the nth period after their first payment \
-            (entered_period), those that switched auto-renewal off in it, and, where its end has come \
-            (completed_period), those that ended with it.
+            Of the subscriptions whose first payment falls in the months of the report, how many \
+            entered the nth period after it (entered_period), how many of these switched \
+            auto-renewal off in that period, and, where the period is over (completed_period), how \
+            many ended with it.
             """,
             by: [.month, .product],
             usual: [.product],
@@ -58,9 +60,9 @@ extension Report {
         Report(
             "payments",
             """
-            Purchases from --from to --to by customer and currency that cost something, or whose \
-            price Apple did not say, not those of family members: how many, how many of them are \
-            refunded, what was paid, given back and kept.
+            Payments per customer and currency in the days of the report: how many, how many of \
+            them are refunded, and the amounts paid, given back and kept. A purchase whose price \
+            Apple did not state is a payment; free purchases and those of family members are not.
             """,
             by: [.month, .product, .country, .offer],
             usual: [],
@@ -79,17 +81,16 @@ extension Report {
                     coalesce(sum(x.net), 0)::bigint AS net_milliunits,
                     \(milliseconds("min(x.start_time)")) AS first_paid_time,
                     \(milliseconds("max(x.start_time)")) AS last_paid_time{{totals}}
-                FROM (\(paymentRows)) x
-                WHERE x.day BETWEEN $1::date AND $2::date
+                FROM (\(paymentRows) AND \(isAskedDay)) x
                 GROUP BY {{keys}}
                 """
         ),
         Report(
             "renewals",
             """
-            Payments for subscriptions from --from to --to: those that customers made themselves, and \
-            automatic ones. Apple's transactionReason decides; where Apple did not say (inferred), the \
-            first purchase after a lapse and a change of plan are the customer's.
+            Payments for subscriptions in the days of the report: original ones, made by the \
+            customer, and automatic ones. Apple's transactionReason decides; where it is missing \
+            (inferred), the first purchase, one after a lapse and a change of plan are original.
             """,
             by: [.month, .product, .country, .offer],
             usual: [.month],
@@ -117,8 +118,9 @@ extension Report {
         Report(
             "switches",
             """
-            Changes of plan that took effect from --from to --to, by the product before and after: \
-            upgrade, downgrade, crossgrade, or unknown without a catalog; family members left out.
+            Changes of plan that took effect in the days of the report, by the product before and \
+            after: upgrade, downgrade or crossgrade, or plan_change where no catalog ranks the \
+            products. Those of family members do not count.
             """,
             by: [.month, .country, .offer],
             usual: [],
@@ -146,7 +148,7 @@ extension Report {
 
     // The rows of retention for the requested months.
     private static let cohortRows = """
-        (SELECT to_char(r.cohort, 'YYYY-MM') AS month, r.*
+        (SELECT r.cohort::timestamp AS month, r.*
             FROM analytics.retention_at($4) r
             WHERE r.environment = $3
                 AND r.cohort BETWEEN date_trunc('month', $1::date::timestamp)::date AND $2::date)
@@ -157,7 +159,7 @@ extension Report {
     /// The dimensions of a purchase `t`, with its day.
     static let purchaseColumns = """
         (t.start_time AT TIME ZONE 'UTC')::date AS day,
-                        to_char(t.start_time AT TIME ZONE 'UTC', 'YYYY-MM') AS month,
+                        date_trunc('month', t.start_time AT TIME ZONE 'UTC') AS month,
                         t.product_identifier, t.country, t.offer_type
         """
 

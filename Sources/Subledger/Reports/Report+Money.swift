@@ -4,9 +4,9 @@ extension Report {
         Report(
             "mrr",
             """
-            Monthly recurring revenue of what is active at the end of the last day of each month, UTC, \
-            and of --to: each price made monthly by RevenueCat's formula, gross; arr is twelve times \
-            that.
+            Monthly recurring revenue of the subscriptions that are active at the end of each \
+            month and of the last day of the report, UTC: each price converted to one month by \
+            RevenueCat's formula, before refunds, taxes and commission. arr is twelve times that.
             """,
             by: [.product, .country, .offer],
             usual: [],
@@ -24,9 +24,9 @@ extension Report {
         Report(
             "revenue",
             """
-            What was paid from --from to --to, one-time purchases included, and what of it was given \
-            back: by the date of the purchase, which later refunds change, and by the date of the \
-            refund, less refunds reversed.
+            What customers paid in the days of the report, one-time purchases included, and what \
+            was given back: by the date of the purchase, which later refunds change, and by the \
+            date of the refund, less reversed refunds.
             """,
             by: [.month, .product, .country, .offer],
             usual: [.month],
@@ -51,7 +51,7 @@ extension Report {
                         AND t.ownership_type IS DISTINCT FROM 'FAMILY_SHARED'
                     UNION ALL
                     SELECT (m.occurred_at AT TIME ZONE 'UTC')::date,
-                        to_char(m.occurred_at AT TIME ZONE 'UTC', 'YYYY-MM'),
+                        date_trunc('month', m.occurred_at AT TIME ZONE 'UTC'),
                         m.product_identifier, p.country, p.offer_type, m.currency, 0, 0,
                         -coalesce(m.amount_milliunits, 0){{of_movement}}
                     FROM {{movements}} m
@@ -74,8 +74,8 @@ extension Report {
         Report(
             "refund-rate",
             """
-            Of the paid purchases of subscriptions that began from --from to --to, those that are \
-            refunded; a reversed refund counts no more, and later refunds change it.
+            Of the paid subscription purchases that began in the days of the report, how many are \
+            refunded. Reversed refunds do not count, and later refunds change the number.
             """,
             by: [.month, .product, .country, .offer],
             usual: [.month],
@@ -99,8 +99,8 @@ extension Report {
         Report(
             "ltv",
             """
-            Realised lifetime value: what customers whose first payment was from --from to --to have \
-            paid since, less what was given back, by customer and currency.
+            Realised lifetime value per customer, by currency: what customers whose first payment \
+            falls in the days of the report have paid since then, less what was given back.
             """,
             by: [.month],
             usual: [],
@@ -125,8 +125,9 @@ extension Report {
         Report(
             "cohorts",
             """
-            Subscriptions by the month of their first payment, from --from to --to: how many made a \
-            payment in the nth calendar month after it, how many payments, and what of them was kept.
+            Subscriptions by the month of their first payment, in the days of the report: how many \
+            made a payment in the nth calendar month after it, how many payments these were, and \
+            what was kept of them.
             """,
             by: [.month, .product, .country, .offer],
             usual: [.month],
@@ -141,13 +142,13 @@ extension Report {
                     coalesce(sum(x.price_milliunits), 0)::bigint AS net_milliunits{{totals}}
                 FROM (
                     SELECT (f.start_time AT TIME ZONE 'UTC')::date AS day,
-                        to_char(f.start_time AT TIME ZONE 'UTC', 'YYYY-MM') AS month,
+                        date_trunc('month', f.start_time AT TIME ZONE 'UTC') AS month,
                         f.product_identifier, f.country, f.offer_type, t.currency,
-                        (t.lane, t.original_transaction_id) AS subscription, t.price_milliunits,
-                        (12 * (extract(year FROM t.start_time AT TIME ZONE 'UTC')
-                                - extract(year FROM f.start_time AT TIME ZONE 'UTC'))
-                            + extract(month FROM t.start_time AT TIME ZONE 'UTC')
-                            - extract(month FROM f.start_time AT TIME ZONE 'UTC'))::bigint
+                        t.original_transaction_id AS subscription, t.price_milliunits,
+                        (12 * (date_part('year', t.start_time AT TIME ZONE 'UTC')
+                                - date_part('year', f.start_time AT TIME ZONE 'UTC'))
+                            + date_part('month', t.start_time AT TIME ZONE 'UTC')
+                            - date_part('month', f.start_time AT TIME ZONE 'UTC'))::bigint
                             AS month_number{{of_purchase}}
                     FROM (
                         SELECT DISTINCT ON (y.lane, y.original_transaction_id) y.lane,

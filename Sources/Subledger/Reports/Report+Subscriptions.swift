@@ -4,9 +4,9 @@ extension Report {
         Report(
             "active",
             """
-            Subscriptions at the end of the last day of each month, UTC, and of --to: with a running \
-            paid purchase (active_paid), of these in billing grace and set to expire, with a running \
-            free trial, and in billing retry without access.
+            Subscriptions at the end of each month and of the last day of the report, UTC: with a \
+            running paid purchase (active_paid), of these in billing grace and with auto-renewal \
+            off (set_to_expire), with a running free trial, and in billing retry without access.
             """,
             by: [.product, .country, .offer],
             usual: [],
@@ -53,9 +53,10 @@ extension Report {
             "churn",
             version: 2,
             """
-            Subscriptions that had a running paid purchase at the end of a day and none at the end of \
-            the next (lost), less those that came back (resubscribed), of those active before the \
-            first day; and what ended, trials included, by Apple's reason.
+            Subscriptions that had a running paid purchase at the end of a day and none at the end \
+            of the next (lost), less those that came back (resubscribed), as a share of those \
+            active before the first day; and all subscriptions that ended, trials included, by \
+            Apple's reason.
             """,
             by: [.month, .product, .country, .offer],
             usual: [.month],
@@ -80,8 +81,9 @@ extension Report {
         Report(
             "trial-conversion",
             """
-            Free trials that began from --from to --to, and those whose next purchase carries them \
-            on; the share leaves out those that still run, which may still convert.
+            Free trials that began in the days of the report, and how many continued with a \
+            purchase that is not a trial. The percentage leaves out trials that are still running \
+            and may yet convert.
             """,
             by: [.month, .product, .country, .offer],
             usual: [.month],
@@ -116,9 +118,9 @@ extension Report {
         Report(
             "recovery",
             """
-            Failed renewals that entered billing grace or billing retry from --from to --to, and those \
-            whose next word was a recovery; the share leaves out those that are still open. A grace \
-            that ends in retry counts in both.
+            Failed renewals that entered billing grace or billing retry in the days of the report, \
+            and how many of them recovered next. The percentage leaves out those that are still \
+            open. A grace period that ends in billing retry counts in both.
             """,
             by: [.month, .product],
             usual: [],
@@ -134,7 +136,7 @@ extension Report {
                     round(10000.0 * count(*) FILTER (WHERE x.next = 'billing_issue_recovered')
                         / nullif(count(x.next), 0))::bigint AS recovered_percent
                 FROM (
-                    SELECT to_char(m.occurred_at AT TIME ZONE 'UTC', 'YYYY-MM') AS month,
+                    SELECT date_trunc('month', m.occurred_at AT TIME ZONE 'UTC') AS month,
                         m.product_identifier, n.movement AS next,
                         CASE WHEN m.apple_event_sub_type LIKE 'Grace Period%' THEN 'grace'
                             ELSE 'retry' END AS billing_issue
@@ -149,8 +151,8 @@ extension Report {
                     ) n ON true
                     WHERE m.environment = $3 AND m.movement = 'billing_issue_entered'
                         AND NOT m.is_family_shared
-                        AND (m.occurred_at AT TIME ZONE 'UTC')::date
-                            BETWEEN $1::date AND $2::date
+                        AND m.occurred_at >= $1::date::timestamp AT TIME ZONE 'UTC'
+                        AND m.occurred_at < ($2::date + 1)::timestamp AT TIME ZONE 'UTC'
                 ) x
                 GROUP BY {{keys}}
                 """

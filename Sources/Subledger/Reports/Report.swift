@@ -7,7 +7,7 @@ public struct Report: Sendable {
     public let name: String
     /// Incremented when the same facts give different numbers.
     public let version: Int
-    /// Its definition, in one sentence.
+    /// What it counts, in a few sentences.
     public let definition: String
     /// What its numbers can be broken down by.
     public let dimensions: [Dimension]
@@ -126,8 +126,8 @@ extension Report {
     /// the instant after which nothing counts, then those of the conversion.
     ///
     /// `{{by}}` stands for the columns of the dimensions, each with a comma after it, taken from
-    /// `x`; `{{keys}}` for all columns that rows are grouped by; `{{begins}}` for whether `x.day`
-    /// begins a group's time. `ReportConversion` fills in the rest.
+    /// `x`, a month as its first instant; `{{keys}}` for all columns that rows are grouped by;
+    /// `{{begins}}` for whether `x.day` begins a group's time. `ReportConversion` fills in the rest.
     func text(by dimensions: [Dimension], limit: Int, _ conversion: ReportConversion) -> String {
         let columns = dimensions.map { "x.\($0.column), " }.joined()
         let keyCount = dimensions.count + keys.count
@@ -143,16 +143,22 @@ extension Report {
                 ? "(x.day = $1::date OR extract(day FROM x.day) = 1)" : "x.day = $1::date"
         )
         let order =
-            (greatestFirst.map { ["\($0) DESC"] } ?? [])
+            (greatestFirst.map { ["report.\($0) DESC"] } ?? [])
             + self.columns(by: dimensions).prefix(keyCount).map { column in
-                column.kind == .text ? "\(column.name) COLLATE \"C\"" : column.name
+                let isText = column.kind == .text && column.name != Dimension.month.column
+                return isText ? "report.\(column.name) COLLATE \"C\"" : "report.\(column.name)"
             }
+        // Months become text last: once for each group, not for each purchase.
+        let written = (self.columns(by: dimensions) + conversion.columns).map { column in
+            column.name == Dimension.month.column
+                ? "to_char(report.month, 'YYYY-MM') AS month" : "report.\(column.name)"
+        }
         // PostgreSQL needs a type for every parameter, even for those that a report does not use.
         return """
             WITH asked AS (
                 SELECT $1::date, $2::date, $3::text, $4::timestamptz
             )\(conversion.tables)
-            SELECT * FROM (
+            SELECT \(written.joined(separator: ", ")) FROM (
             \(query)
             ) report\(order.isEmpty ? "" : " ORDER BY " + order.joined(separator: ", "))
             LIMIT \(limit)

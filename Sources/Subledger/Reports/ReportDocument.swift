@@ -39,7 +39,7 @@ public struct ReportDocument: Codable, Hashable, Sendable {
     public let name: String
     /// The version of its definition, incremented when the same facts give different numbers.
     public let version: Int
-    /// Its definition, in one sentence.
+    /// What it counts, in a few sentences.
     public let definition: String
     /// Where the purchases were made.
     public let environment: Environment
@@ -86,7 +86,7 @@ public struct ReportListDocument: Codable, Hashable, Sendable {
         public let name: String
         /// The version of its definition.
         public let version: Int
-        /// Its definition, in one sentence.
+        /// What it counts, in a few sentences.
         public let definition: String
         /// What it can be broken down by.
         public let by: [Report.Dimension]
@@ -102,25 +102,26 @@ public struct ReportListDocument: Codable, Hashable, Sendable {
     private static let ofLog = [
         Entry(
             "anomalies",
-            "Subscriptions that need attention: loops of refunds, purchases refunded again, "
-                + "everything refunded, periods without access."
+            "Subscriptions that need attention: refund loops, purchases that were refunded again, "
+                + "subscriptions with every purchase refunded, and periods without access."
         ),
         Entry(
             "wrong-answers",
-            "How long late events made access answers wrong."
+            "How long access answers were wrong because events arrived late."
         ),
         Entry(
             "gaps",
-            "Renewals that never came, statuses of Apple that contradict the fold, notifications "
-                + "that only a question to Apple brought."
+            "Renewals that never arrived, statuses from Apple that contradict the ledger, and "
+                + "events that became known only by asking Apple."
         ),
         Entry(
             "drift",
-            "Subscriptions whose statuses and renewal info from Apple differ from the fold."
+            "Statuses and renewal info that Apple signed and that differ from what the ledger "
+                + "derives from the other events."
         ),
         Entry(
             "ingest-quality",
-            "How much of the input was refused, already known, or restored, by source."
+            "How much of the input was refused, already known or restored, by source."
         ),
     ]
 }

@@ -37,7 +37,7 @@ extension LedgerInspector.Server {
         guard !roles.isEmpty else {
             return .wrong(
                 "role",
-                "the user \(user) has no role of the ledger",
+                "the user \(user) has none of the roles of the ledger",
                 "run `subledger migrate` if there is no ledger yet, then GRANT ledger_writer or "
                     + "ledger_reader to the user"
             )

@@ -18,7 +18,8 @@ struct ExportCommand: AsyncParsableCommand, TakingWord {
             then.
 
             A second run with the same --out writes only files whose rows changed: the server \
-            compares their rows with the manifest. Files without any rows left are removed, so the \
+            compares their rows with the manifest, and a file that is not what the manifest says \
+            is written again. Files without any rows left are removed, so the \
             files always contain exactly the table. Tables without changes are not read. To \
             continue a run that was stopped, run the command again. During a run, files may be \
             newer than the manifest; its digests show this.
@@ -95,9 +96,12 @@ struct ExportCommand: AsyncParsableCommand, TakingWord {
             progress.report(rows, "row", note: " of \(table)")
         }
         progress.finish()
+        let lag = try await knownAt == nil ? ledger.lag(behind: document.positions) : 0
         await ledger.close()
         if output.json { try Terminal.print(json: document) } else { document.printTable() }
-        guard !output.quiet, document.refusedSubscriptions > 0 else { return }
+        guard !output.quiet else { return }
+        Terminal.noteLag(lag, of: "export")
+        guard document.refusedSubscriptions > 0 else { return }
         Terminal.write(
             "\(counted(document.refusedSubscriptions, "subscription")) that a fold refused "
                 + "\(document.refusedSubscriptions == 1 ? "is" : "are") not exported; "

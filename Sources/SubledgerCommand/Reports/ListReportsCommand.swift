@@ -5,7 +5,7 @@ import Subledger
 struct ListReportsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "What each report counts, in one sentence."
+        abstract: "What each report counts, and what it can be broken down by."
     )
 
     @OptionGroup var output: OutputOptions
@@ -16,7 +16,7 @@ struct ListReportsCommand: AsyncParsableCommand {
         for report in list.reports {
             let by =
                 report.by.isEmpty
-                ? "" : "; --by \(report.by.map(\.rawValue).joined(separator: ","))"
+                ? "" : "; by \(report.by.map(\.rawValue).joined(separator: ", "))"
             Terminal.print(
                 "\(report.name) (definition \(report.version)\(by))\n  \(report.definition)"
             )

@@ -8,8 +8,8 @@ extension ReportDocument {
         Terminal.print("\(name), definition \(version): \(definition)")
         Terminal.print(
             "\(environment.word), \(from) to \(to) UTC, as of \(asOf.clock); known at "
-                + "\(positionWords); catalog \(catalogVersion), folds \(foldWords)"
-                + (erasures > 0 ? "; erasures \(erasures)" : "")
+                + "\(positionWords); \(catalogWords), folds \(foldWords)"
+                + (erasures > 0 ? "; \(counted(erasures, "erasure"))" : "")
         )
         for line in moneyWords { Terminal.print(line) }
         let bars = ReportBars(self, drawnColumn)
@@ -53,6 +53,11 @@ extension ReportDocument {
         let shown = place.count == 1 && place[0].key == "0"
         return place.map { shown ? "\($0.value)" : "\($0.key):\($0.value)" }
             .joined(separator: ",")
+    }
+
+    /// The version of the catalog that the numbers are computed from.
+    var catalogWords: String {
+        catalogVersion == 0 ? "no catalog" : "catalog version \(catalogVersion)"
     }
 
     /// The folds that the numbers are computed from, each with its version.

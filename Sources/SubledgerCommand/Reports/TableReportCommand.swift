@@ -9,6 +9,7 @@ struct TableReportCommand: AsyncParsableCommand, TakingWord {
     static let configuration = CommandConfiguration(
         commandName: "ask",
         abstract: "A report by its name, from `report list`.",
+        usage: "subledger report NAME [OPTIONS]",
         discussion: """
             Reads the live tables, and folds nothing. With --known-at, the log is folded up to \
             that point into temporary tables, with the catalog of that time. The output is then \
@@ -17,12 +18,14 @@ struct TableReportCommand: AsyncParsableCommand, TakingWord {
 
             Without --from, the first day is that of the first purchase. Without --to, the last \
             day is the last whole day before Apple's newest signature. Both days are included, in \
-            UTC.
+            UTC. Nothing after the last day counts: for what became of the customers of a month \
+            since then (retention, cancelled-in-period, ltv, cohorts), leave out --to and break \
+            down by month.
             """
     )
 
     @Argument(
-        help: "The report; `report list` explains each.",
+        help: "The report: \(TableReportCommand.names). `subledger report list` explains each.",
         transform: TableReportCommand.report
     )
     var report: Report
@@ -74,6 +77,9 @@ struct TableReportCommand: AsyncParsableCommand, TakingWord {
 
     @OptionGroup var database: DatabaseOptions
     @OptionGroup var output: OutputOptions
+
+    /// The names of the reports over tables.
+    static let names = Report.all.map(\.name).joined(separator: ", ")
 
     private static func report(_ name: String) throws -> Report {
         guard let report = Report.named(name) else {
@@ -128,17 +134,24 @@ struct TableReportCommand: AsyncParsableCommand, TakingWord {
         }
         guard !output.quiet else { return }
         for note in answer.notes { Terminal.write(note) }
+        Terminal.noteLag(lag, of: "report")
+    }
+}
+
+extension Terminal {
+    /// Says on stderr that what was read from the live tables lacks the newest events.
+    static func noteLag(_ lag: Int64, of subject: String) {
         guard lag > 0 else { return }
-        Terminal.write(
-            "the tables, and with them this report, are \(counted(lag, "event")) behind the log: "
-                + "`subledger follow --once` brings them up to date"
+        write(
+            "the tables, and with them this \(subject), are \(counted(lag, "event")) behind the "
+                + "log: `subledger follow --once` brings them up to date"
         )
     }
 }
 
 extension Ledger {
     /// How many events the log has after these positions, by lane.
-    fileprivate func lag(behind positions: [String: Int64]) async throws -> Int64 {
+    func lag(behind positions: [String: Int64]) async throws -> Int64 {
         try await log.heads().reduce(0) { sum, head in
             sum + max(0, head.value.offset - (positions["\(head.key)"] ?? 0))
         }

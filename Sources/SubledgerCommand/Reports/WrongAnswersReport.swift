@@ -6,7 +6,7 @@ import Subledger
 struct WrongAnswersReport: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "wrong-answers",
-        abstract: "How long late events made access answers wrong.",
+        abstract: "How long access answers were wrong because events arrived late.",
         discussion: """
             Compares, for every subscription and every instant, what was answered then with what \
             is known now. Reads the log once and holds one subscription in memory, and evaluates \

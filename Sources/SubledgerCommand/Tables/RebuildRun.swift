@@ -38,7 +38,21 @@ struct RebuildRun {
                     + "UTC; --to refers to what the ledger knew, not to Apple's dates"
             )
         }
+        try await noteTablesBehind(rebuilt)
         return end(rebuilt)
+    }
+
+    // Live tables that were not rebuilt stay where they were; a query over both sees two states.
+    private func noteTablesBehind(_ rebuilt: [Projector.Rebuilt]) async throws {
+        guard !work.output.quiet, work.schema == nil, chosen != nil else { return }
+        let behind = try await projector.tables().filter { table in
+            table.state == .live && table.lag > 0 && !rebuilt.contains { $0.name == table.name }
+        }
+        guard let farthest = behind.map(\.lag).max() else { return }
+        Terminal.write(
+            "\(work.name): the other live tables are up to \(counted(farthest, "event")) behind "
+                + "the log: `subledger follow --once` brings them up to date"
+        )
     }
 
     func discard() async throws -> ExitCode {
