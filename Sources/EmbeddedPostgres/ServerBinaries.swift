@@ -35,7 +35,7 @@ struct ServerBinaries: Equatable {
         throw EmbeddedServerError(
             .wrongVersion,
             "PostgreSQL \(dataVersion) created the data, but it is not installed. Install that "
-                + "version, or dump and restore the data with pg_upgrade."
+                + "version, or upgrade the data with pg_upgrade."
         )
     }
 

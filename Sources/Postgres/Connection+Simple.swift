@@ -32,7 +32,7 @@ extension Connection {
                 failure = failure ?? result.failure
             case .copyIn:
                 outcome.copyWasSeen = true
-                try endCopyIn(reason: "COPY FROM STDIN was not asked for here", cancellation)
+                try endCopyIn(reason: "COPY FROM STDIN is not allowed here", cancellation)
             case .copyOut:
                 outcome.copyWasSeen = true
                 requestCancel()

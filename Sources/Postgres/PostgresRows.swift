@@ -67,7 +67,7 @@ public final class PostgresRows: Sendable {
         }
         let (row, column) = (Int32(row), Int32(column))
         guard PQfformat(pointer, column) == 1 else {
-            throw PostgresError(.protocolViolation, "Column \(column) did not come in binary.")
+            throw PostgresError(.protocolViolation, "Column \(column) is not in binary format.")
         }
         let type = PostgresType(rawValue: PQftype(pointer, column))
         guard PQgetisnull(pointer, row, column) == 0 else { return try body(type, nil) }

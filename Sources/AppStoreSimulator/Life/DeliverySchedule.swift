@@ -158,7 +158,7 @@ extension SubscriptionLife {
 
     // One-time purchases are separate streams: payloads about them say nothing about this one.
     private func arrivals(in schedule: DeliverySchedule) -> [DeliverySchedule.Arrival] {
-        precondition(schedule.keepsOrder, "what is known is only told where order is kept")
+        precondition(schedule.keepsOrder, "served answers need a schedule that keeps the order")
         let about = Set(
             chapters.filter { !$0.isAboutOneTimePurchase }
                 .flatMap { $0.signingInstants + [$0.signedAt] }

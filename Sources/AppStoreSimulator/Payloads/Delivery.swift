@@ -41,7 +41,7 @@ extension Sequence<Delivery> {
     /// Nothing is lost: each delivery occurs at least once. Each copy is followed by another one
     /// with the given probability in percent, 0 to 90.
     public func disordered(seed: UInt64, repeatingPercent: Int64 = 25) -> [Delivery] {
-        precondition((0...90).contains(repeatingPercent), "more would hardly end")
+        precondition((0...90).contains(repeatingPercent), "repeatingPercent must be 0 to 90")
         var generator = SeededGenerator(seed: seed)
         var result: [Delivery] = []
         for delivery in self {

@@ -35,7 +35,7 @@ extension SubscriptionLife {
     ///
     /// Internal errors, from 21100 on, state whether a retry may help.
     public static func verifyReceiptFailure(status: Int64, isRetryable: Bool = true) -> [UInt8] {
-        precondition((21_000...21_199).contains(status), "no status of a failure: \(status)")
+        precondition((21_000...21_199).contains(status), "not the status of a failure: \(status)")
         var json = JSONWriter()
         json.add("status", status)
         if status >= 21_100 {

@@ -14,7 +14,7 @@ enum ReceiptSigningKey {
             guard let der = Data(base64Encoded: derBase64) else { throw NotBase64() }
             return try _RSA.Signing.PrivateKey(derRepresentation: der)
         } catch {
-            preconditionFailure("the RSA key written in this file is no key: \(error)")
+            preconditionFailure("the RSA key in this file is invalid: \(error)")
         }
     }()
 

@@ -49,7 +49,8 @@ extension KnownLife {
     private func kind(of refund: LifeState.Refund) -> SimulatedRefund.Kind? {
         guard let revocation = refund.revocation else { return nil }
         if revocation.isFamily { return .familyRevoke }
-        guard let told = lastStatement(about: refund), told >= PayloadContent.revocationTypeSince
+        guard let stated = lastStatement(about: refund),
+            stated >= PayloadContent.revocationTypeSince
         else { return .untyped }
         return revocation.percentage == nil ? .full : .prorated
     }

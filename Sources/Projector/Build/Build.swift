@@ -50,7 +50,7 @@ struct Build: Sendable {
             """
             SELECT coalesce(max(substr(name, 12)::int), 0) + 1 FROM (
                 SELECT nspname::text FROM pg_namespace
-                -- Of a schema that somebody has dropped the tables are still listed.
+                -- The tables of a dropped schema are still listed.
                 UNION ALL SELECT build_schema FROM projection.ledger_projection
             ) AS taken (name)
             WHERE name ~ '^projection_[0-9]{1,9}$'

@@ -99,7 +99,7 @@ extension AccessReasonWords {
         if isTenureEnd(row) { return "until another customer got it on \(date(row.validTo))" }
         return switch row.endReason {
         case .expired, .open: "to \(date(row.validTo))"
-        case .upgraded: "until another product took its place on \(date(row.validTo))"
+        case .upgraded: "until another product replaced it on \(date(row.validTo))"
         case .refunded: "until it was refunded on \(date(row.validTo))"
         case .revoked: "until family sharing ended on \(date(row.validTo))"
         }
@@ -152,7 +152,7 @@ extension AccessReasonWords {
                 + date(on)
         case .revoked: return "family sharing of \(row.productId) ended on \(end)"
         case .upgraded:
-            return "another product took the place of \(row.productId) on \(end)"
+            return "another product replaced \(row.productId) on \(end)"
         default: return expired(row, timeline)
         }
     }

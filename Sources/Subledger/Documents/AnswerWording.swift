@@ -21,7 +21,7 @@ extension NoAccessReason {
         case .expired: "expired"
         case .refunded: "refunded"
         case .revoked: "family sharing ended"
-        case .upgraded: "another product took its place"
+        case .upgraded: "another product replaced it"
         case .notJudged: "one-time purchase, not judged"
         }
     }
