@@ -6,7 +6,7 @@ final class RateLimit: Sendable {
     /// The endpoints, and how many requests a second production allows.
     enum Endpoint: String, CaseIterable, Sendable {
         case history, statuses, refunds, transaction, appTransaction, order, notifications
-        case `extension`, massExtension, test, verifyReceipt
+        case `extension`, massExtension, consumption, test, verifyReceipt
 
         var perSecond: Double {
             switch self {
