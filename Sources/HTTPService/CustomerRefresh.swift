@@ -4,7 +4,7 @@ public import Events
 ///
 /// Given by whoever serves with a key; the routes themselves know no client of Apple's.
 public struct CustomerRefresh: Sendable {
-    let ask: @Sendable ([StreamID]) async throws -> (outcome: Outcome, round: AskedRound)
+    let ask: @Sendable ([StreamID]) async throws -> (outcome: Outcome, round: AskedRound?)
 
     /// Whether Apple answered.
     public enum Outcome: Sendable {
@@ -15,18 +15,21 @@ public struct CustomerRefresh: Sendable {
         case recent(answeredAt: Instant?)
         /// Its rate limit is reached; nil where it named no time to come again.
         case rateLimited(retryAt: Instant?)
-        /// It did not answer, or refused to; in words for the operator.
-        case failed(String)
+        /// It did not answer, or refused to; in words for the operator. Where it is not asked
+        /// before some time, that time.
+        case failed(String, retryAt: Instant?)
+        /// As many customers as may be are being asked about; Apple was not asked.
+        case busy
     }
 
     /// A refresh.
     ///
-    /// - Parameter ask: Asks about all of them, and returns what came of it and what to count; it
-    ///   bounds by itself how often it asks.
+    /// - Parameter ask: Asks about all of them, and returns what came of it and what to count, nil
+    ///   where nothing was asked; it bounds by itself how often it asks.
     public init(
         _ ask:
             @escaping @Sendable ([StreamID]) async throws -> (
-                outcome: Outcome, round: AskedRound
+                outcome: Outcome, round: AskedRound?
             )
     ) {
         self.ask = ask

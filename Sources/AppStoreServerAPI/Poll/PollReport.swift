@@ -15,6 +15,11 @@ public struct PollReport: Codable, Hashable, Sendable {
     public internal(set) var left = 0
     /// Requests that were answered, pages and refusals included.
     public internal(set) var requests = 0
+    /// Environments whose notifications were asked for.
+    public internal(set) var notificationsAsked = 0
+    /// Environments whose notifications were not, because another poller asks for them, or did a
+    /// short while ago.
+    public internal(set) var notificationsSkipped = 0
     /// Notifications of Apple's history that were read: in a round those that had not reached the
     /// server, in a backfill all of the span.
     public internal(set) var missedNotifications = 0
@@ -30,14 +35,20 @@ public struct PollReport: Codable, Hashable, Sendable {
     public internal(set) var rejected = 0
     /// Events of the ledger that cannot be read, by subscription: no period of theirs is certain.
     public internal(set) var unreadable = 0
-    /// Selected subscriptions by the reason for asking.
+    /// Selected subscriptions by the reason for asking: together those that were answered,
+    /// skipped, left or failed.
     public internal(set) var reasons: [String: Int] = [:]
     /// What could not be asked, or was not answered; the first of each kind of subject.
     public internal(set) var failures: [Failure] = []
     /// How many there were in all.
     public internal(set) var failed = 0
+    /// The same by the reason of the failure.
+    public internal(set) var failedByReason: [String: Int] = [:]
     /// How many of them Apple refused, which it will again: it does not know the id.
     public internal(set) var refused = 0
+    /// Seconds for which the due subscription that waits longest has been waiting for its question
+    /// beyond its pause; nil where it was not looked up what is due.
+    public internal(set) var oldestDueSeconds: Double?
     /// When to go on, where a rate limit ended the round.
     public internal(set) var retryAt: Instant?
 
@@ -58,6 +69,7 @@ public struct PollReport: Codable, Hashable, Sendable {
 
     mutating func fail(_ subject: StreamID, _ reason: String, _ message: String) {
         failed += 1
+        failedByReason[reason, default: 0] += 1
         refused += reason == ServerError.Code.refused.rawValue ? 1 : 0
         guard failures.count < PollReport.failuresMax else { return }
         failures.append(

@@ -83,24 +83,6 @@ extension EventLog {
         }
     }
 
-    /// Whether another process asks Apple about a subscription of an environment now.
-    ///
-    /// - Parameter environment: Where the purchases were made.
-    /// - Returns: Whether one does.
-    /// - Throws: `databaseUnavailable`.
-    public func isAsking(in environment: Environment) async throws(EventLogError) -> Bool {
-        try await reading("look up who asks Apple") { session in
-            try await session.query(
-                """
-                SELECT EXISTS (SELECT FROM operation.poll
-                    WHERE environment = $1 AND original_transaction_id <> ''
-                        AND expires_at > clock_timestamp())
-                """,
-                [.text(environment.word)]
-            ).single().bool(0)
-        }
-    }
-
     /// How much there is to ask about every customer of an environment.
     ///
     /// - Parameters:

@@ -8,15 +8,24 @@ public struct AskedRound: Hashable, Sendable {
     public var answers = 0
     /// Events that the answers added.
     public var newEvents = 0
-    /// Questions without an answer.
-    public var failures = 0
+    /// Questions without an answer, by the class of the error.
+    public var failures: [String: Int] = [:]
     /// Subscriptions that are left for another round; nil where that was not counted.
     public var left: Int?
     /// Seconds until a request may be sent, by Apple's rate limits.
     public var secondsToWait = 0.0
 
+    /// Seconds for which the due subscription that waits longest has been waiting for its question;
+    /// nil where that was not measured.
+    public var oldestDueSeconds: Double?
+
     /// A round of nothing.
     public init(reason: String) {
         self.reason = reason
     }
+
+    /// Counts a question without an answer.
+    ///
+    /// - Parameter error: The class of the error, as a word of the machine.
+    public mutating func fail(_ error: String) { failures[error, default: 0] += 1 }
 }

@@ -108,13 +108,14 @@ extension Poller.Options {
     ///
     /// - Parameters:
     ///   - environments: Those that are accepted, as the operator named them; none for all.
-    ///   - pause: Milliseconds after an answer before which nobody asks about the same again.
-    init(_ environments: [String], pause: Int64) {
+    ///   - pause: Milliseconds after an answer before which nobody asks about the same again; nil
+    ///     for a pause by urgency.
+    init(_ environments: [String], pause: Int64?) {
         self.init(
             holder: "\(ProcessInfo.processInfo.hostName) "
                 + "\(ProcessInfo.processInfo.processIdentifier) \(UUID().uuidString)"
         )
-        pauseSeconds = Double(pause) / 1000
+        pauseSeconds = pause.map { Double($0) / 1000 }
         let asked: [Events.Environment] = [.production, .sandbox]
         let named = environments.compactMap(TrustOptions.knownEnvironment).filter(asked.contains)
         if !environments.isEmpty { self.environments = named }
