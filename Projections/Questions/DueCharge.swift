@@ -11,6 +11,8 @@ public struct DueCharge: Hashable, Sendable {
     public let accessEnd: Instant
     /// The product that renews next; nil if it was never stated.
     public let autoRenewProductId: String?
+    /// The length of the newest period, in milliseconds: stores for tests sell months of minutes.
+    public let periodMilliseconds: Int64
 
     /// Why to ask about a subscription; the raw values are the words of `due`.
     public enum Reason: String, CaseIterable, Sendable {
@@ -39,7 +41,8 @@ public struct DueCharge: Hashable, Sendable {
         withinMilliseconds within: Int64,
         endedWithin: Int64 = DueCharge.retryMax
     ) {
-        if let date = timeline.newestCharge?.revocationDate, date <= instant { return nil }
+        guard let newest = timeline.newestCharge else { return nil }
+        if let date = newest.revocationDate, date <= instant { return nil }
         let states = RenewalStates(timeline)
         let state = states.state(at: instant)
         let (until, overflow) = instant.milliseconds.addingReportingOverflow(within)
@@ -63,5 +66,13 @@ public struct DueCharge: Hashable, Sendable {
         self.reason = reason
         accessEnd = end
         autoRenewProductId = asked.autoRenewProductId
+        periodMilliseconds = newest.periodMilliseconds
+    }
+}
+
+extension Purchase {
+    /// From its purchase to its expiry, in milliseconds; 0 where the dates do not make a period.
+    var periodMilliseconds: Int64 {
+        max(0, expiresDate.milliseconds - purchaseDate.milliseconds)
     }
 }

@@ -4,7 +4,7 @@ public import Events
 ///
 /// Provided by a program that has a key; the routes themselves do not know a client of Apple's API.
 public struct CustomerRefresh: Sendable {
-    let ask: @Sendable ([StreamID]) async throws -> (outcome: Outcome, round: AskedRound)
+    let ask: @Sendable ([StreamID]) async throws -> (outcome: Outcome, round: AskedRound?)
 
     /// The outcome of asking Apple.
     public enum Outcome: Sendable {
@@ -15,18 +15,21 @@ public struct CustomerRefresh: Sendable {
         case recent(answeredAt: Instant?)
         /// Apple's rate limit is reached; nil if it gave no time for a retry.
         case rateLimited(retryAt: Instant?)
-        /// Apple did not answer, or refused; the reason is for the operator.
-        case failed(String)
+        /// It did not answer, or refused to, in words for the operator; with the time before which
+        /// it is not asked again, if there is one.
+        case failed(String, retryAt: Instant?)
+        /// The limit of customers to ask about at once is reached; Apple was not asked.
+        case busy
     }
 
     /// Creates a refresh.
     ///
     /// - Parameter ask: Asks about all of them, and returns the outcome and the counts for the
-    ///   metrics; it limits by itself how often it asks.
+    ///   metrics, nil if nothing was asked; it limits by itself how often it asks.
     public init(
         _ ask:
             @escaping @Sendable ([StreamID]) async throws -> (
-                outcome: Outcome, round: AskedRound
+                outcome: Outcome, round: AskedRound?
             )
     ) {
         self.ask = ask

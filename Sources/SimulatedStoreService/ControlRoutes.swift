@@ -4,6 +4,7 @@ internal import Foundation
 internal import HTTPTypes
 internal import Hummingbird
 internal import NIOCore
+internal import Synchronization
 
 /// Routes that no App Store has, below `/control`: customers controlled by commands, and the truth.
 extension StoreRoutes {
@@ -62,6 +63,10 @@ extension StoreRoutes {
         }
         router.get("/control/requests") { _, _ in
             Self.response(.ok, try json(limit.counts))
+        }
+        router.get("/control/consumption") { _, _ in
+            let sent = stores.flatMap { store in store.consumption.withLock { $0 } }
+            return Self.response(.ok, try json(sent))
         }
         router.get("/control/notifications") { _, _ in
             let now = options.clock()

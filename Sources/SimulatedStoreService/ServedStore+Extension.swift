@@ -9,6 +9,20 @@ struct ExtensionQuestion: Decodable {
     let requestIdentifier: String?
 }
 
+extension ExtensionQuestion {
+    /// The days, where everything is as it must be.
+    func days() throws(StoreError) -> Int64 {
+        guard let days = extendByDays, (1...90).contains(days) else { throw .invalidExtendByDays }
+        guard let reason = extendReasonCode, (0...3).contains(reason) else {
+            throw .invalidExtendReasonCode
+        }
+        guard let request = requestIdentifier, (1...128).contains(request.utf8.count) else {
+            throw .invalidRequestIdentifier
+        }
+        return days
+    }
+}
+
 /// Extend a Subscription Renewal Date.
 struct ExtensionDocument: Encodable {
     let success = true
@@ -33,14 +47,7 @@ extension ServedStore {
         guard let number = life(of: id, allowsAppTransaction: false, at: now),
             life(number).originalTransactionId == id
         else { throw .originalTransactionNotFound }
-        guard let days = question.extendByDays, (1...90).contains(days) else {
-            throw .invalidExtendByDays
-        }
-        guard let reason = question.extendReasonCode, (0...3).contains(reason) else {
-            throw .invalidExtendReasonCode
-        }
-        guard let request = question.requestIdentifier, (1...128).contains(request.utf8.count)
-        else { throw .invalidRequestIdentifier }
+        let days = try question.days()
         var newEnd: (date: Instant, lineItem: String)?
         do {
             _ = try direct(number, at: now) { life, instant throws(ScriptError) in

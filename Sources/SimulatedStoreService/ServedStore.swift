@@ -12,6 +12,10 @@ final class ServedStore: Sendable {
     let bell = Bell()
     /// Requested test notifications, by their tokens.
     let tests = Mutex<[String: TestNotification]>([:])
+    /// Extensions for all subscribers that were requested, and what they came to.
+    let massExtensions = Mutex<[MassExtensionKey: MassExtensionStatus]>([:])
+    /// Consumption information that was sent.
+    let consumption = Mutex<[ConsumptionDocument]>([])
     fileprivate let content: Mutex<Content>
 
     /// Everything that commands may change.

@@ -27,6 +27,15 @@ struct StoreError: Error, Encodable, Hashable {
     static let startAfterEnd = StoreError(4_000_013, "Start date is after end date.")
     static let invalidPaginationToken = StoreError(4_000_014, "Invalid pagination token.")
     static let invalidTestToken = StoreError(4_000_020, "Invalid test notification token.")
+    static let invalidProductId = StoreError(4_000_023, "Invalid request product id.")
+    static let emptyStorefronts = StoreError(4_000_027, "The list of storefronts is empty.")
+    static let invalidStorefront = StoreError(4_000_028, "Invalid storefront country code.")
+    static let invalidCustomerConsented = StoreError(4_000_035, "Invalid customer consented field.")
+    static let invalidDeliveryStatus = StoreError(4_000_036, "Invalid delivery status field.")
+    static let invalidSampleContentProvided = StoreError(
+        4_000_041,
+        "Invalid sample content provided field."
+    )
     static let noAppTransactionId = StoreError(4_000_048, "App transaction id not supported.")
     static let extensionIneligible = StoreError(
         4_030_004,

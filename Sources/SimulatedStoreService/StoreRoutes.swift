@@ -70,8 +70,14 @@ struct StoreRoutes: Sendable {
             guard store.environment == .production else { throw StoreError.badRequest }
             return try json(store.order(id, at: now))
         }
-        get("/inApps/v1/subscriptions/extend/mass/:product/:id", .massExtension) { _, _, _ in
-            throw StoreError.extensionNotFound
+        router.get(
+            RouterPath(prefix + "/inApps/v1/subscriptions/extend/mass/:product/:id")
+        ) { request, context in
+            try respond(to: request, .massExtension, store) { _ in
+                let product = context.parameters.get("product") ?? ""
+                let id = context.parameters.get("id") ?? ""
+                return try json(store.massExtensionStatus(ofProduct: product, id))
+            }
         }
         get("/inApps/v1/notifications/test/:id", .test) { id, _, _ in
             try json(store.testNotificationStatus(id))
@@ -105,6 +111,25 @@ struct StoreRoutes: Sendable {
                 let question = try Self.read(ExtensionQuestion.self, body)
                 return try json(store.extendRenewalDate(of: id, question, at: now))
             }
+        }
+        router.post(RouterPath(prefix + "/inApps/v1/subscriptions/extend/mass")) { request, _ in
+            let body = try await request.body.collect(upTo: Self.bodyByteCountMax)
+            return try respond(to: request, .massExtension, store) { now in
+                let question = try Self.read(MassExtensionQuestion.self, body)
+                return try json(store.extendRenewalDates(question, at: now))
+            }
+        }
+        router.put(
+            RouterPath(prefix + "/inApps/v2/transactions/consumption/:id")
+        ) { request, context in
+            let body = try await request.body.collect(upTo: Self.bodyByteCountMax)
+            var response = try respond(to: request, .consumption, store) { now in
+                let id = context.parameters.get("id") ?? ""
+                try store.takeConsumption(Self.read(ConsumptionBody.self, body), about: id, at: now)
+                return []
+            }
+            if response.status == .ok { response.status = .accepted }
+            return response
         }
         router.post(RouterPath(prefix + "/verifyReceipt")) { request, _ in
             let body = try await request.body.collect(upTo: Self.bodyByteCountMax)

@@ -72,8 +72,8 @@ struct SubledgerCommand: AsyncParsableCommand {
             CommandGroup(
                 name: "Tools",
                 subcommands: [
-                    DoctorCommand.self, DemoCommand.self, DatabaseCommand.self,
-                    SimulateCommand.self, BenchCommand.self,
+                    DoctorCommand.self, AppleCommand.self, DemoCommand.self,
+                    DatabaseCommand.self, SimulateCommand.self, BenchCommand.self,
                 ]
             ),
         ]

@@ -175,6 +175,51 @@ import Testing
         }
     }
 
+    @Test func `a backfill names the process that it waits for`() async throws {
+        try await PollTests.store(4) { store in
+            try await PolledLedger.run(seed: PollTests.seed) { polled in
+                let notifications = StreamID(environment: .production, originalTransactionId: "")
+                _ = try await polled.ledger.log.takePollLease(
+                    on: notifications,
+                    holder: "host 4711",
+                    seconds: 2,
+                    pause: 0
+                )
+                let waited = Mutex<[PollHolder]>([])
+                let report = try await polled.withPoller(store) { poller in
+                    try await poller.backfill(.all, isStopped: { false }) { progress in
+                        if case .waiting(let holder) = progress {
+                            waited.withLock { $0.append(holder) }
+                        }
+                    }
+                }
+                #expect(report.isComplete)
+                let holders = Set(waited.withLock { $0 })
+                #expect(holders.map(\.holder) == ["host 4711"])
+                let ends = try #require(holders.first).expiresAt.milliseconds
+                #expect(abs(ends - Instant.systemClock().milliseconds) < 60_000)
+            }
+        }
+    }
+
+    @Test func `the newest notification is found however much came after it`() async throws {
+        try await PollTests.store(4) { store in
+            try await PolledLedger.run(seed: PollTests.seed) { polled in
+                let log = polled.ledger.log
+                #expect(try await log.newestNotification(in: .production) == nil)
+                try await polled.ingestEverything(of: store.server.lives, until: store.now)
+                let newest = try #require(try await log.newestNotification(in: .production))
+                #expect(newest <= store.now)
+                #expect(try await log.newestNotification(in: .production, among: 1) != nil)
+                #expect(try await log.newestNotification(in: .sandbox) == nil)
+                // Answers are no notifications, and lie between the newest one and the end.
+                let ids = store.server.lives.map(\.originalTransactionId)
+                _ = try await polled.poll(.ids(ids), store)
+                #expect(try await log.newestNotification(in: .production, among: 1) != nil)
+            }
+        }
+    }
+
     @Test func `of single customers everything is fetched`() async throws {
         try await PollTests.store(8) { store in
             try await PolledLedger.run(seed: PollTests.seed) { polled in

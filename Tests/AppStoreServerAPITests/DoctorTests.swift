@@ -289,6 +289,45 @@ struct DoctorTests {
         await store.end()
     }
 
+    @Test func `the key and the roots of serve are checked, from variables and from its file`()
+        async throws
+    {
+        let store = try await StoreProcess.start(["--subscriptions", "2"])
+        let root = store.folder.path(of: "root.der")
+        var environment = [
+            "DATABASE_URL": "host=/nowhere",
+            "SUBLEDGER_SERVE_KEY": store.folder.path(of: "AuthKey.p8"),
+            "SUBLEDGER_SERVE_KEY_ID": SimulatedStoreServer.keyId,
+            "SUBLEDGER_SERVE_ISSUER_ID": SimulatedStoreServer.issuerId,
+            "SUBLEDGER_SERVE_BUNDLE_ID": SimulatedStoreServer.bundleId,
+            "SUBLEDGER_SERVE_ROOT_CERTIFICATE": root, "SUBLEDGER_SERVE_API_URL": store.url,
+        ]
+        let report = try await Self.doctor(environment, ["--ask-apple"])
+        #expect(report.results("key") == ["ok"], "\(report.words("key"))")
+        #expect(report.words("key").contains("of serve"))
+        #expect(report.results("roots") == ["ok", "ok"])
+        #expect(report.words("roots").contains(root))
+        // The store has no URL to send to, and the request reached it.
+        #expect(report.words("apple").contains("4040007"), "\(report.words("apple"))")
+        environment["SUBLEDGER_SERVE_KEY"] = "/nowhere/key.p8"
+        let missing = try await Self.doctor(environment)
+        #expect(missing.results("key") == ["wrong"], "\(missing.words("key"))")
+        let file = try store.folder.write(
+            "serve.json",
+            Data(
+                #"""
+                {"keyId": "OTHER", "port": 8080, "rootCertificate": ["/nowhere/root.der"],
+                 "key": "\#(store.folder.path(of: "AuthKey.p8"))", "issuerId": "i",
+                 "bundleId": ["com.example"]}
+                """#.utf8
+            )
+        )
+        let both = try await Self.doctor(["DATABASE_URL": "host=/nowhere"], ["--config", file])
+        #expect(both.results("key") == ["ok"] && both.words("key").contains("key OTHER"))
+        #expect(both.results("roots") == ["ok", "wrong"], "\(both.words("roots"))")
+        await store.end()
+    }
+
     @Test func `a test notification is followed from Apple to the service`() async throws {
         try await TestServer.shared.withDatabase(from: .polled) { settings in
             let folder = try TestFolder()

@@ -16,7 +16,9 @@ import Testing
                 let silent = Instant(milliseconds: store.now.milliseconds - 75 * 86_400_000)
                 try await polled.ingestEverything(of: lives, until: silent)
                 let ledger = polled.ledger
-                let before = try await ledger.gaps(at: store.now)
+                var aDay = GapLimits()
+                (aDay.renewalPatience, aDay.notificationPatience) = (86_400_000, 3_600_000)
+                let before = try await ledger.gaps(at: store.now, limits: aDay)
                 let missing = before.gaps.filter { $0.kind == "renewal_missing" }
                 #expect(missing.count > 5 && before.counts["notification_missed"] == 0)
                 #expect(before.streams >= 36)
@@ -31,7 +33,7 @@ import Testing
                 #expect(none.counts["renewal_missing"] == 0)
                 let heads = try await ledger.log.heads().mapValues(\.offset)
                 _ = try await polled.poll(.all, store)
-                let after = try await ledger.gaps(at: store.now, limit: 1000)
+                let after = try await ledger.gaps(at: store.now, limit: 1000, limits: aDay)
                 #expect(after.counts["renewal_missing"] == 0, "\(after.gaps.first as Any)")
                 // What came by the question was missed, and is listed with how late it was.
                 let missed = after.gaps.filter { $0.kind == "notification_missed" }
@@ -40,10 +42,65 @@ import Testing
                 // As known before the question, nothing of it is there.
                 let known = try await ledger.gaps(
                     at: store.now,
-                    knownAt: .offsets(heads)
+                    knownAt: .offsets(heads),
+                    limits: aDay
                 )
                 #expect(known.counts["notification_missed"] == 0)
                 #expect(known.counts["renewal_missing"] == before.counts["renewal_missing"])
+            }
+        }
+    }
+
+    @Test func `what ended longer ago than a round looks back has to be named`() async throws {
+        try await PollTests.store(36) { store in
+            try await PolledLedger.run(seed: PollTests.seed) { polled in
+                let silent = Instant(milliseconds: store.now.milliseconds - 75 * 86_400_000)
+                try await polled.ingestEverything(of: store.server.lives, until: silent)
+                let found = try await polled.ledger.gaps(at: store.now, limit: 1000)
+                let missing = found.gaps.filter { $0.kind == "renewal_missing" }
+                let days60: Int64 = 60 * 86_400_000
+                let old = missing.filter { $0.milliseconds > days60 }
+                let young = missing.filter { $0.milliseconds <= days60 }
+                #expect(!old.isEmpty && !young.isEmpty)
+                #expect(old.allSatisfy { $0.next == "backfill \($0.originalTransactionId)" })
+                #expect(young.allSatisfy { $0.next == "poll" })
+                // The command that is named closes them.
+                let ids = Set(old.map(\.originalTransactionId))
+                _ = try await polled.backfill(.ids(ids.sorted()), store)
+                let after = try await polled.ledger.gaps(at: store.now, limit: 1000)
+                #expect(
+                    !after.gaps.contains {
+                        $0.kind == "renewal_missing" && ids.contains($0.originalTransactionId)
+                    }
+                )
+            }
+        }
+    }
+
+    @Test func `months of minutes are not drowned in limits that are meant for months`()
+        async throws
+    {
+        let now = Instant.systemClock()
+        try await TestStore.run(at: now) {
+            ($0.seed, $0.subscriptions) = (PollTests.seed, 36)
+            // A month takes five minutes, and thirty of them have passed.
+            $0.monthMilliseconds = 300_000
+            $0.openedAt = Instant(milliseconds: now.milliseconds - 30 * 300_000)
+            $0.rateShare = 1000
+        } _: { store in
+            try await PolledLedger.run(seed: PollTests.seed) { polled in
+                // Of the last hour, a year of this store, nothing arrived.
+                let silent = Instant(milliseconds: now.milliseconds - 3_600_000)
+                try await polled.ingestEverything(of: store.server.lives, until: silent)
+                let found = try await polled.ledger.gaps(at: now, limit: 1000)
+                #expect(found.counts["renewal_missing"] ?? 0 > 5, "\(found.counts)")
+                var aDay = GapLimits()
+                aDay.renewalPatience = 86_400_000
+                let drowned = try await polled.ledger.gaps(at: now, limits: aDay)
+                #expect(drowned.counts["renewal_missing"] == 0)
+                _ = try await polled.poll(.all, store)
+                let after = try await polled.ledger.gaps(at: now, limit: 1000)
+                #expect(after.counts["notification_missed"] ?? 0 > 10, "\(after.counts)")
             }
         }
     }

@@ -1,4 +1,4 @@
-import AppStoreServerAPI
+@testable import AppStoreServerAPI
 import AppStoreSimulator
 import EventLog
 import Foundation
@@ -113,6 +113,52 @@ struct ImportCommandTests {
             for number in [0, 1, 2, 3, 4, 12] {
                 #expect(streams.output.contains(ids[number]), "life \(number)")
             }
+        }
+    }
+
+    @Test func `neighbours of one customer are asked about once`() async throws {
+        try await Self.run { place in
+            // Three transactions of each, and the order.
+            let lines = Self.lives.prefix(6).flatMap { life in
+                life.listed(asOf: .systemClock()).prefix(3).map(\.transactionId)
+                    + ["M" + life.originalTransactionId]
+            }
+            let path = try place.list("neighbours", lines)
+            let report = try await place.importing([path])
+            #expect(report.ids == lines.count && report.left == 0 && lines.count > 18)
+            let asked = try JSONDecoder().decode(
+                [String: [String: Int]].self,
+                from: try place.store.get("/control/requests")
+            )
+            #expect(asked["Production statuses"]?["requests"] == 6, "\(asked)")
+            #expect(asked["Production order"]?["requests"] == 6)
+        }
+    }
+
+    @Test func `a list is worked on in parts, from their beginning to their end`() {
+        for (count, parts) in [(0, 4), (3, 16), (40, 16), (1000, 16), (16, 1)] {
+            var list = ImportParts(count: count, parts: parts)
+            var taken: [Int] = []
+            // The last part is slow.
+            for turn in 0..<(20 * count) {
+                for part in 0..<parts where part < parts - 1 || turn % 8 == 0 {
+                    if let index = list.next(of: part) { taken.append(index) }
+                }
+            }
+            #expect(taken.sorted() == Array(0..<count), "\(count) in \(parts)")
+        }
+        var list = ImportParts(count: 64, parts: 2)
+        #expect(list.next(of: 0) == 0 && list.next(of: 1) == 32 && list.next(of: 0) == 1)
+    }
+
+    @Test func `a quote that is not closed refuses its line and no other`() async throws {
+        try await Self.run { place in
+            let ids = Self.lives.map(\.originalTransactionId)
+            let lines = ["originalTransactionId", ids[0], "\"" + ids[1]] + ids[2..<6]
+            let path = try place.list("open", lines + ["\"" + ids[6] + "\"x", ids[7]])
+            let report = try await place.importing([path], exit: 65)
+            #expect(report.refusedLines.map(\.line) == [3, 8], "\(report)")
+            #expect(report.ids == 6 && report.answered == 6)
         }
     }
 

@@ -15,7 +15,8 @@ import Testing
             PollSubject(
                 stream: StreamID(environment: .production, originalTransactionId: id),
                 reason: reason,
-                accessEnd: Instant(milliseconds: end)
+                accessEnd: Instant(milliseconds: end),
+                periodMilliseconds: nil
             )
         }
         let subjects = [
@@ -68,7 +69,7 @@ import Testing
                         var report = PollReport()
                         let due = try await poller.due(within: 86_400_000, &report)
                         let watch = PollWatch(isStopped: { false }, progress: { _ in })
-                        try await poller.ask(due.map(\.stream), &report, watch)
+                        try await poller.ask(due, pauseSeconds: 0, &report, watch)
                         return report
                     }
                 }
@@ -184,7 +185,7 @@ import Testing
                     var report = PollReport()
                     let due = try await poller.due(within: 86_400_000, &report)
                     let watch = PollWatch(isStopped: { false }, progress: { _ in })
-                    try await poller.ask(due.map(\.stream), &report, watch)
+                    try await poller.ask(due, pauseSeconds: 0, &report, watch)
                     return (due, report)
                 }
                 #expect(report.answered > 0 && report.left > 0 && report.retryAt != nil)

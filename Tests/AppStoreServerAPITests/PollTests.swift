@@ -14,7 +14,8 @@ import Testing
             PollSubject(
                 stream: StreamID(environment: .production, originalTransactionId: id),
                 reason: reason,
-                accessEnd: Instant(milliseconds: end)
+                accessEnd: Instant(milliseconds: end),
+                periodMilliseconds: nil
             )
         }
         let urgent = UrgentSubjects(countMax: 5)

@@ -153,7 +153,7 @@ import Testing
             ]
         )
         #expect(printed.code == 0, "\(printed.errors)")
-        for words in ["pollInterval", "5m", "SUBLEDGER_SERVE_KEY_ID", "pollPause", "10m"] {
+        for words in ["pollInterval", "5m", "SUBLEDGER_SERVE_KEY_ID", "pollPause", "urgency"] {
             #expect(printed.output.contains(words), "\(words)")
         }
         let wrong = try await Program("subledger").run(

@@ -77,59 +77,6 @@ import Testing
         }
     }
 
-    @Test func `requests have the paths, queries and bodies that Apple documents`() {
-        let targets: [(ServerRequest, String?, String)] = [
-            (.transactionHistory("1234"), nil, "GET /inApps/v2/history/1234"),
-            (
-                .transactionHistory("1234"), "revision_input",
-                "GET /inApps/v2/history/1234?revision=revision_input"
-            ),
-            (.transactionHistory("1"), "a+b/c=", "GET /inApps/v2/history/1?revision=a%2Bb%2Fc%3D"),
-            (.subscriptionStatuses("4321"), nil, "GET /inApps/v1/subscriptions/4321"),
-            (
-                .refundHistory("555555"), "revision_input",
-                "GET /inApps/v2/refund/lookup/555555?revision=revision_input"
-            ),
-            (.transaction("1234"), nil, "GET /inApps/v1/transactions/1234"),
-            (.appTransaction("1234"), nil, "GET /inApps/v1/transactions/appTransactions/1234"),
-            (.order("W002182"), nil, "GET /inApps/v1/lookup/W002182"),
-            (.order("../history/1"), nil, "GET /inApps/v1/lookup/..%2Fhistory%2F1"),
-            (.testNotification, nil, "POST /inApps/v1/notifications/test"),
-            (
-                .testNotificationStatus("8cd2974c-f905-492a-bf9a-b2f47c791d19"), nil,
-                "GET /inApps/v1/notifications/test/8cd2974c-f905-492a-bf9a-b2f47c791d19"
-            ),
-            (
-                .extensionStatus(
-                    productId: "com.example.product",
-                    requestIdentifier: "20fba8a0-2b80-4a7d-a17f-85c1854727f8"
-                ), nil,
-                "GET /inApps/v1/subscriptions/extend/mass/com.example.product/"
-                    + "20fba8a0-2b80-4a7d-a17f-85c1854727f8"
-            ),
-        ]
-        for (request, page, target) in targets {
-            #expect((request.isPost ? "POST " : "GET ") + request.target(page: page) == target)
-            #expect(request.body == nil)
-        }
-        let filter = ServerRequest.NotificationFilter(
-            start: Instant(milliseconds: 1_698_148_900_000),
-            end: Instant(milliseconds: 1_698_148_950_000),
-            transactionId: "999733843",
-            onlyFailures: true
-        )
-        let history = ServerRequest.notificationHistory(filter)
-        #expect(history.isPost)
-        #expect(
-            history.target(page: "a036bc0e-52b8")
-                == "/inApps/v1/notifications/history?paginationToken=a036bc0e-52b8"
-        )
-        #expect(
-            history.body == #"{"startDate":1698148900000,"endDate":1698148950000,"#
-                + #""transactionId":"999733843","onlyFailures":true}"#
-        )
-    }
-
     @Test func `a history comes page by page, and later only what changed`() async throws {
         try await TestStore.run {
             $0.subscriptions = 60

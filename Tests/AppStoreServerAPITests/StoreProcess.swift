@@ -1,5 +1,8 @@
 import AppStoreSimulator
 import Foundation
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
 import Postgres
 import SimulatedStoreService
 import TestSupport
@@ -39,6 +42,14 @@ struct StoreProcess {
         try Data(contentsOf: try #require(URL(string: url + path)))
     }
 
+    /// The answer to a command.
+    func post(_ path: String, _ body: String) async throws -> Data {
+        var request = URLRequest(url: try #require(URL(string: url + path)))
+        request.httpMethod = "POST"
+        request.httpBody = Data(body.utf8)
+        return try await URLSession.shared.data(for: request).0
+    }
+
     /// How many notifications were signed, and what became of them.
     func sent() throws -> TestStore.Sent {
         try JSONDecoder().decode(TestStore.Sent.self, from: try get("/control/notifications"))
@@ -53,12 +64,22 @@ struct StoreProcess {
 
     /// Waits until everything that was signed was sent.
     func waitUntilSent() async throws {
-        for _ in 0..<3000 {
+        try await wait { $0.arrived + $0.lost == $0.signed }
+    }
+
+    /// Waits until so much was sent; however long it takes, as long as something is sent in each
+    /// minute.
+    func wait(until isEnough: (TestStore.Sent) -> Bool) async throws {
+        var (last, since) = (-1, ContinuousClock.now)
+        while ContinuousClock.now - since < .seconds(60) {
             let sent = try sent()
-            if sent.arrived + sent.lost == sent.signed { return }
-            try await Task.sleep(for: .milliseconds(200))
+            if isEnough(sent) { return }
+            if sent.arrived + sent.lost != last {
+                (last, since) = (sent.arrived + sent.lost, .now)
+            }
+            try await Task.sleep(for: .milliseconds(50))
         }
-        Issue.record("the store did not send all notifications")
+        Issue.record("the store sent nothing for a minute")
     }
 }
 

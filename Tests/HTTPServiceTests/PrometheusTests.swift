@@ -64,7 +64,7 @@ struct PrometheusTests {
         let panels = try #require(dashboard["panels"] as? [[String: Any]])
         let expressions = panels.flatMap { $0["targets"] as? [[String: Any]] ?? [] }
             .compactMap { $0["expr"] as? String }
-        #expect(panels.count == 14 && expressions.count >= panels.count)
+        #expect(panels.count == 18 && expressions.count >= panels.count)
         let rules = AlertRules.yaml.split(separator: "\n").filter { $0.contains("expr: ") }
         let names = (expressions + rules.map(String.init)).flatMap { text in
             text.matches(of: #/subledger_[a-z_]+/#).map { String($0.0) }
@@ -146,7 +146,7 @@ struct PrometheusTests {
         let file = try folder.write("alerts.yml", Data(AlertRules.yaml.utf8))
         let ending = try await Program(path: promtool).run(["check", "rules", file])
         #expect(ending.code == 0, "\(ending.errors)\(ending.output)")
-        #expect(ending.output.contains("8 rules found"), "\(ending.output)")
+        #expect(ending.output.contains("10 rules found"), "\(ending.output)")
     }
 
     @Test func `special characters in a label are escaped`() {

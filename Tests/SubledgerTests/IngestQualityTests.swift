@@ -39,6 +39,13 @@ struct IngestQualityTests {
             #expect(quality.total.counts.rejected == 4)
             #expect(quality.total.counts.facts == Int64(facts.count * 2))
             #expect(quality.total.runs == 3)
+            // The log has each payload once, by the channel that brought it first.
+            #expect(quality.channels.map(\.source) == ["first", "second"])
+            #expect(quality.channels.map(\.events) == [counts[0].appended, 0])
+            #expect(quality.channels[0].payloads > 0 && quality.channels[0].rejected == 0)
+            #expect(quality.channels[1].rejected == 2)
+            let one = try await ledger.log.ingestQuality(source: "second")
+            #expect(one.channels.map(\.source) == ["second"])
             // The log alone contains as many additional ids as the runs counted.
             #expect(quality.aliases.map(\.aliases).reduce(0, +) == Self.restores(facts))
             #expect(quality.aliases.map(\.purchases).reduce(0, +) == Self.purchases(facts))

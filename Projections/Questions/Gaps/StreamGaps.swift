@@ -4,18 +4,31 @@ public import Events
 public struct StreamGaps: Sendable {
     /// At most one renewal that never arrived and one contradiction.
     public let found: [StreamGap]
+    /// The length of the newest period, in milliseconds; 0 where there is none.
+    public let periodMilliseconds: Int64
+
+    /// How long a renewal may be late where nobody says so, in milliseconds: a day, in which Apple
+    /// reports most.
+    public static let patienceMax: Int64 = 86_400_000
+    /// Of shorter periods this part of the period: stores for tests sell months of minutes.
+    private static let patienceParts: Int64 = 4
 
     /// The gaps of a history at an instant.
     ///
     /// Pure: the instant is a parameter.
     ///
     /// - Parameters:
-    ///   - history: Everything known.
-    ///   - instant: The instant as of which renewals count as missing.
-    ///   - patience: How long a renewal may be late, in milliseconds.
-    public init(_ history: StreamHistory, at instant: Instant, patience: Int64) {
+    ///   - history: All that is known.
+    ///   - instant: As things stand at it.
+    ///   - patience: How late a renewal may be, in milliseconds; nil for a day, or a quarter of a
+    ///     period shorter than four days.
+    public init(_ history: StreamHistory, at instant: Instant, patience: Int64?) {
+        let timeline = Timeline(history)
+        let period = timeline.newestCharge?.periodMilliseconds ?? 0
+        let usual = min(StreamGaps.patienceMax, period / StreamGaps.patienceParts)
+        periodMilliseconds = period
         found = [
-            StreamGaps.missingRenewal(in: Timeline(history), at: instant, patience),
+            StreamGaps.missingRenewal(in: timeline, at: instant, patience ?? usual),
             StreamGaps.contradiction(in: history, at: instant),
         ].compactMap { $0 }
     }

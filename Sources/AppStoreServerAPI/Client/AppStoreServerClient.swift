@@ -179,6 +179,18 @@ public struct AppStoreServerClient: Sendable {
     }
 }
 
+/// One HTTP request to the API.
+struct ServerCall {
+    /// As HTTP has it.
+    let method: String
+    /// The path below the host, with its query.
+    let target: String
+    /// The same without the query, for messages.
+    let path: String
+    let body: String?
+    let endpoint: ServerRequest.Endpoint
+}
+
 extension AppStoreServerClient {
     // Sends one attempt.
     private func ask(
@@ -186,35 +198,56 @@ extension AppStoreServerClient {
         page: String?,
         in environment: Environment
     ) async throws -> [UInt8] {
-        if let wait = try await budget.turn(question.endpoint, environment) {
+        try await send(
+            ServerCall(
+                method: question.isPost ? "POST" : "GET",
+                target: question.target(page: page),
+                path: question.path,
+                body: question.body,
+                endpoint: question.endpoint
+            ),
+            in: environment
+        )
+    }
+
+    /// Sends a request once, when the rate limits allow it.
+    ///
+    /// - Returns: The bytes of the answer.
+    /// - Throws: `ServerError`, `CancellationError`.
+    func send(_ call: ServerCall, in environment: Environment) async throws -> [UInt8] {
+        if let wait = try await budget.turn(call.endpoint, environment) {
             let seconds = Int(wait / .seconds(1)) + 1
             throw ServerError(
                 .rateLimited,
-                "\(question.path) may be asked again in \(seconds) s: Apple's rate limit",
+                "\(call.path) may be asked again in \(seconds) s: Apple's rate limit",
                 retryAt: Instant(milliseconds: clock().milliseconds + Int64(seconds) * 1000)
             )
         }
-        var request = HTTPClientRequest(url: hosts.api(environment) + question.target(page: page))
-        request.method = question.isPost ? .POST : .GET
+        var request = HTTPClientRequest(url: hosts.api(environment) + call.target)
+        request.method = HTTPMethod(rawValue: call.method)
+        request.headers.add(name: "User-Agent", value: AppStoreServerClient.userAgent)
         request.headers.add(
             name: "Authorization",
             value: "Bearer " + (try credentials.token(at: clock()))
         )
         request.headers.add(name: "Accept", value: "application/json")
-        if let body = question.body {
+        if let body = call.body {
             request.headers.add(name: "Content-Type", value: "application/json")
             request.body = .bytes(Array(body.utf8))
         }
-        let reply = try await exchange(request, question.path)
+        let reply = try await exchange(request, call.path)
         guard (200...299).contains(reply.status) else {
-            let error = ServerError(reply, path: question.path, credentials)
+            let error = ServerError(reply, path: call.path, credentials)
             if error.code == .rateLimited {
-                await budget.hold(question.endpoint, environment, for: wait(until: error.retryAt))
+                await budget.hold(call.endpoint, environment, for: wait(until: error.retryAt))
             }
             throw error
         }
         return reply.body
     }
+
+    /// How this program identifies itself to Apple.
+    private static let userAgent = "subledger"
 
     // Without a time, Apple's window of an hour may apply, but retrying after a minute costs
     // little.

@@ -10,6 +10,8 @@ public struct ServerErrorCode: RawRepresentable, Hashable, Sendable, CustomStrin
 
     /// The transaction belongs to the other environment, or does not exist.
     public static let transactionIdNotFound = ServerErrorCode(rawValue: 4_040_010)
+    /// No extension for all subscribers was requested under that identifier.
+    static let extensionNotFound = ServerErrorCode(rawValue: 4_040_009)
     /// The app has sent too many requests.
     public static let rateLimitExceeded = ServerErrorCode(rawValue: 4_290_000)
 

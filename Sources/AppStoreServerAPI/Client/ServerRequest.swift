@@ -2,7 +2,8 @@ public import Events
 
 /// A request to the App Store Server API.
 ///
-/// None of them changes anything at Apple, except the one for a test notification.
+/// None of them changes anything at Apple, except the one for a test notification; a `ServerCommand`
+/// does.
 public enum ServerRequest: Hashable, Sendable {
     /// Get Transaction History, version 2: everything a customer bought, by last modification.
     case transactionHistory(String)
@@ -53,12 +54,14 @@ public enum ServerRequest: Hashable, Sendable {
     /// The requests that Apple counts together.
     enum Endpoint: Hashable, Sendable {
         case history, statuses, refunds, transaction, appTransaction, order, notifications
-        case massExtension, test
+        case `extension`, massExtension, consumption, test
 
         /// Requests per second that Apple allows an app in production; the sandbox allows a tenth.
         var perSecond: Double {
             switch self {
-            case .history, .statuses, .transaction, .appTransaction, .notifications: 50
+            case .history, .statuses, .transaction, .appTransaction, .notifications, .consumption:
+                50
+            case .extension: 20
             case .refunds, .order: 10
             case .massExtension, .test: 1
             }
@@ -147,7 +150,7 @@ public enum ServerRequest: Hashable, Sendable {
     }
 
     // Escapes all but the unreserved characters of RFC 3986.
-    private static func escaped(_ text: String) -> String {
+    static func escaped(_ text: String) -> String {
         var escaped = ""
         for byte in text.utf8 {
             if Base64.isURLCharacter(byte) || byte == UInt8(ascii: ".") || byte == UInt8(ascii: "~")

@@ -71,9 +71,11 @@ public struct HistoryImport: Sendable {
         case failed(ServerError, TakenAnswers)
     }
 
-    /// Asks Apple about ids, in order, several at once.
+    /// Asks Apple about ids, several at once.
     ///
-    /// Whatever ends the run, the answers recorded so far are kept.
+    /// Neighbours in the list are asked about one after the other: they often belong to one
+    /// customer, and the answer about the first covers the others. Whatever ends the run, the
+    /// answers recorded so far are kept.
     ///
     /// - Parameters:
     ///   - subjects: The ids.
@@ -89,16 +91,16 @@ public struct HistoryImport: Sendable {
         var report = ImportReport(ids: subjects.count)
         var (begun, done, unavailable) = (0, 0, 0)
         var isEnding = false
-        try await withThrowingTaskGroup(of: (Subject, Outcome).self) { group in
-            while true {
-                while begun - done < options.concurrency, begun < subjects.count, !isEnding,
-                    !isStopped()
-                {
-                    let subject = subjects[begun]
-                    begun += 1
-                    group.addTask { (subject, try await ask(about: subject)) }
-                }
-                guard let (subject, outcome) = try await group.next() else { break }
+        var parts = ImportParts(count: subjects.count, parts: options.concurrency)
+        try await withThrowingTaskGroup(of: (part: Int, Subject, Outcome).self) { group in
+            func begin(_ part: Int) {
+                guard !isEnding, !isStopped(), let index = parts.next(of: part) else { return }
+                let subject = subjects[index]
+                begun += 1
+                group.addTask { (part, subject, try await ask(about: subject)) }
+            }
+            for part in 0..<options.concurrency { begin(part) }
+            while let (part, subject, outcome) = try await group.next() {
                 done += 1
                 switch outcome {
                 case .answered(let taken):
@@ -115,6 +117,7 @@ public struct HistoryImport: Sendable {
                         || unavailable >= options.unavailableMax
                 }
                 progress(done)
+                begin(part)
             }
         }
         report.left += subjects.count - begun
@@ -172,6 +175,11 @@ extension HistoryImport {
             try await take(order, &taken, &answered)
             guard let stream = answered.first else {
                 throw ServerError(.refused, "Apple knows no order \(id) of this app")
+            }
+            // No payload names its order, so that only now it is known whose it is.
+            let answers = try await ledger.log.pollAnswers(about: Array(answered))
+            if answers.values.contains(where: { $0.ageSeconds < options.pauseSeconds }) {
+                return nil
             }
             id = stream.originalTransactionId
         }

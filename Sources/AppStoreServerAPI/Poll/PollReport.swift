@@ -15,8 +15,13 @@ public struct PollReport: Codable, Hashable, Sendable {
     public internal(set) var left = 0
     /// Answered requests, including pages and refusals.
     public internal(set) var requests = 0
-    /// Notifications read from Apple's history: in a round those that had not reached the server,
-    /// in a backfill all of the span.
+    /// Environments whose notifications were asked for.
+    public internal(set) var notificationsAsked = 0
+    /// Environments whose notifications were not asked for, because another poller asks for them or
+    /// did so recently.
+    public internal(set) var notificationsSkipped = 0
+    /// Notifications read from Apple's history: in a round, those that had not reached the server;
+    /// in a backfill, all of the span.
     public internal(set) var missedNotifications = 0
     /// Notifications read that the log lacked.
     public internal(set) var newNotifications = 0
@@ -30,14 +35,20 @@ public struct PollReport: Codable, Hashable, Sendable {
     public internal(set) var rejected = 0
     /// Subscriptions with an event that cannot be read: none of their periods is certain.
     public internal(set) var unreadable = 0
-    /// Selected subscriptions by the reason for asking.
+    /// Selected subscriptions by the reason for asking: together those that were answered,
+    /// skipped, left or failed.
     public internal(set) var reasons: [String: Int] = [:]
     /// Requests that failed or had no answer; only the first of each kind of subject.
     public internal(set) var failures: [Failure] = []
     /// The total number of failures.
     public internal(set) var failed = 0
+    /// Failed subscriptions by the reason of the failure.
+    public internal(set) var failedByReason: [String: Int] = [:]
     /// Failures that Apple will repeat, because it does not know the id.
     public internal(set) var refused = 0
+    /// Seconds that the due subscription that waits longest has been waiting beyond its pause; nil
+    /// if the due subscriptions were not looked up.
+    public internal(set) var oldestDueSeconds: Double?
     /// When to continue, if a rate limit ended the round.
     public internal(set) var retryAt: Instant?
 
@@ -58,6 +69,7 @@ public struct PollReport: Codable, Hashable, Sendable {
 
     mutating func fail(_ subject: StreamID, _ reason: String, _ message: String) {
         failed += 1
+        failedByReason[reason, default: 0] += 1
         refused += reason == ServerError.Code.refused.rawValue ? 1 : 0
         guard failures.count < PollReport.failuresMax else { return }
         failures.append(

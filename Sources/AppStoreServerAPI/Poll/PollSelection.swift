@@ -21,6 +21,8 @@ struct PollSubject: Hashable, Sendable {
     let reason: Reason
     /// The end of the last access; nil if nothing is certain.
     let accessEnd: Instant?
+    /// The length of the newest period; nil where nothing is certain.
+    let periodMilliseconds: Int64?
 
     /// The reason for asking; the most urgent first.
     enum Reason: String, CaseIterable, Sendable {
@@ -36,6 +38,12 @@ struct PollSubject: Hashable, Sendable {
         case asked
 
         var urgency: Int { Self.allCases.firstIndex(of: self) ?? Self.allCases.count }
+    }
+
+    /// Seconds since Apple could first be asked about it; 0 before its end.
+    func secondsSinceDue(at now: Instant) -> Double {
+        guard let accessEnd else { return 0 }
+        return Double(max(0, now.milliseconds - accessEnd.milliseconds)) / 1000
     }
 
     /// Whether it comes before another one: among overdue and failed charges the latest end first,

@@ -1,9 +1,12 @@
+public import EventLog
 public import Events
 
 /// The progress of a round or a backfill.
 public enum PollProgress: Hashable, Sendable {
     /// That many notifications of an environment were read so far.
     case notifications(Int, Environment)
+    /// Another process does the same work, or was killed doing it; waits for it.
+    case waiting(PollHolder)
     /// That many subscriptions of the total are done.
     case subscriptions(Int, of: Int)
 }

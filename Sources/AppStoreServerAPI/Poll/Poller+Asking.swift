@@ -11,17 +11,44 @@ private enum PollOutcome: Sendable {
 }
 
 extension Poller {
-    /// Asks about subscriptions, several at once, in order.
+    /// Asks about due subscriptions, several at once, in order.
     ///
+    /// - Parameters:
+    ///   - subjects: The subscriptions.
+    ///   - pauseSeconds: Seconds since the last answer before which nothing is asked; nil for a
+    ///     pause by urgency.
+    ///   - report: Takes the results.
+    ///   - watch: Observes the run, and may end it.
     /// - Returns: Whether it ended early: stopped, rate limited, or without answers.
+    /// - Throws: `ServerError` with the code `credentials`; `EventLogError`.
     @discardableResult func ask(
-        _ subjects: [StreamID],
+        _ subjects: [PollSubject],
         pauseSeconds: Double? = nil,
         _ report: inout PollReport,
         _ watch: PollWatch
     ) async throws -> Bool {
-        try await askEach(subjects, &report, watch) { stream in
-            try await ask(stream, pauseSeconds: pauseSeconds ?? options.pauseSeconds)
+        let now = clock()
+        let pauses = Dictionary(
+            subjects.map { ($0.stream, pauseSeconds ?? pause(of: $0, at: now)) },
+            uniquingKeysWith: min
+        )
+        return try await askEach(subjects.map(\.stream), &report, watch) { stream in
+            try await ask(stream, pauseSeconds: pauses[stream] ?? PollPause.plainSeconds)
+        }
+    }
+
+    /// Asks about subscriptions, several at once, in their order.
+    ///
+    /// - Returns: Whether it ended early: stopped, refused for the rate, or without an answer.
+    @discardableResult func ask(
+        _ streams: [StreamID],
+        pauseSeconds: Double,
+        marksRefusals: Bool = true,
+        _ report: inout PollReport,
+        _ watch: PollWatch
+    ) async throws -> Bool {
+        try await askEach(streams, &report, watch) { stream in
+            try await ask(stream, pauseSeconds: pauseSeconds, marksRefusals: marksRefusals)
         }
     }
 
@@ -103,7 +130,12 @@ extension Poller {
         }
     }
 
-    private func ask(_ stream: StreamID, pauseSeconds: Double) async throws -> PollOutcome {
+    // A refusal counts as an answer for whoever selects what to ask about: Apple will refuse again.
+    private func ask(
+        _ stream: StreamID,
+        pauseSeconds: Double,
+        marksRefusals: Bool = true
+    ) async throws -> PollOutcome {
         guard let lease = try await lease(on: stream, pauseSeconds: pauseSeconds) else {
             return .skipped
         }
@@ -121,7 +153,7 @@ extension Poller {
             return .answered(taken)
         } catch let error as ServerError {
             taken.requests += error.errorCode == nil ? 0 : 1
-            try await end(lease, at: nil, isAnswered: error.code == .refused)
+            try await end(lease, at: nil, isAnswered: error.code == .refused && marksRefusals)
             return .failed(error, taken)
         }
     }

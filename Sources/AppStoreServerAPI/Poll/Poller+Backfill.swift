@@ -105,7 +105,7 @@ extension Poller {
                 ? askAll(in: environment, pause, &report.asked, watch) && isDone
                 : askDue(
                     in: environment,
-                    max(pause(), options.pauseSeconds),
+                    max(pause(), options.pauseSeconds ?? PollPause.plainSeconds),
                     &report.asked,
                     watch
                 ) && isDone
@@ -152,6 +152,9 @@ extension Poller {
     private func waitForLease(on subject: StreamID, _ watch: PollWatch) async throws -> PollLease? {
         while !watch.isStopped() {
             if let lease = try await lease(on: subject, pauseSeconds: 0) { return lease }
+            if let holder = try await ledger.log.notificationsHolder(in: subject.environment) {
+                watch.progress(.waiting(holder))
+            }
             try await Task.sleep(for: Poller.leaseInterval)
         }
         return nil
@@ -166,9 +169,13 @@ extension Poller {
         _ watch: PollWatch
     ) async throws -> Bool {
         let left = report.left
-        let due = try await due(within: Poller.dueSpan, &report)
-            .filter { $0.stream.environment == environment }
-        let hasEnded = try await ask(due.map(\.stream), pauseSeconds: pauseSeconds, &report, watch)
+        let due = try await due(
+            within: Poller.dueSpan,
+            in: environment,
+            pauseSeconds: pauseSeconds,
+            &report
+        )
+        let hasEnded = try await ask(due, pauseSeconds: pauseSeconds, &report, watch)
         return !hasEnded && report.left == left
     }
 
@@ -204,6 +211,7 @@ extension Poller {
             // Without an answer, the same subjects would be selected again.
             guard !hasEnded, report.answered > answered else {
                 report.left += selected.left
+                report.reasons[PollSubject.Reason.asked.rawValue, default: 0] += selected.left
                 return false
             }
         }
@@ -216,7 +224,10 @@ extension Poller {
         _ watch: PollWatch
     ) async throws -> Bool {
         while !watch.isStopped() {
-            if try await !ledger.log.isAsking(in: environment) { return true }
+            guard let holder = try await ledger.log.subscriptionsHolder(in: environment) else {
+                return true
+            }
+            watch.progress(.waiting(holder))
             try await Task.sleep(for: Poller.leaseInterval)
         }
         return false

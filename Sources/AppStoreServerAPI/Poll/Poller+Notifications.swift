@@ -35,7 +35,9 @@ extension Poller {
         _ watch: PollWatch
     ) async throws {
         let subject = StreamID(environment: environment, originalTransactionId: "")
-        guard let lease = try await lease(on: subject, pauseSeconds: options.pauseSeconds) else {
+        let pause = options.pauseSeconds ?? PollPause.plainSeconds
+        guard let lease = try await lease(on: subject, pauseSeconds: pause) else {
+            report.notificationsSkipped += 1
             return
         }
         let now = clock().milliseconds
@@ -62,6 +64,7 @@ extension Poller {
     ) async throws -> Bool {
         var taken = TakenAnswers()
         var isComplete = false
+        report.notificationsAsked += 1
         do {
             isComplete = try await take(span, under: lease, &taken, watch, keep)
             try await end(lease, at: nil, isAnswered: isComplete)

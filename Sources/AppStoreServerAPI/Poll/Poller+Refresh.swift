@@ -1,5 +1,5 @@
-public import Events
 internal import EventLog
+public import Events
 internal import Subledger
 
 /// The result of a request about one customer.
@@ -8,10 +8,18 @@ public struct RefreshReport: Sendable {
     public internal(set) var asked = PollReport()
     /// When Apple last answered about one of the subscriptions; nil if it never did.
     public internal(set) var answeredAt: Instant?
+
+    /// Whether a request was sent.
+    public var hasAsked: Bool { asked.requests > 0 || asked.failed > 0 }
+
+    /// Whether a rate limit ended it, perhaps before anything was sent.
+    public var isRateLimited: Bool { asked.left > 0 || asked.retryAt != nil }
 }
 
 extension Poller {
     /// Asks Apple about the subscriptions of one customer now.
+    ///
+    /// A refusal is not recorded as an answer: the next refresh is to report it as well.
     ///
     /// - Parameters:
     ///   - streams: The customer's subscriptions and purchases.
@@ -30,12 +38,14 @@ extension Poller {
             let hasEnded = try await ask(
                 [stream],
                 pauseSeconds: pauseSeconds,
+                marksRefusals: false,
                 &report.asked,
                 watch
             )
             if hasEnded { break }
         }
-        report.answeredAt = try await ledger.log.answeredAt(of: streams).values.max()
+        report.answeredAt = try await ledger.log.pollAnswers(about: streams)
+            .values.map(\.answeredAt).max()
         return report
     }
 

@@ -28,8 +28,10 @@ public struct Poller: Sendable {
         public var subscriptionsMax = 100_000
         /// Most due subscriptions that are compared with each other: a few hundred bytes each.
         public var candidatesMax = 1_000_000
-        /// Seconds after an answer during which no poller asks about the same customer again.
-        public var pauseSeconds = 600.0
+        /// Seconds after an answer before which no process asks about the same again; nil for a
+        /// pause by urgency for due subscriptions (`PollPause`), and `PollPause.plainSeconds` for
+        /// all others.
+        public var pauseSeconds: Double?
         /// Seconds after which another poller may take over from a silent one.
         public var leaseSeconds = 300.0
         /// Failed attempts in a row to reach Apple before the round ends.
@@ -95,7 +97,7 @@ public struct Poller: Sendable {
             try await askForMissedNotifications(&report, watch)
             // Missed notifications may have ended some of them, and started others.
             let selected = try await due(within: milliseconds, &report)
-            try await ask(selected.map(\.stream), &report, watch)
+            try await ask(selected, pauseSeconds: options.pauseSeconds, &report, watch)
         case .all:
             try await askForMissedNotifications(&report, watch)
             for environment in options.environments {
@@ -115,29 +117,59 @@ public struct Poller: Sendable {
     }
 
     /// Subscriptions whose charge is due, the most urgent first.
-    func due(within milliseconds: Int64, _ report: inout PollReport) async throws -> [PollSubject] {
+    ///
+    /// Those that Apple answered about within their pause are counted as skipped.
+    func due(
+        within milliseconds: Int64,
+        in environment: Environment? = nil,
+        pauseSeconds: Double? = nil,
+        _ report: inout PollReport
+    ) async throws -> [PollSubject] {
+        let now = clock()
         let urgent = UrgentSubjects(countMax: options.candidatesMax)
-        let environments = Set(options.environments)
+        let environments = Set(environment.map { [$0] } ?? options.environments)
         let unreadable = try await ledger.forEachDue(
-            at: clock(),
-            withinMilliseconds: milliseconds
+            at: now,
+            withinMilliseconds: milliseconds,
+            in: environment
         ) { due in
             guard environments.contains(due.environment) else { return }
             urgent.add(PollSubject(due))
         }
         let (subjects, left, reasons) = urgent.finish()
-        var answeredAt: [StreamID: Instant] = [:]
-        var rest = subjects[...]
-        while !rest.isEmpty {
-            let part = rest.prefix(Poller.lookUpMax)
-            answeredAt.merge(try await ledger.log.answeredAt(of: part.map(\.stream))) { $1 }
-            rest = rest.dropFirst(Poller.lookUpMax)
+        let answers = try await answers(about: subjects)
+        var open: [PollSubject] = []
+        var oldest = 0.0
+        for subject in subjects {
+            let pause = pauseSeconds ?? pause(of: subject, at: now)
+            let age = answers[subject.stream]?.ageSeconds
+            if let age, age < pause { continue }
+            open.append(subject)
+            oldest = max(oldest, age.map { $0 - pause } ?? subject.secondsSinceDue(at: now))
         }
-        let chosen = subjects.inTurn(answeredAt).prefix(options.subscriptionsMax)
-        report.unreadable = unreadable.count
-        report.left += left + subjects.count - chosen.count
+        let chosen = open.inTurn(answers.mapValues(\.answeredAt)).prefix(options.subscriptionsMax)
+        report.oldestDueSeconds = max(report.oldestDueSeconds ?? 0, oldest)
+        report.unreadable += unreadable.count
+        report.skipped += subjects.count - open.count
+        report.left += left + open.count - chosen.count
         report.reasons.merge(reasons) { $0 + $1 }
         return Array(chosen)
+    }
+
+    private func answers(about subjects: [PollSubject]) async throws -> [StreamID: PollAnswer] {
+        var answers: [StreamID: PollAnswer] = [:]
+        var rest = subjects[...]
+        while !rest.isEmpty {
+            let part = rest.prefix(Poller.lookUpMax).map(\.stream)
+            answers.merge(try await ledger.log.pollAnswers(about: part)) { $1 }
+            rest = rest.dropFirst(Poller.lookUpMax)
+        }
+        return answers
+    }
+
+    /// Seconds after an answer before which nobody asks about a due subscription again.
+    func pause(of subject: PollSubject, at now: Instant) -> Double {
+        options.pauseSeconds ?? PollPause.seconds(of: subject, at: now)
     }
 
     // First customers with a subscription, then the remaining purchases: the answers about the
@@ -148,19 +180,23 @@ public struct Poller: Sendable {
         _ watch: PollWatch
     ) async throws {
         let begun = ContinuousClock.now
+        let least = options.pauseSeconds ?? PollPause.plainSeconds
         let subscribers = try await ledger.log.customersToAsk(
             in: environment,
             subscribers: true,
-            pause: options.pauseSeconds,
+            pause: least,
             limit: options.subscriptionsMax
         )
         report.select(subscribers)
+        report.reasons[PollSubject.Reason.asked.rawValue, default: 0] += subscribers.recent
         report.skipped += subscribers.recent
-        let hasEnded = try await ask(subscribers.streams, &report, watch)
+        let hasEnded = try await ask(subscribers.streams, pauseSeconds: least, &report, watch)
         let room = options.subscriptionsMax - subscribers.streams.count
         // What another poller is asking about now may cover the rest too.
-        guard !hasEnded, room > 0, try await !ledger.log.isAsking(in: environment) else { return }
-        let pause = max(options.pauseSeconds, (ContinuousClock.now - begun) / .seconds(1))
+        guard !hasEnded, room > 0,
+            try await ledger.log.subscriptionsHolder(in: environment) == nil
+        else { return }
+        let pause = max(least, (ContinuousClock.now - begun) / .seconds(1))
         let others = try await ledger.log.customersToAsk(
             in: environment,
             subscribers: false,
@@ -183,5 +219,6 @@ extension PollSubject {
         )
         reason = Reason(rawValue: due.reason) ?? .unreadable
         accessEnd = due.accessEnd
+        periodMilliseconds = due.periodMilliseconds
     }
 }

@@ -83,24 +83,6 @@ extension EventLog {
         }
     }
 
-    /// Whether another process is asking Apple about a subscription of an environment.
-    ///
-    /// - Parameter environment: Where the purchases were made.
-    /// - Returns: Whether one is.
-    /// - Throws: `databaseUnavailable`.
-    public func isAsking(in environment: Environment) async throws(EventLogError) -> Bool {
-        try await reading("look up who asks Apple") { session in
-            try await session.query(
-                """
-                SELECT EXISTS (SELECT FROM operation.poll
-                    WHERE environment = $1 AND original_transaction_id <> ''
-                        AND expires_at > clock_timestamp())
-                """,
-                [.text(environment.word)]
-            ).single().bool(0)
-        }
-    }
-
     /// The size of a run that asks about every customer of an environment.
     ///
     /// - Parameters:

@@ -154,33 +154,45 @@ extension EventLog {
         [.text(environment.word), .bool(progress.isComplete), .int8(progress.startedAt)]
     }
 
-    /// When Apple signed the newest notification among the newest events.
+    /// When Apple signed the newest of the notifications that the log took last.
     ///
-    /// - Parameter environment: Where the purchases were made.
-    /// - Returns: The instant; nil if none of the newest events is a notification.
+    /// Searches the newest events, and further back until one is a notification.
+    ///
+    /// - Parameters:
+    ///   - environment: Where the purchases were made.
+    ///   - first: The number of events in the first step; each further step reads four times as
+    ///     many.
+    /// - Returns: The instant; nil if the log has no notification of the environment.
     /// - Throws: `databaseUnavailable`.
     public func newestNotification(
-        in environment: Environment
+        in environment: Environment,
+        among first: Int64 = 100_000
     ) async throws(EventLogError) -> Instant? {
-        let heads = try await heads().sorted { $0.key < $1.key }
-        let values: [PostgresValue] = [
-            .int4Array(heads.map { Int32($0.key) }), .int8Array(heads.map { $0.value.offset }),
-            .int8(EventLog.newestMax / Int64(max(1, heads.count))), .text(environment.word),
-        ]
-        return try await reading("look up the newest notification") { session in
-            let rows = try await session.query(
-                """
-                SELECT max(e.as_of_ms)
-                FROM unnest($1::int[], $2::bigint[]) AS head (lane, last)
-                JOIN ledger.event e ON e.lane = head.lane AND e.lane_offset > head.last - $3
-                WHERE e.kind = 'notification' AND e.environment = $4
-                """,
-                values
-            )
-            return try rows.single().int8IfPresent(0).map(Instant.init(milliseconds:))
+        var last = try await heads().mapValues(\.offset)
+        var count = first
+        while last.values.contains(where: { $0 > 0 }) {
+            let lanes = last.keys.sorted()
+            let each = max(1, count / Int64(lanes.count))
+            let values: [PostgresValue] = [
+                .int4Array(lanes.map { Int32($0) }), .int8Array(lanes.map { last[$0] ?? 0 }),
+                .int8(each), .text(environment.word),
+            ]
+            let found = try await reading("look up the newest notification") { session in
+                try await session.query(EventLog.newestNotificationSQL, values)
+                    .single().int8IfPresent(0)
+            }
+            if let found { return Instant(milliseconds: found) }
+            last = last.mapValues { max(0, $0 - each) }
+            count *= 4
         }
+        return nil
     }
 
-    /// The number of newest events that are searched for a notification.
-    private static let newestMax: Int64 = 100_000
+    private static let newestNotificationSQL = """
+        SELECT max(e.as_of_ms)
+        FROM unnest($1::int[], $2::bigint[]) AS head (lane, last)
+        JOIN ledger.event e ON e.lane = head.lane
+            AND e.lane_offset > head.last - $3 AND e.lane_offset <= head.last
+        WHERE e.kind = 'notification' AND e.environment = $4
+        """
 }

@@ -9,6 +9,22 @@ public struct PollLease: Sendable {
     public let continuation: String?
 }
 
+/// When Apple answered last about a subscription.
+public struct PollAnswer: Hashable, Sendable {
+    /// The instant, on the server's clock.
+    public let answeredAt: Instant
+    /// Seconds since then, on the same clock.
+    public let ageSeconds: Double
+}
+
+/// Who asks Apple about a subject now.
+public struct PollHolder: Hashable, Sendable {
+    /// The poller, in words that no two share.
+    public let holder: String
+    /// When another one may take over, on the server's clock.
+    public let expiresAt: Instant
+}
+
 extension EventLog {
     /// Takes a lease on a subject, so several pollers do not ask twice.
     ///
@@ -113,6 +129,58 @@ extension EventLog {
         }
     }
 
+    /// The process that is asking Apple for the notifications of an environment.
+    ///
+    /// - Parameter environment: Where the purchases were made.
+    /// - Returns: The process; nil if there is none.
+    /// - Throws: `databaseUnavailable`.
+    public func notificationsHolder(
+        in environment: Environment
+    ) async throws(EventLogError) -> PollHolder? {
+        let subject = StreamID(environment: environment, originalTransactionId: "")
+        return try await holder(
+            "lane = $1 AND environment = $2 AND original_transaction_id = ''",
+            [.int4(lane(of: subject)), .text(environment.word)]
+        )
+    }
+
+    /// The process that is asking Apple about a subscription of an environment; of several, the one
+    /// whose lease expires last.
+    ///
+    /// - Parameter environment: Where the purchases were made.
+    /// - Returns: The process; nil if there is none.
+    /// - Throws: `databaseUnavailable`.
+    public func subscriptionsHolder(
+        in environment: Environment
+    ) async throws(EventLogError) -> PollHolder? {
+        try await holder(
+            "environment = $1 AND original_transaction_id <> ''",
+            [.text(environment.word)]
+        )
+    }
+
+    private func holder(
+        _ condition: String,
+        _ values: [PostgresValue]
+    ) async throws(EventLogError) -> PollHolder? {
+        try await reading("look up who asks Apple") { session in
+            let rows = try await session.query(
+                """
+                SELECT holder, ceil(extract(epoch FROM expires_at) * 1000)::bigint
+                FROM operation.poll
+                WHERE \(condition) AND expires_at > clock_timestamp()
+                ORDER BY expires_at DESC LIMIT 1
+                """,
+                values
+            )
+            guard !rows.isEmpty else { return nil }
+            return PollHolder(
+                holder: try rows[0].text(0),
+                expiresAt: Instant(milliseconds: try rows[0].int8(1))
+            )
+        }
+    }
+
     /// Records that Apple's answer about one subscription covered others as well, so they are not
     /// asked about again soon.
     ///
@@ -135,19 +203,20 @@ extension EventLog {
         }
     }
 
-    /// When Apple last answered about subscriptions, on the server's clock.
+    /// When Apple last answered about subscriptions.
     ///
     /// - Parameter streams: The subscriptions; memory grows with their number.
-    /// - Returns: The instant of each that was ever answered.
+    /// - Returns: The answer about each that was ever answered.
     /// - Throws: `databaseUnavailable`.
-    public func answeredAt(
-        of streams: [StreamID]
-    ) async throws(EventLogError) -> [StreamID: Instant] {
+    public func pollAnswers(
+        about streams: [StreamID]
+    ) async throws(EventLogError) -> [StreamID: PollAnswer] {
         try await reading("look up when Apple answered") { session in
             let rows = try await session.query(
                 """
                 SELECT environment, original_transaction_id,
-                    floor(extract(epoch FROM answered_at) * 1000)::bigint
+                    floor(extract(epoch FROM answered_at) * 1000)::bigint,
+                    floor(extract(epoch FROM clock_timestamp() - answered_at) * 1000)::bigint
                 FROM operation.poll
                 JOIN unnest($1::int[], $2::text[], $3::text[])
                     AS asked (lane, environment, original_transaction_id)
@@ -156,13 +225,16 @@ extension EventLog {
                 """,
                 values(of: streams)
             )
-            var found: [StreamID: Instant] = [:]
+            var found: [StreamID: PollAnswer] = [:]
             for row in 0..<rows.count {
                 let stream = StreamID(
                     environment: Environment(try rows[row].text(0)),
                     originalTransactionId: try rows[row].text(1)
                 )
-                found[stream] = Instant(milliseconds: try rows[row].int8(2))
+                found[stream] = PollAnswer(
+                    answeredAt: Instant(milliseconds: try rows[row].int8(2)),
+                    ageSeconds: Double(try rows[row].int8(3)) / 1000
+                )
             }
             return found
         }

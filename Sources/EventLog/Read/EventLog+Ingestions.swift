@@ -26,9 +26,11 @@ extension EventLog {
     /// How much of the input was refused, repeated and restored.
     ///
     /// - Parameters:
-    ///   - source: Only runs of this channel; nil for all.
-    ///   - since: Only runs that ended at this instant of our clock or later; nil for all.
-    /// - Returns: Sums of the runs, and the counts of transaction ids over the whole log.
+    ///   - source: Only this channel; nil for all.
+    ///   - since: Only runs that ended, and payloads that arrived, at this instant of our clock or
+    ///     later; nil for all.
+    /// - Returns: Sums of the runs, the counts of each channel in the log, and the counts of
+    ///   transaction ids over the whole log.
     /// - Throws: `databaseUnavailable`.
     public func ingestQuality(
         source: String? = nil,
@@ -42,6 +44,7 @@ extension EventLog {
                 PostgresStatement(EventLog.sumIngestions, bounds),
                 PostgresStatement(EventLog.sumReasons, bounds),
                 PostgresStatement(EventLog.countAliases, []),
+                PostgresStatement(EventLog.countChannels, bounds),
             ])
             var reasons: [String: [String: Int64]] = [:]
             for row in found[1] {
@@ -53,6 +56,14 @@ extension EventLog {
             return IngestQuality(
                 sources: lines,
                 total: EventLog.sum(lines),
+                channels: try found[3].map { row in
+                    IngestQuality.Channel(
+                        source: try row.text(0),
+                        payloads: try row.int8(1),
+                        events: try row.int8(2),
+                        rejected: try row.int8(3)
+                    )
+                },
                 aliases: try found[2].map { row in
                     IngestQuality.Aliases(
                         evidenceKind: try row.text(0),
@@ -122,6 +133,29 @@ extension EventLog {
             "ledger.ingestion i",
             with: "ledger.ingestion i CROSS JOIN LATERAL jsonb_each_text(i.rejected_by_reason) r"
         )) GROUP BY i.source, r.key
+        """
+
+    private static let countChannels = """
+        SELECT source, sum(payloads)::bigint, sum(events)::bigint, sum(rejected)::bigint FROM (
+            SELECT source, count(*) AS payloads, 0 AS events, 0 AS rejected
+            FROM ledger.evidence
+            WHERE ($1::text IS NULL OR source = $1)
+                AND ($2::timestamptz IS NULL OR received_at >= $2)
+            GROUP BY source
+            UNION ALL
+            SELECT v.source, 0, count(*), 0
+            FROM ledger.event e JOIN ledger.evidence v USING (lane, evidence_no)
+            WHERE ($1::text IS NULL OR v.source = $1)
+                AND ($2::timestamptz IS NULL OR v.received_at >= $2)
+            GROUP BY v.source
+            UNION ALL
+            SELECT source, 0, 0, count(*)
+            FROM ledger.rejection
+            WHERE ($1::text IS NULL OR source = $1)
+                AND ($2::timestamptz IS NULL OR received_at >= $2)
+            GROUP BY source
+        ) counted
+        GROUP BY source ORDER BY source
         """
 
     // The first id of a purchase is its own, every further one an alias. Facts with the same key

@@ -4,6 +4,8 @@ public struct IngestQuality: Sendable {
     public let sources: [Line]
     /// The sum of them.
     public let total: Line
+    /// What the log has of each channel, runs or not.
+    public let channels: [Channel]
     /// Transaction ids in the log, by kind of evidence.
     public let aliases: [Aliases]
 
@@ -16,6 +18,19 @@ public struct IngestQuality: Sendable {
         /// Their counts, added up; for `streams`, the most that one run was about, because runs
         /// overlap.
         public var counts: IngestionCounts
+    }
+
+    /// What the log has of a channel: also of those without runs, such as notifications that a
+    /// service received.
+    public struct Channel: Hashable, Sendable {
+        /// The channel.
+        public let source: String
+        /// Payloads that are kept, each as the pieces that prove themselves.
+        public let payloads: Int64
+        /// Events that rest on them.
+        public let events: Int64
+        /// Payloads that were refused, each once for a reason.
+        public let rejected: Int64
     }
 
     /// How often purchases in the log are known by more than one transaction id.

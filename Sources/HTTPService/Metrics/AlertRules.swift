@@ -69,6 +69,21 @@ public enum AlertRules {
             severity: "warning",
             summary: "Late payloads made access answers wrong; `subledger report wrong-answers`."
         ),
+        Rule(
+            name: "SubledgerAppleErrors",
+            expression: "sum by (error) (increase(\(name(.appleFailures))"
+                + "{error!~\"refused|rateLimited\"}[15m])) > 0",
+            minutes: 15,
+            severity: "warning",
+            summary: "Apple does not answer questions; `subledger doctor` checks key and network."
+        ),
+        Rule(
+            name: "SubledgerAppleBehind",
+            expression: "max(\(name(.appleOldestDue))) > 21600",
+            minutes: 30,
+            severity: "warning",
+            summary: "A due subscription has waited for six hours; is Apple rate-limited or away?"
+        ),
     ]
 
     private static func name(_ name: ServiceMetrics.Name) -> String { name.rawValue }

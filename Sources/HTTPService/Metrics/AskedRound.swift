@@ -8,15 +8,23 @@ public struct AskedRound: Hashable, Sendable {
     public var answers = 0
     /// Events that the answers added.
     public var newEvents = 0
-    /// Questions without an answer.
-    public var failures = 0
+    /// Requests without an answer, by the class of the error.
+    public var failures: [String: Int] = [:]
     /// Subscriptions that are left for another round; nil if not counted.
     public var left: Int?
     /// Seconds until the next request may be sent, by Apple's rate limits.
     public var secondsToWait = 0.0
 
+    /// Seconds that the due subscription that waits longest has been waiting; nil if not measured.
+    public var oldestDueSeconds: Double?
+
     /// Creates a round with all counts zero.
     public init(reason: String) {
         self.reason = reason
     }
+
+    /// Counts a question without an answer.
+    ///
+    /// - Parameter error: The class of the error, as a word of the machine.
+    public mutating func fail(_ error: String) { failures[error, default: 0] += 1 }
 }

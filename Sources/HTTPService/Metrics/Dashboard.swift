@@ -99,6 +99,31 @@ public enum Dashboard {
         ),
         Panel("Events in the log", "short", Line("events", "max(\(name(.events)))")),
         Panel("Database", "bool_on_off", Line("{{instance}}", name(.databaseUp))),
+        Panel(
+            "Questions to Apple",
+            "reqps",
+            Line("{{reason}}", "sum by (reason) (\(rate(.appleRequests)))")
+        ),
+        Panel(
+            "Questions that Apple did not answer, in an hour",
+            "short",
+            Line(
+                "{{error}}, {{reason}}",
+                "sum by (error, reason) (increase(\(name(.appleFailures))[1h]))"
+            )
+        ),
+        Panel(
+            "Waiting to ask Apple",
+            "s",
+            Line("rate limit", "max(\(name(.appleWait)))"),
+            Line("oldest due subscription", "max(\(name(.appleOldestDue)))")
+        ),
+        Panel(
+            "Answers of Apple",
+            "short",
+            Line("new events in an hour", "sum(increase(\(name(.appleEvents))[1h]))"),
+            Line("left for the next round", "max(\(name(.appleLeft)))")
+        ),
     ]
 
     private static let errors = #"{status=~"4..|5.."}"#

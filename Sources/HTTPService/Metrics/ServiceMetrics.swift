@@ -43,6 +43,7 @@ struct ServiceMetrics: Sendable {
         case appleEvents = "subledger_apple_new_events_total"
         case appleLeft = "subledger_apple_left_subscriptions"
         case appleWait = "subledger_apple_wait_seconds"
+        case appleOldestDue = "subledger_apple_oldest_due_seconds"
     }
 
     /// Creates the series that exist from the start, so a rate over them is never empty.
@@ -50,6 +51,11 @@ struct ServiceMetrics: Sendable {
         for name in [Name.wronglyDenied, .wronglyGranted, .notMeasured, .tokenReadings] {
             _ = counter(name)
         }
+        for name in [Name.appleRounds, .appleRequests, .appleAnswers, .appleEvents] {
+            _ = counter(name, [("reason", "poll")])
+        }
+        _ = counter(.appleFailures, [("reason", "poll"), ("error", "unavailable")])
+        for name in [Name.appleLeft, .appleWait, .appleOldestDue] { set(name, 0) }
     }
 
     private func counter(_ name: Name, _ labels: [(String, String)] = []) -> Counter {
@@ -116,9 +122,14 @@ extension ServiceMetrics {
         counter(.appleRounds, labels).increment()
         counter(.appleRequests, labels).increment(by: round.requests)
         counter(.appleAnswers, labels).increment(by: round.answers)
-        counter(.appleFailures, labels).increment(by: round.failures)
+        for (error, count) in round.failures {
+            counter(.appleFailures, labels + [("error", error)]).increment(by: count)
+        }
         counter(.appleEvents, labels).increment(by: round.newEvents)
         if let left = round.left { set(.appleLeft, Int64(left)) }
+        if let seconds = round.oldestDueSeconds {
+            set(.appleOldestDue, Int64(seconds.rounded(.up)))
+        }
         set(.appleWait, Int64(round.secondsToWait.rounded(.up)))
     }
 
@@ -188,10 +199,13 @@ extension ServiceMetrics.Name: CustomStringConvertible {
         case .appleRounds: "Rounds of questions to Apple, by reason: poll, backfill, refresh."
         case .appleRequests: "Requests that Apple answered, refusals included, by reason."
         case .appleAnswers: "Subscriptions that Apple answered about, by reason."
-        case .appleFailures: "Questions that Apple did not answer, by reason."
+        case .appleFailures:
+            "Questions that Apple did not answer, by reason and class of the error."
         case .appleEvents: "Events that Apple's answers added, by reason."
         case .appleLeft: "Subscriptions that the last round left for the next."
         case .appleWait: "Seconds until Apple may be asked again, by its rate limits."
+        case .appleOldestDue:
+            "Seconds for which the due subscription that waits longest waits for its question."
         }
     }
 }

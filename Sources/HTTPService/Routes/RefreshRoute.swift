@@ -34,6 +34,9 @@ extension LedgerRoutes {
     private static let refreshSeconds = 10.0
     /// Seconds after which to retry if Apple did not answer.
     private static let refreshRetrySeconds = 60
+    /// Seconds after which to come again where too many customers are being asked about: some of
+    /// these are answered then.
+    private static let refreshBusySeconds = 5
 
     /// `POST /v1/customers/{id}/refresh`: asks Apple about the customer's subscriptions now.
     func addRefresh(to router: some RouterMethods<some RequestContext>) {
@@ -60,7 +63,7 @@ extension LedgerRoutes {
             }
             let outcome = try await LedgerRoutes.first(within: seconds) {
                 let (outcome, round) = try await refresh.ask(streams)
-                metrics.count(round)
+                if let round { metrics.count(round) }
                 return outcome
             }
             return try .json(
@@ -85,26 +88,7 @@ extension LedgerRoutes {
         case .answered(let count, let instant):
             (word, answeredAt, appended) = (.answered, instant, count)
         case .recent(let instant): (word, answeredAt) = (.recent, instant)
-        case .rateLimited(let retryAt):
-            var problem = Problem(
-                .serviceUnavailable,
-                "apple-rate-limit",
-                "Apple's rate limit is reached. Send the request again later."
-            )
-            let wait = retryAt.map { ($0.milliseconds - clock().milliseconds + 999) / 1000 }
-            problem.retryAfterSeconds =
-                wait.map { Int(max(1, $0)) } ?? LedgerRoutes.refreshRetrySeconds
-            throw problem
-        case .failed(let words):
-            logger.warning("Apple did not answer", metadata: ["error": "\(words)"])
-            var problem = Problem(
-                .serviceUnavailable,
-                "apple-unavailable",
-                "Apple did not answer the question. The log of the service contains the reason, "
-                    + "under the X-Request-Id of this response."
-            )
-            problem.retryAfterSeconds = LedgerRoutes.refreshRetrySeconds
-            throw problem
+        case .rateLimited, .failed, .busy: throw problem(of: outcome, logger)
         }
         return RefreshDocument(
             outcome: word,
@@ -113,6 +97,36 @@ extension LedgerRoutes {
             before: before,
             access: try await access(of: subject)
         )
+    }
+
+    // Why there is no answer.
+    private func problem(of outcome: CustomerRefresh.Outcome?, _ logger: Logger) -> Problem {
+        let (code, detail, retryAt): (String, String, Instant?)
+        switch outcome {
+        case .failed(let words, let instant):
+            logger.warning("Apple did not answer", metadata: ["error": "\(words)"])
+            (code, retryAt) = ("apple-unavailable", instant)
+            detail =
+                "Apple did not answer. The log of the service contains the reason, under the "
+                + "X-Request-Id of this response."
+        case .busy:
+            (code, retryAt) = ("refresh-busy", nil)
+            detail =
+                "The service is asking Apple about as many customers as it may at once. Send the "
+                + "request again later."
+        case .rateLimited(let instant):
+            (code, retryAt) = ("apple-rate-limit", instant)
+            detail = "Apple's rate limit is reached. Send the request again later."
+        case .answered, .recent, nil:
+            preconditionFailure("an answer is not a problem: \(String(describing: outcome))")
+        }
+        var problem = Problem(.serviceUnavailable, code, detail)
+        let wait = retryAt.map { Int(($0.milliseconds - clock().milliseconds + 999) / 1000) }
+        let usual =
+            code == "refresh-busy"
+            ? LedgerRoutes.refreshBusySeconds : LedgerRoutes.refreshRetrySeconds
+        problem.retryAfterSeconds = wait.map { max(1, $0) } ?? usual
+        return problem
     }
 
     // A body that takes longer is not waited for but continues, because its answer is useful for

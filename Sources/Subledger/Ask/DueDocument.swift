@@ -14,6 +14,8 @@ public struct DueDocument: Codable, Hashable, Sendable {
     public let accessEnd: Instant?
     /// The product that renews next.
     public let autoRenewProductId: String?
+    /// The length of the newest period, in milliseconds; nil if it is not certain.
+    public let periodMilliseconds: Int64?
     /// The events that cannot be read, if that is the reason.
     public let unreadable: [PositionValue]?
 }
@@ -60,6 +62,7 @@ extension DueDocument {
         reason = due.reason.rawValue
         accessEnd = due.accessEnd
         autoRenewProductId = due.autoRenewProductId
+        periodMilliseconds = due.periodMilliseconds
         unreadable = nil
     }
 
@@ -69,6 +72,7 @@ extension DueDocument {
         reason = "unreadable"
         accessEnd = nil
         autoRenewProductId = nil
+        periodMilliseconds = nil
         unreadable = history.unreadable.map { PositionValue($0.position, lanes: lanes) }
     }
 }

@@ -33,6 +33,8 @@ public struct GapsDocument: Codable, Hashable, Sendable {
         public let apple: String?
         /// The value folded from the log; nil if there is none.
         public let ours: String?
+        /// The command that may close it; nil if nothing is left to do.
+        public let next: String?
         /// The events it is based on.
         public let positions: [PositionValue]
     }
@@ -43,12 +45,19 @@ public struct GapsDocument: Codable, Hashable, Sendable {
 
 /// The thresholds of a gap.
 public struct GapLimits: Hashable, Sendable {
-    /// How long a renewal may be late, in milliseconds: a day, within which Apple announces most
-    /// renewals.
-    public var renewalPatience: Int64 = 86_400_000
-    /// How long a notification that was fetched from Apple may have taken, in milliseconds: an
-    /// hour, after which Apple sends it for the second time.
-    public var notificationPatience: Int64 = 3_600_000
+    /// How late a renewal may be, in milliseconds; nil for a day, in which Apple reports most, or a
+    /// quarter of a period shorter than four days.
+    public var renewalPatience: Int64?
+    /// How late a fetched notification may be, in milliseconds; nil for an hour.
+    ///
+    /// After an hour, Apple sends it for the second time. If all periods of the ledger are shorter
+    /// than a week, as in test stores, the limit is shorter in proportion.
+    public var notificationPatience: Int64?
+
+    /// An hour, for periods of a week or longer.
+    static let notificationPatienceMax: Int64 = 3_600_000
+    /// Hours in a week.
+    static let notificationPatienceParts: Int64 = 168
 
     /// The default limits.
     public init() {}
@@ -79,13 +88,11 @@ extension Ledger {
             tally,
             history in
             guard history.unreadable.isEmpty else { return }
-            tally.take(
-                StreamGaps(history, at: instant, patience: limits.renewalPatience).found
-            )
+            tally.take(StreamGaps(history, at: instant, patience: limits.renewalPatience))
         }
         let missed = try await log.missedNotifications(
             by: Ledger.serverAPISource,
-            atLeast: limits.notificationPatience,
+            atLeast: limits.notificationPatience ?? found.state.notificationPatience,
             knownAt: knownAt,
             limit: limit
         )
@@ -100,7 +107,7 @@ extension Ledger {
                     ($0.rawValue, tally.counts[$0] ?? 0)
                 }
             ),
-            gaps: tally.worst.map { GapsDocument.Gap($0, lanes: lanes) },
+            gaps: tally.worst.map { GapsDocument.Gap($0, at: instant, lanes: lanes) },
             unreadableStreams: found.unreadable.count,
             unreadable: found.unreadable.named
         )
@@ -108,7 +115,7 @@ extension Ledger {
 }
 
 extension GapsDocument.Gap {
-    fileprivate init(_ gap: StreamGap, lanes: LaneCount) {
+    fileprivate init(_ gap: StreamGap, at instant: Instant, lanes: LaneCount) {
         originalTransactionId = gap.stream.originalTransactionId
         environment = gap.stream.environment
         kind = gap.kind.rawValue
@@ -116,13 +123,29 @@ extension GapsDocument.Gap {
         milliseconds = gap.milliseconds
         apple = gap.apple.isEmpty ? nil : gap.apple
         ours = gap.ours.isEmpty ? nil : gap.ours
+        next = gap.next(at: instant)
         positions = gap.positions.values(lanes: lanes)
+    }
+}
+
+extension StreamGap {
+    // A round asks about what ended within the sixty days of billing retry; what is older has to be
+    // named.
+    fileprivate func next(at instant: Instant) -> String? {
+        switch kind {
+        case .renewalMissing:
+            instant.milliseconds - since.milliseconds <= DueCharge.retryMax
+                ? "poll" : "backfill \(stream.originalTransactionId)"
+        case .statusContradicts: "poll \(stream.originalTransactionId)"
+        case .notificationMissed: nil
+        }
     }
 }
 
 /// The worst gaps so far, and how many there were.
 private struct GapTally: Sendable {
     private(set) var streams = 0
+    private var periodMax: Int64 = 0
     private(set) var counts: [StreamGap.Kind: Int] = [:]
     private(set) var worst: [StreamGap] = []
     private let limit: Int
@@ -131,10 +154,20 @@ private struct GapTally: Sendable {
         self.limit = limit
     }
 
-    mutating func take(_ found: [StreamGap]) {
+    /// How long a notification may take, by the longest period.
+    var notificationPatience: Int64 {
+        guard periodMax > 0 else { return GapLimits.notificationPatienceMax }
+        return min(
+            GapLimits.notificationPatienceMax,
+            periodMax / GapLimits.notificationPatienceParts
+        )
+    }
+
+    mutating func take(_ stream: StreamGaps) {
         streams += 1
-        for gap in found { counts[gap.kind, default: 0] += 1 }
-        worst += found
+        periodMax = max(periodMax, stream.periodMilliseconds)
+        for gap in stream.found { counts[gap.kind, default: 0] += 1 }
+        worst += stream.found
         // Twice the limit before sorting, so sorting is rare and memory is bounded.
         if worst.count > 2 * limit { trim() }
     }

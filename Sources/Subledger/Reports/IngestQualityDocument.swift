@@ -7,6 +7,9 @@ public struct IngestQualityDocument: Codable, Hashable, Sendable {
     public let sources: [Line]
     /// The sum of all sources.
     public let total: Line
+    /// The counts of each channel in the log, including channels without runs: notifications that
+    /// `serve` received, answers that `poll` fetched.
+    public let channels: [Channel]
     /// Additional transaction ids of purchases, by the kind of payload that brought them; over the
     /// whole log.
     public let aliases: [Aliases]
@@ -40,6 +43,18 @@ public struct IngestQualityDocument: Codable, Hashable, Sendable {
         public let streamsOfOneRunMax: Int64
     }
 
+    /// What the log has of a channel.
+    public struct Channel: Codable, Hashable, Sendable {
+        /// The channel.
+        public let source: String
+        /// Payloads that are kept, each as the pieces that prove themselves.
+        public let payloads: Int64
+        /// Events that rest on them.
+        public let events: Int64
+        /// Payloads refused, each once for a reason.
+        public let rejected: Int64
+    }
+
     /// The transaction ids that payloads of one kind brought.
     public struct Aliases: Codable, Hashable, Sendable {
         /// The kind of payload.
@@ -57,8 +72,9 @@ extension Ledger {
     /// How much of the input was refused, already known, or restored.
     ///
     /// - Parameters:
-    ///   - source: Only runs of this channel; nil for all.
-    ///   - instant: Only runs that ended at this instant or later; nil for all.
+    ///   - source: Only this channel; nil for all.
+    ///   - instant: Only runs that ended, and payloads that arrived, at this instant or later; nil
+    ///     for all.
     /// - Returns: The answer.
     /// - Throws: `EventLogError`.
     public func ingestQuality(
@@ -69,6 +85,14 @@ extension Ledger {
         return IngestQualityDocument(
             sources: quality.sources.map { IngestQualityDocument.Line($0, source: $0.source) },
             total: IngestQualityDocument.Line(quality.total, source: nil),
+            channels: quality.channels.map { channel in
+                IngestQualityDocument.Channel(
+                    source: channel.source,
+                    payloads: channel.payloads,
+                    events: channel.events,
+                    rejected: channel.rejected
+                )
+            },
             aliases: quality.aliases.map { line in
                 IngestQualityDocument.Aliases(
                     evidenceKind: line.evidenceKind,

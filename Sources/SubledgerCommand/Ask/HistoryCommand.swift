@@ -119,12 +119,6 @@ extension HistoryDocument.Line {
     fileprivate var lag: String {
         guard let asOf else { return "–" }
         let seconds = (recordedAt.milliseconds - asOf.milliseconds) / 1000
-        return switch seconds {
-        case ..<0: "–"
-        case ..<120: "\(seconds)s"
-        case ..<7200: "\(seconds / 60)m"
-        case ..<172_800: "\(seconds / 3600)h"
-        default: "\(seconds / 86_400)d"
-        }
+        return seconds < 0 ? "–" : Duration.words(seconds)
     }
 }

@@ -49,6 +49,6 @@ struct CSVFile {
             )
         }
         isAtEnd = bytes.isEmpty
-        return isAtEnd ? [parser.finish()].compactMap { $0 } : parser.append(bytes)
+        return isAtEnd ? parser.finish() : parser.append(bytes)
     }
 }

@@ -22,6 +22,8 @@ struct CSVParser {
     private var recordLine = 1
     private var isMalformed = false
     private var isFirst = true
+    /// The record's bytes from its second line on: if a quote is not closed, they are records.
+    private var laterLines: [UInt8] = []
 
     /// The records that end in these bytes.
     mutating func append(_ bytes: [UInt8]) -> [Record] {
@@ -29,19 +31,53 @@ struct CSVParser {
         if isFirst, bytes.starts(with: [0xEF, 0xBB, 0xBF]) { bytes = bytes.dropFirst(3) }
         if !bytes.isEmpty { isFirst = false }
         var records: [Record] = []
-        for byte in bytes { if let record = take(byte) { records.append(record) } }
+        for byte in bytes { take(byte, &records) }
         return records
     }
 
-    /// The last record, if no line break ended it; otherwise nil.
-    mutating func finish() -> Record? {
-        if case .quoted = state { isMalformed = true }
-        return endRecord()
+    /// The records that no line break ended; more than one if a quote was not closed.
+    mutating func finish() -> [Record] {
+        var records: [Record] = []
+        while case .quoted = state { refuseFirstLine(&records) }
+        if let record = endRecord() { records.append(record) }
+        return records
+    }
+
+    // An unclosed quote refuses only its own line.
+    private mutating func refuseFirstLine(_ records: inout [Record]) {
+        let first = recordLine
+        isMalformed = true
+        if let record = endRecord() { records.append(record) }
+        readLaterLines(after: first, &records)
+    }
+
+    private mutating func readLaterLines(after first: Int, _ records: inout [Record]) {
+        let bytes = laterLines
+        laterLines = []
+        (line, recordLine) = (first + 1, first + 1)
+        for byte in bytes { take(byte, &records) }
+    }
+
+    private mutating func take(_ byte: UInt8, _ records: inout [Record]) {
+        let isLater = line > recordLine
+        if isLater { laterLines.append(byte) }
+        if let record = take(byte) {
+            records.append(record)
+            if record.fields == nil, isLater {
+                readLaterLines(after: record.line, &records)
+            } else {
+                laterLines = []
+            }
+        } else if isLater, byteCount > CSVParser.recordByteCountMax {
+            refuseFirstLine(&records)
+        }
     }
 
     private mutating func take(_ byte: UInt8) -> Record? {
         byteCount += 1
-        if byteCount > CSVParser.recordByteCountMax { (state, isMalformed) = (.skipped, true) }
+        if byteCount > CSVParser.recordByteCountMax, line == recordLine {
+            (state, isMalformed) = (.skipped, true)
+        }
         if byte == UInt8(ascii: "\n") { line += 1 }
         switch (state, byte) {
         case (.quoted, UInt8(ascii: "\"")): state = .quoteInQuoted

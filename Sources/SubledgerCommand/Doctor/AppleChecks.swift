@@ -13,41 +13,60 @@ struct AppleChecks {
         self.asks = asks
     }
 
-    /// The key, the service's address and, if requested, Apple itself.
-    func run() async throws -> [DoctorCheck] {
-        let (key, credentials) = key()
-        return [key, try await service(), try await apple(credentials)]
+    /// A usable key, and the hosts and environments to ask.
+    private struct Asker {
+        let credentials: ServerCredentials
+        let hosts: ServerHosts
+        let environments: [String]
     }
 
-    private func key() -> (DoctorCheck, ServerCredentials?) {
-        let poll: PollPlan
-        switch plan.poll {
-        case .success(let plan): poll = plan
-        case .failure: return (.notChecked("key", "the settings of poll cannot be read"), nil)
-        }
-        guard poll.apple.hasKeySettings else {
-            return (
-                .notChecked(
-                    "key",
-                    "none is set, so Apple cannot be asked",
-                    "set --key, --key-id, --issuer-id and --bundle-id as for `subledger poll`"
-                ), nil
+    /// The keys, the service's address and, if wanted, Apple itself.
+    func run() async throws -> [DoctorCheck] {
+        let (keys, asker) = keys()
+        return keys + [try await service(), try await apple(asker)]
+    }
+
+    // A check for each key; the first that can be used asks Apple.
+    private func keys() -> ([DoctorCheck], Asker?) {
+        guard !plan.keys.isEmpty else {
+            guard case .success = plan.poll, case .success = plan.service else {
+                return ([.notChecked("key", "the settings of poll or serve cannot be read")], nil)
+            }
+            let none = DoctorCheck.notChecked(
+                "key",
+                "none is set, so Apple cannot be asked",
+                "set --key, --key-id, --issuer-id and --bundle-id as for `subledger poll`"
             )
+            return ([none], nil)
         }
-        do {
-            let credentials = try poll.apple.credentials(poll.trust.bundleId)
-            try credentials.check(at: .systemClock())
-            return (.ok("key", "\(credentials): readable, private, and signs tokens"), credentials)
-        } catch let failure as Failure {
-            return (.wrong("key", failure.message, nil), nil)
-        } catch {
-            return (.wrong("key", "\(error)", nil), nil)
+        var checks: [DoctorCheck] = []
+        var asker: Asker?
+        for (command, apple, trust) in plan.keys {
+            do {
+                let credentials = try apple.credentials(trust.bundleId)
+                try credentials.check(at: .systemClock())
+                checks.append(
+                    .ok("key", "\(credentials), of \(command): readable, private, and signs tokens")
+                )
+                asker =
+                    asker
+                    ?? Asker(
+                        credentials: credentials,
+                        hosts: apple.hosts,
+                        environments: trust.environments
+                    )
+            } catch let failure as Failure {
+                checks.append(.wrong("key", "of \(command): \(failure.message)", nil))
+            } catch {
+                checks.append(.wrong("key", "of \(command): \(error)", nil))
+            }
         }
+        return (checks, asker)
     }
 
     private func service() async throws -> DoctorCheck {
         let (url, isNamed): (String, Bool)
-        switch plan.service {
+        switch plan.service.map(\.place) {
         case .failure: return .notChecked("service", "the settings of serve cannot be read")
         case .success(.behindTLS):
             return .notChecked(
@@ -89,7 +108,7 @@ struct AppleChecks {
         }
     }
 
-    private func apple(_ credentials: ServerCredentials?) async throws -> DoctorCheck {
+    private func apple(_ asker: Asker?) async throws -> DoctorCheck {
         guard asks else {
             return .notChecked(
                 "apple",
@@ -97,14 +116,18 @@ struct AppleChecks {
                 "run `subledger doctor --ask-apple` where the network allows it"
             )
         }
-        guard let credentials, case .success(let poll) = plan.poll else {
+        guard let asker else {
             return .notChecked("apple", "Apple cannot be asked without a key")
         }
         var limits = ServerLimits()
         // Two requests a minute leave room for any other program.
         limits.rateShare = 1
-        let client = AppStoreServerClient(credentials, hosts: poll.apple.hosts, limits: limits)
-        let only = poll.trust.environments.compactMap(TrustOptions.knownEnvironment)
+        let client = AppStoreServerClient(
+            asker.credentials,
+            hosts: asker.hosts,
+            limits: limits
+        )
+        let only = asker.environments.compactMap(TrustOptions.knownEnvironment)
         let environment = only == [.sandbox] ? Environment.sandbox : .production
         let check: DoctorCheck
         do {

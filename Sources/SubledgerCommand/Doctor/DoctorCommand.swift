@@ -17,7 +17,8 @@ struct DoctorCommand: AsyncParsableCommand {
             --url. It changes nothing. A check that fails hides no other.
 
             Reads the settings of `serve` and `poll`: their environment variables, and with \
-            --config their files. Flags come first.
+            --config their files. Flags come first. The key of each is checked, and the root \
+            certificates of `serve`.
 
             --ask-apple also asks Apple to send a test notification, and waits up to a minute for \
             what became of it: it proves the key, the URL in App Store Connect and the way from \
@@ -67,7 +68,7 @@ struct DoctorCommand: AsyncParsableCommand {
         let plan = try await DoctorPlan(self, ProcessInfo.processInfo.environment)
         var checks = [plan.settingsCheck]
         checks += try await DatabaseChecks(plan.database, isQuiet: output.quiet).run()
-        checks += RootChecks(trust).run()
+        checks += RootChecks(trust.rootCertificate + plan.serviceRoots(besides: trust)).run()
         checks += try await AppleChecks(plan, asks: askApple).run()
         let report = DoctorReport(checks)
         if output.json {
@@ -77,6 +78,16 @@ struct DoctorCommand: AsyncParsableCommand {
             if !output.quiet { Terminal.write("doctor: \(report.summary)") }
         }
         if !report.ok { throw Exit.no }
+    }
+
+    /// The flags for settings that `serve` has, too; a key given by flag is checked as the key of
+    /// `poll`.
+    var serviceFlags: [ServeSetting: ConfigContent] {
+        var flags: [ServeSetting: ConfigContent] = [:]
+        flags[.apiUrl] = apiUrl.map(ConfigContent.string)
+        if !trust.bundleId.isEmpty { flags[.bundleId] = .stringArray(trust.bundleId) }
+        if !trust.environments.isEmpty { flags[.environment] = .stringArray(trust.environments) }
+        return flags
     }
 
     /// The flags for the settings of `poll`.

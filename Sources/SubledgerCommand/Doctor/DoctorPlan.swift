@@ -7,10 +7,20 @@ import Foundation
 struct DoctorPlan {
     /// The settings of `poll`, or the error in them.
     let poll: Result<PollPlan, Failure>
-    /// The address on which `serve` listens, or the error in its settings.
-    let service: Result<ServicePlace, Failure>
+    /// The settings of `serve`, or the reason why they cannot be read.
+    let service: Result<ServiceSettings, Failure>
     /// The location of the database.
     let database: DatabaseOptions
+
+    /// The settings with which `serve` would run.
+    struct ServiceSettings {
+        /// Where it listens.
+        let place: ServicePlace
+        /// The access to Apple.
+        let apple: AppleAccess
+        /// What is trusted.
+        let trust: TrustOptions
+    }
 
     /// The address at which a service is expected.
     enum ServicePlace {
@@ -42,19 +52,41 @@ struct DoctorPlan {
         var database = command.database
         service = try await DoctorPlan.reading {
             var settings = try await CommandSettings<ServeSetting>(
-                flags: [:],
+                flags: command.serviceFlags,
                 environment: environment,
                 file: files.serve
             )
             let url = try settings.text(.databaseUrl, "a libpq connection string", default: "")
             if database.databaseUrl == nil, !url.isEmpty { database.databaseUrl = url }
-            if let url = command.url { return .named(url) }
-            return try DoctorPlan.place(&settings)
+            return ServiceSettings(
+                place: try command.url.map(ServicePlace.named) ?? DoctorPlan.place(&settings),
+                apple: try AppleAccess(&settings),
+                trust: try ServePlan.trust(&settings)
+            )
         }
         if database.databaseUrl == nil, case .success(let plan) = poll {
             database = plan.database
         }
         self.database = database
+    }
+
+    /// Keys that are set, each with the command whose settings have it; those of `poll`, which flags
+    /// belong to, come first.
+    var keys: [(command: String, apple: AppleAccess, trust: TrustOptions)] {
+        var keys: [(String, AppleAccess, TrustOptions)] = []
+        if case .success(let plan) = poll, plan.apple.hasKeySettings {
+            keys.append(("poll", plan.apple, plan.trust))
+        }
+        if case .success(let plan) = service, plan.apple.hasKeySettings {
+            keys.append(("serve", plan.apple, plan.trust))
+        }
+        return keys
+    }
+
+    /// The root certificates of `serve` that no flag names.
+    func serviceRoots(besides flags: TrustOptions) -> [String] {
+        guard case .success(let service) = service else { return [] }
+        return service.trust.rootCertificate.filter { !flags.rootCertificate.contains($0) }
     }
 
     private static func reading<Value>(

@@ -5,21 +5,21 @@ import Events
 
 /// Whether payloads can be verified: the root certificates and their dates.
 struct RootChecks {
-    private let trust: TrustOptions
+    private let files: [String]
     private let now: Instant
 
     /// Enough time to get a new one, in milliseconds.
     private static let expirySoonMilliseconds: Int64 = 90 * 86_400_000
 
-    init(_ trust: TrustOptions, now: Instant = .systemClock()) {
-        self.trust = trust
+    init(_ files: [String], now: Instant = .systemClock()) {
+        self.files = files
         self.now = now
     }
 
     /// One check of the built-in certificates, and one of each file.
     func run() -> [DoctorCheck] {
         var checks = [check(RootCertificate.apple, "Apple's, built in", renewal: "subledger")]
-        for path in trust.rootCertificate {
+        for path in files {
             do {
                 checks.append(check(try TrustOptions.roots(in: [path]), path, renewal: path))
             } catch let failure as Failure {

@@ -126,7 +126,7 @@ struct ImportCommand: AsyncParsableCommand {
         if !options.output.quiet { Terminal.write("import: \(estimate.text)") }
         let polling = Poller.Options(plan.trust.environments, pause: pause)
         var rules = HistoryImport.Options(holder: polling.holder)
-        (rules.environments, rules.pauseSeconds) = (polling.environments, polling.pauseSeconds)
+        (rules.environments, rules.pauseSeconds) = (polling.environments, Double(pause) / 1000)
         let client = AppStoreServerClient(credentials, hosts: plan.apple.hosts)
         var progress = Progress("import", isQuiet: options.output.quiet)
         let report: ImportReport
@@ -217,7 +217,7 @@ extension ImportReport {
         table.add(["ids", "\(ids)"])
         table.add(["  answered", "\(answered)"])
         table.add(["  with news", "\(withNews)"])
-        if skipped > 0 { table.add(["  of a customer who was asked about", "\(skipped)"]) }
+        if skipped > 0 { table.add(["  of a customer whom Apple answered about", "\(skipped)"]) }
         if unknown > 0 { table.add(["  unknown to Apple", "\(unknown)"]) }
         if failed > 0 { table.add(["  not answered", "\(failed)"]) }
         if left > 0 { table.add(["  left", "\(left)"]) }

@@ -107,14 +107,15 @@ extension Poller.Options {
     /// A poller of this process.
     ///
     /// - Parameters:
-    ///   - environments: The accepted environments, as the operator named them; empty for all.
-    ///   - pause: Milliseconds after an answer before any process asks about the same again.
-    init(_ environments: [String], pause: Int64) {
+    ///   - environments: The accepted environments, as the operator named them; none for all.
+    ///   - pause: Milliseconds after an answer before any process asks about the same again; nil
+    ///     for a pause by urgency.
+    init(_ environments: [String], pause: Int64?) {
         self.init(
             holder: "\(ProcessInfo.processInfo.hostName) "
                 + "\(ProcessInfo.processInfo.processIdentifier) \(UUID().uuidString)"
         )
-        pauseSeconds = Double(pause) / 1000
+        pauseSeconds = pause.map { Double($0) / 1000 }
         let asked: [Events.Environment] = [.production, .sandbox]
         let named = environments.compactMap(TrustOptions.knownEnvironment).filter(asked.contains)
         if !environments.isEmpty { self.environments = named }

@@ -17,7 +17,7 @@ struct PollCommand: AsyncParsableCommand {
             about, then the longest ago.
 
             Answers are verified like all payloads. Several pollers share the work: a subscription \
-            that one of them asks about, or has asked about within --pause, is left out by the \
+            that one of them asks about, or that Apple answered within --pause, is left out by the \
             others. Requests keep to half of Apple's rate limits.
 
             The key is the .p8 file of an In-App Purchase key of App Store Connect; only its owner \
@@ -40,12 +40,17 @@ struct PollCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Leave out what was asked about a shorter time ago. Default: 10m.",
+            "Leave out what Apple answered a shorter time ago. Default: by urgency.",
+            discussion: """
+                Due subscriptions: 15m where a customer may be locked out or the period ends \
+                within an hour, 4h where it ends later, 6h where the charge failed, 24h where it \
+                has been silent for a day; never more than an eighth of the period. All else: 10m.
+                """,
             valueName: "duration"
         ),
         transform: Clock.milliseconds
     )
-    var pause: Int64 = 600_000
+    var pause: Int64?
 
     @OptionGroup var options: PollOptions
 

@@ -16,14 +16,15 @@ struct PollOptions: ParsableArguments {
             discussion: """
                 Flags come first, then environment variables such as SUBLEDGER_POLL_KEY_ID, then \
                 this file. The settings: \
-                \(PollSetting.allCases.map(\.rawValue).joined(separator: ", ")).
+                \(PollSetting.allCases.map(\.rawValue).joined(separator: ", ")). bundleId and \
+                environment are lists: ["com.example"], in a variable a,b.
                 """,
             valueName: "file"
         )
     )
     var config: String?
 
-    @Flag(help: "Print every setting and where it is from, secrets masked, and end.")
+    @Flag(help: "Print every setting and its origin, with secrets masked, and exit.")
     var printConfig = false
 
     @OptionGroup var trust: TrustOptions
@@ -92,13 +93,14 @@ struct PollPlan {
     /// Runs a body with a poller, which is closed after it.
     ///
     /// - Parameters:
-    ///   - pause: Milliseconds after an answer before any process asks about the same again.
+    ///   - pause: Milliseconds after an answer before any process asks about the same again; nil
+    ///     for a pause by urgency.
     ///   - isQuiet: Whether only errors are printed.
     ///   - body: The work.
     /// - Returns: What the body returns.
     /// - Throws: `Failure` for a key that cannot be used, and what the body throws.
     func withPoller<Value>(
-        pause: Int64,
+        pause: Int64?,
         isQuiet: Bool,
         _ body: (Poller) async throws -> Value
     ) async throws -> Value {
@@ -135,6 +137,11 @@ extension SharedProgress {
         switch progress {
         case .notifications(let count, let environment):
             report(count, "notification", note: " of \(environment.word)")
+        case .waiting(let holder):
+            note(
+                "another process asks for the same (\(holder.holder)); waiting until it is done, at "
+                    + "the latest until its lease ends at \(holder.expiresAt)"
+            )
         case .subscriptions(let done, of: let total):
             report(done, "subscription", note: " of \(total)")
         }

@@ -29,11 +29,15 @@ extension PollReport {
             table.add(["  selected: \(reason)", "\(count)"])
         }
         table.add(["  with news", "\(withNews)"])
-        if skipped > 0 { table.add(["  asked about a short while ago", "\(skipped)"]) }
+        if skipped > 0 { table.add(["  left out: answered a short while ago", "\(skipped)"]) }
         if left > 0 { table.add(["  left for another round", "\(left)"]) }
         if failed > 0 { table.add(["  not answered", "\(failed)"]) }
-        table.add(["missed notifications", "\(missedNotifications)"])
-        table.add(["  new to the log", "\(newNotifications)"])
+        if notificationsAsked > 0 || missedNotifications > 0 {
+            table.add(["missed notifications", "\(missedNotifications)"])
+            table.add(["  new to the log", "\(newNotifications)"])
+        } else if notificationsSkipped > 0 {
+            table.add(["missed notifications", "asked for a short while ago"])
+        }
         table.add(["requests", "\(requests)"])
         table.add(["new events", "\(appended)"])
         if rejected > 0 { table.add(["refused answers", "\(rejected)"]) }

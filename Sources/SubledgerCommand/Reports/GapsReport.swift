@@ -10,10 +10,17 @@ struct GapsReport: AsyncParsableCommand {
         discussion: """
             renewal_missing: a subscription that renews, whose access ended longer than \
             --late-renewal ago without a word from Apple. status_contradicts: Apple's newest \
-            status or renewal info differs from the fold of everything that was signed by then. \
+            status or renewal info differs from the fold of everything that was signed by then; \
+            `report drift` compares all of them. \
             notification_missed: a notification that `poll` or `backfill` fetched from Apple's \
             history, at least --late-notification after Apple signed it. Exit 3 if a renewal is \
-            missing or a status contradicts: `subledger poll` or `backfill` may close these.
+            missing or a status contradicts. The column next names the command that may close a \
+            gap: a round of `poll` asks about subscriptions that ended within 60 days, and those \
+            that ended earlier have to be named. A customer of whom nothing ever arrived is not \
+            in the ledger, and in no report: `import` and `backfill --all` find those.
+
+            In a ledger of a store with short months (`simulate --month 5m`, Apple's sandbox) the \
+            defaults are shorter in proportion: a quarter of a period, and 1/168 of the longest.
             """
     )
 
@@ -24,16 +31,22 @@ struct GapsReport: AsyncParsableCommand {
     var limit = 100
 
     @Option(
-        help: ArgumentHelp("How late a renewal may be. Default: 24h.", valueName: "duration"),
+        help: ArgumentHelp(
+            "How late a renewal may be. Default: 24h, of short periods a quarter.",
+            valueName: "duration"
+        ),
         transform: Clock.milliseconds
     )
-    var lateRenewal = GapLimits().renewalPatience
+    var lateRenewal: Int64?
 
     @Option(
-        help: ArgumentHelp("How late a notification may be. Default: 1h.", valueName: "duration"),
+        help: ArgumentHelp(
+            "How late a notification may be. Default: 1h, in a ledger of short periods less.",
+            valueName: "duration"
+        ),
         transform: Clock.milliseconds
     )
-    var lateNotification = GapLimits().notificationPatience
+    var lateNotification: Int64?
 
     @Option(help: Clock.help("As things stood then. Default: now."), transform: Clock.time)
     var at: AskedTime?
@@ -85,12 +98,13 @@ struct GapsReport: AsyncParsableCommand {
 
 extension GapsDocument {
     private static let header = [
-        "subscription", "environment", "what", "since", "for", "Apple", "ours", "because of",
+        "subscription", "environment", "what", "since", "for", "Apple", "ours", "next",
+        "because of",
     ]
 
     private static let csvHeader = [
         "original_transaction_id", "environment", "kind", "since", "seconds", "apple", "ours",
-        "positions",
+        "positions", "next",
     ]
 
     /// The answer as text.
@@ -101,8 +115,8 @@ extension GapsDocument {
                 table.add([
                     gap.originalTransactionId.isEmpty ? "–" : gap.originalTransactionId,
                     gap.environment.word, gap.kind, gap.since.clock,
-                    durationWords(Double(gap.milliseconds) / 1000), gap.apple ?? "–",
-                    gap.ours ?? "–", gap.positions.text,
+                    Duration.words(gap.milliseconds / 1000), gap.apple ?? "–",
+                    gap.ours ?? "–", gap.next ?? "–", gap.positions.text,
                 ])
             }
             Terminal.print(table.text)
@@ -117,6 +131,7 @@ extension GapsDocument {
             [
                 gap.originalTransactionId, gap.environment.word, gap.kind, gap.since.clock,
                 "\(gap.milliseconds / 1000)", gap.apple ?? "", gap.ours ?? "", gap.positions.text,
+                gap.next ?? "",
             ]
         }
         Terminal.put(([GapsDocument.csvHeader] + rows).csv)

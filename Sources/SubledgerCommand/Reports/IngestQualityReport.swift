@@ -11,20 +11,22 @@ struct IngestQualityReport: AsyncParsableCommand {
             Adds up the ingest runs, except those that were killed. A restored id is a new \
             transaction id of a purchase that was already known. Several runs may contain the same \
             subscription, so subscriptions are not added up; the largest number in one run is \
-            shown. The second table covers the whole log, independent of runs: how many purchases \
-            have a transaction id, and how many further ids they have.
+            shown. The second table counts what the log has of each channel, also of those without \
+            runs: notifications that `serve` received, answers that `poll` fetched. The third covers \
+            the whole log, independent of channels: how many purchases have a transaction id, and \
+            how many further ids they have.
             """
     )
 
     @Option(
-        help: Clock.help("Only runs that ended at this instant or later."),
+        help: Clock.help("Only runs that ended, and payloads that came, then or later."),
         transform: Clock.time
     )
     var since: AskedTime?
 
     @OptionGroup var zone: ZoneOption
 
-    @Option(help: "Only runs of this channel.")
+    @Option(help: "Only this channel.")
     var source: String?
 
     @OptionGroup var database: DatabaseOptions
@@ -57,6 +59,15 @@ extension IngestQualityDocument {
         Terminal.print(table.text)
         let reasons = total.rejectedByReason.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
         for (reason, count) in reasons { Terminal.print("refused \(count) × \(reason)") }
+        if !channels.isEmpty {
+            var kept = TextTable(["in the log, by channel", "payloads", "events", "refused"])
+            for line in channels {
+                kept.add([
+                    line.source, "\(line.payloads)", "\(line.events)", "\(line.rejected)",
+                ])
+            }
+            Terminal.print("\n" + kept.text)
+        }
         guard !aliases.isEmpty else { return }
         var further = TextTable(["in the log, from", "purchases", "further ids", "share"])
         for line in aliases {

@@ -31,8 +31,9 @@ struct Polling: Service {
     struct Options: Sendable {
         /// Milliseconds from the end of a round to the next.
         var interval: Int64 = 900_000
-        /// Milliseconds after an answer before any process asks about the same again.
-        var pause: Int64 = 600_000
+        /// Milliseconds after an answer before any process asks about the same again; nil for a
+        /// pause by urgency.
+        var pause: Int64?
         /// Notifications that Apple signed within this time may arrive in any order, in
         /// milliseconds.
         static let disorder: Int64 = 3_600_000
@@ -42,6 +43,9 @@ struct Polling: Service {
         /// When something may first have been missed before the program started.
         var missedSince: [Events.Environment: Instant] = [:]
     }
+
+    /// The class of a failure of the ledger, not of Apple.
+    private static let ledgerFault = "ledger"
 
     /// The limits of the client in a service: a stop must not wait for a rate limit.
     static var limits: ServerLimits {
@@ -73,7 +77,8 @@ struct Polling: Service {
                     retryAt = report.retryAt
                 } catch {
                     var round = AskedRound(reason: "poll")
-                    round.failures = 1
+                    let code = (error as? ServerError)?.code.rawValue
+                    round.fail(code ?? Polling.ledgerFault)
                     routes.count(round)
                     logger.error("asking Apple failed", metadata: ["error": "\(error)"])
                 }
@@ -158,8 +163,10 @@ extension AskedRound {
         requests = report.requests
         answers = report.answered
         newEvents = report.appended
-        failures = report.failed
-        left = reason == "poll" ? report.left : nil
+        failures = report.failedByReason
+        if report.retryAt != nil { fail(ServerError.Code.rateLimited.rawValue) }
+        // A backfill asks about more than what is due.
+        if reason == "poll" { (left, oldestDueSeconds) = (report.left, report.oldestDueSeconds) }
         self.secondsToWait = secondsToWait
     }
 }
@@ -167,19 +174,25 @@ extension AskedRound {
 extension CustomerRefresh {
     /// A refresh by a poller.
     init(_ poller: Poller, _ client: AppStoreServerClient) {
+        let refresher = Refresher(poller)
         self.init { streams in
             do {
-                let report = try await poller.refresh(streams)
-                let round = AskedRound(
-                    report.asked,
-                    reason: "refresh",
-                    secondsToWait: await client.secondsToWait()
-                )
-                return (Outcome(report), round)
+                switch try await refresher.refresh(streams) {
+                case .asked(let report):
+                    let round = AskedRound(
+                        report.asked,
+                        reason: "refresh",
+                        secondsToWait: await client.secondsToWait()
+                    )
+                    return (Outcome(report), report.hasAsked ? round : nil)
+                case .recent(let instant): return (.recent(answeredAt: instant), nil)
+                case .held(let until, let why): return (.failed(why, retryAt: until), nil)
+                case .busy: return (.busy, nil)
+                }
             } catch let error as ServerError {
                 var round = AskedRound(reason: "refresh")
-                round.failures = 1
-                return (.failed(error.message), round)
+                round.fail(error.code.rawValue)
+                return (.failed(error.message, retryAt: nil), round)
             }
         }
     }
@@ -188,16 +201,14 @@ extension CustomerRefresh {
 extension CustomerRefresh.Outcome {
     fileprivate init(_ report: RefreshReport) {
         let asked = report.asked
-        if let retryAt = asked.retryAt {
-            self = .rateLimited(retryAt: retryAt)
+        if report.isRateLimited {
+            self = .rateLimited(retryAt: asked.retryAt)
         } else if asked.answered > 0, let instant = report.answeredAt {
             // Perhaps not about all: what Apple does not know now, it will not know the next time
             // either.
             self = .answered(appended: asked.appended, at: instant)
-        } else if let failure = asked.failures.first {
-            self = .failed(failure.message)
         } else {
-            self = .recent(answeredAt: report.answeredAt)
+            self = .failed(asked.failures.first?.message ?? "no answer", retryAt: nil)
         }
     }
 }

@@ -54,7 +54,7 @@ struct ServeCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Leave out what was asked about a shorter time ago. Default: 10m.",
+            "Leave out what Apple answered a shorter time ago. Default: as `poll`, by urgency.",
             valueName: "duration"
         )
     )
@@ -114,7 +114,9 @@ struct ServeCommand: AsyncParsableCommand {
             discussion: """
                 Flags come first, then environment variables such as SUBLEDGER_SERVE_LOG_FORMAT, \
                 then this file. The settings: \
-                \(ServeSetting.allCases.map(\.rawValue).joined(separator: ", ")).
+                \(ServeSetting.allCases.map(\.rawValue).joined(separator: ", ")). \
+                rootCertificate, bundleId, environment and sandboxCustomer are lists: \
+                ["com.example"], in a variable a,b.
                 """,
             valueName: "file"
         )

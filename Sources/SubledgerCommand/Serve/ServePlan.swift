@@ -67,7 +67,8 @@ struct ServePlan {
         self.settings = settings
     }
 
-    private static func trust(
+    /// Who is trusted, by the settings.
+    static func trust(
         _ settings: inout CommandSettings<ServeSetting>
     ) throws -> TrustOptions {
         let environments = "Production, Sandbox, Xcode or LocalTesting"
@@ -127,7 +128,7 @@ struct ServePlan {
         guard options.interval >= 1000 else {
             throw Failure(Exit.configuration, "pollInterval is below 1s; expected 1s or more")
         }
-        options.pause = try settings.duration(.pollPause, default: "10m")
+        options.pause = try settings.duration(.pollPause, or: "urgency")
         options.within = try settings.duration(.pollWithin, default: "24h")
         return isOn ? options : nil
     }

@@ -58,6 +58,20 @@ extension CommandSettings {
         return Clock.duration(text) ?? 0
     }
 
+    /// The same, or a word that stands for no duration, which is the default: then nil.
+    mutating func duration(_ setting: Name, or word: String) throws -> Int64? {
+        let text = try value(
+            setting,
+            [.string],
+            expecting: "\(word), or a duration: 24h, 90m, 7d",
+            default: word
+        ) { content in
+            guard case .string(let text) = content else { return nil }
+            return text == word || Clock.duration(text) != nil ? text : nil
+        }
+        return Clock.duration(text)
+    }
+
     mutating func seconds(
         _ setting: Name,
         _ range: ClosedRange<Double>,

@@ -11,6 +11,7 @@ struct Progress {
     private let started = ContinuousClock.now
     private var reported = ContinuousClock.now
     private var hasLine = false
+    private var noted = ""
 
     private static let terminalInterval = Duration.milliseconds(100)
     private static let plainInterval = Duration.seconds(10)
@@ -64,6 +65,14 @@ struct Progress {
             + "\(rate)/s, about \(durationWords(left)) left"
     }
 
+    /// Writes a line of its own, unless it was the last one written.
+    mutating func note(_ words: String) {
+        guard !isQuiet, words != noted else { return }
+        noted = words
+        finish()
+        Terminal.write("\(label): \(words)")
+    }
+
     /// Clears the line.
     mutating func finish() {
         guard hasLine else { return }
@@ -82,6 +91,11 @@ final class SharedProgress: Sendable {
 
     func report(_ count: Int, _ noun: String, note: String = "") {
         progress.withLock { $0.report(count, noun, note: note) }
+    }
+
+    /// Reports what the work waits for: once, however often it is said.
+    func note(_ words: String) {
+        progress.withLock { $0.note(words) }
     }
 
     func finish() {

@@ -43,7 +43,15 @@ struct SimulateCommand: AsyncParsableCommand {
     @Option(help: "Number of subscriptions.")
     var subscriptions = 200
 
-    @Option(help: "The seed; the same seed gives the same bytes.")
+    @Option(
+        help: ArgumentHelp(
+            "The seed; the same seed gives the same bytes.",
+            discussion: """
+                It also decides ids and keys: a second store beside the first needs another seed, \
+                so that their subscriptions do not have the same ids.
+                """
+        )
+    )
     var seed: UInt64 = 1
 
     @Option(help: "The folder to write to; created if missing.")

@@ -1,0 +1,134 @@
+import AppStoreServerAPI
+import ArgumentParser
+import CommandSupport
+import Events
+
+struct ConsumptionCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "consumption",
+        abstract: "Tell Apple how a purchase was used whose customer wants a refund.",
+        discussion: """
+            For a transaction of a CONSUMPTION_REQUEST notification, to which Apple expects an \
+            answer within twelve hours. The customer must have consented to it: \
+            --customer-consented says so, and without it nothing can be sent. Prints the request; \
+            with --execute it is sent.
+
+            Nothing is ever sent without this command: whether to answer, and what, is your policy.
+            """
+    )
+
+    @Argument(help: "The transaction id, as the notification has it.")
+    var id: String
+
+    @Flag(help: "The customer has consented that this is sent to Apple.")
+    var customerConsented = false
+
+    @Option(
+        help: ArgumentHelp(
+            "Whether it was delivered: delivered, quality-issue, wrong-item, server-outage, other.",
+            valueName: "status"
+        )
+    )
+    var delivery: Delivery
+
+    @Flag(
+        inversion: .prefixedNo,
+        help: "Whether the customer could try it before, or was told what it does."
+    )
+    var sampleProvided: Bool
+
+    @Option(help: "How much of it was used, 0 to 100. Default: not stated.")
+    var percentConsumed: Int?
+
+    @Option(
+        help: ArgumentHelp(
+            "What you would like Apple to do: decline, grant-full, grant-prorated.",
+            valueName: "preference"
+        )
+    )
+    var refund: Refund?
+
+    @OptionGroup var change: AppleChangeOptions
+
+    enum Delivery: String, CaseIterable, ExpressibleByArgument {
+        case delivered, other
+        case qualityIssue = "quality-issue"
+        case wrongItem = "wrong-item"
+        case serverOutage = "server-outage"
+
+        fileprivate var status: ConsumptionInformation.DeliveryStatus {
+            switch self {
+            case .delivered: .delivered
+            case .qualityIssue: .undeliveredQualityIssue
+            case .wrongItem: .undeliveredWrongItem
+            case .serverOutage: .undeliveredServerOutage
+            case .other: .undeliveredOther
+            }
+        }
+    }
+
+    enum Refund: String, CaseIterable, ExpressibleByArgument {
+        case decline
+        case grantFull = "grant-full"
+        case grantProrated = "grant-prorated"
+
+        fileprivate var preference: ConsumptionInformation.RefundPreference {
+            switch self {
+            case .decline: .decline
+            case .grantFull: .grantFull
+            case .grantProrated: .grantProrated
+            }
+        }
+    }
+
+    private struct Document: Encodable {
+        let executed: Bool
+        let request: AppleRequestDocument
+    }
+
+    func validate() throws { _ = try information() }
+
+    private func information() throws -> ConsumptionInformation {
+        guard customerConsented else {
+            throw ValidationError(
+                "--customer-consented is missing: Apple accepts this only with the customer's "
+                    + "consent"
+            )
+        }
+        let information = ConsumptionInformation(
+            deliveryStatus: delivery.status,
+            isSampleProvided: sampleProvided,
+            consumptionPercentage: percentConsumed.map { (0...100).contains($0) ? $0 * 1000 : -1 },
+            refundPreference: refund?.preference
+        )
+        guard let information else {
+            throw ValidationError(
+                "--percent-consumed is \(percentConsumed ?? 0); expected 0 to 100"
+            )
+        }
+        return information
+    }
+
+    func run() async throws {
+        if try await change.poll.printsConfig() { return }
+        let information = try information()
+        let request = AppleRequestDocument(.sendConsumption(id, information))
+        try await change.withClient { client, environment in
+            if change.execute {
+                try await client.send(information, about: id, in: environment)
+            } else {
+                _ = try await client.answer(to: .transaction(id), in: environment)
+            }
+        }
+        if change.poll.output.json {
+            try Terminal.print(json: Document(executed: change.execute, request: request))
+        } else if change.execute {
+            Terminal.print("Apple accepted the information about \(id)")
+        } else {
+            Terminal.print(request.text)
+            Terminal.write(
+                "apple consumption: Apple knows \(id); nothing was sent without --execute"
+            )
+        }
+    }
+}

@@ -1,0 +1,240 @@
+import AppStoreServerAPI
+import ArgumentParser
+import CommandSupport
+import Events
+import Foundation
+
+/// For how long and why renewal dates are extended.
+struct ExtensionOptions: ParsableArguments {
+    @Option(help: "Days to add, 1 to 90.")
+    var days: Int
+
+    @Option(
+        help: ArgumentHelp(
+            "Why: undeclared, customer-satisfaction, other or outage.",
+            valueName: "reason"
+        )
+    )
+    var reason: Reason
+
+    @Option(
+        help: ArgumentHelp(
+            "Names the request: letters, digits, -, ., _ and ~. Default: a new UUID.",
+            valueName: "id"
+        )
+    )
+    var requestId: String?
+
+    enum Reason: String, CaseIterable, ExpressibleByArgument {
+        case undeclared, other, outage
+        case customerSatisfaction = "customer-satisfaction"
+
+        fileprivate var code: RenewalExtension.Reason {
+            switch self {
+            case .undeclared: .undeclared
+            case .customerSatisfaction: .customerSatisfaction
+            case .other: .other
+            case .outage: .serviceIssueOrOutage
+            }
+        }
+    }
+
+    /// What is wanted.
+    func wanted() throws -> RenewalExtension {
+        let wanted = RenewalExtension(
+            days: days,
+            reason: reason.code,
+            requestIdentifier: requestId ?? UUID().uuidString.lowercased()
+        )
+        guard let wanted else {
+            throw ValidationError(
+                "expected --days from 1 to \(RenewalExtension.daysMax), and a --request-id of at "
+                    + "most \(RenewalExtension.requestIdentifierByteCountMax) letters, digits, -, "
+                    + "., _ and ~"
+            )
+        }
+        return wanted
+    }
+}
+
+struct ExtendCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "extend",
+        abstract: "Extend the renewal date of one subscription.",
+        discussion: """
+            Prints the request, and whether Apple knows the subscription. With --execute it is \
+            sent. Apple extends a subscription at most twice a year, and refuses one that is not \
+            active.
+            """
+    )
+
+    @Argument(help: "The original transaction id of the subscription.")
+    var id: String
+
+    @OptionGroup var `extension`: ExtensionOptions
+    @OptionGroup var change: AppleChangeOptions
+
+    private struct Document: Encodable {
+        let executed: Bool
+        let request: AppleRequestDocument
+        let result: RenewalExtensionResult?
+    }
+
+    func validate() throws { _ = try `extension`.wanted() }
+
+    func run() async throws {
+        if try await change.poll.printsConfig() { return }
+        let wanted = try `extension`.wanted()
+        let request = AppleRequestDocument(.extendRenewalDate(id, wanted))
+        let result = try await change.withClient { client, environment in
+            guard change.execute else {
+                _ = try await client.answer(to: .subscriptionStatuses(id), in: environment)
+                return nil as RenewalExtensionResult?
+            }
+            return try await client.extendRenewalDate(of: id, by: wanted, in: environment)
+        }
+        let document = Document(executed: change.execute, request: request, result: result)
+        if change.poll.output.json {
+            try Terminal.print(json: document)
+        } else if let result {
+            Terminal.print(
+                result.success
+                    ? "\(id) ends at \(result.effectiveDate.map { "\($0)" } ?? "?") now"
+                    : "Apple did not extend \(id)"
+            )
+        } else {
+            Terminal.print(request.text)
+            Terminal.write("apple extend: Apple knows \(id); nothing was sent without --execute")
+        }
+        if let result, !result.success { throw Exit.no }
+    }
+}
+
+struct ExtendAllCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "extend-all",
+        abstract: "Extend the renewal dates of all active subscribers of a product.",
+        discussion: """
+            Prints the request, and whether one with this --request-id was sent before. With \
+            --execute it is sent; Apple takes hours or days, and `subledger apple \
+            extension-status` shows how far it is.
+            """
+    )
+
+    @Argument(help: "The product.")
+    var productId: String
+
+    @Option(
+        help: ArgumentHelp(
+            "Only this storefront, such as USA; repeat for more. Default: all.",
+            valueName: "country"
+        )
+    )
+    var storefront: [String] = []
+
+    @OptionGroup var `extension`: ExtensionOptions
+    @OptionGroup var change: AppleChangeOptions
+
+    private struct Document: Encodable {
+        let executed: Bool
+        let request: AppleRequestDocument
+        let requestIdentifier: String
+        let status: RenewalExtensionStatus?
+    }
+
+    func validate() throws {
+        _ = try `extension`.wanted()
+        for code in storefront
+        where code.utf8.count != 3 || !code.utf8.allSatisfy({ (0x41...0x5A).contains($0) }) {
+            throw ValidationError("'\(code)' is not a storefront; expected three letters: USA")
+        }
+    }
+
+    func run() async throws {
+        if try await change.poll.printsConfig() { return }
+        let wanted = try `extension`.wanted()
+        let request = AppleRequestDocument(
+            .extendRenewalDates(productId: productId, storefronts: storefront, wanted)
+        )
+        let (identifier, status) = try await change.withClient { client, environment in
+            let status = try await client.extensionStatus(
+                ofProduct: productId,
+                wanted.requestIdentifier,
+                in: environment
+            )
+            guard change.execute, status == nil else { return (wanted.requestIdentifier, status) }
+            let identifier = try await client.extendRenewalDates(
+                ofProduct: productId,
+                storefronts: storefront,
+                by: wanted,
+                in: environment
+            )
+            return (identifier, nil)
+        }
+        let isSent = change.execute && status == nil
+        if change.poll.output.json {
+            try Terminal.print(
+                json: Document(
+                    executed: isSent,
+                    request: request,
+                    requestIdentifier: identifier,
+                    status: status
+                )
+            )
+        } else if let status {
+            Terminal.print("\(identifier) was sent before\n" + status.text)
+        } else if isSent {
+            Terminal.print(
+                "requested; `subledger apple extension-status \(productId) \(identifier)` shows how "
+                    + "far it is"
+            )
+        } else {
+            Terminal.print(request.text)
+            Terminal.write("apple extend-all: nothing was sent without --execute")
+        }
+    }
+}
+
+struct ExtensionStatusCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "extension-status",
+        abstract: "How far an extension for all subscribers has come.",
+        discussion: "Changes nothing. Exit 4 if Apple knows no such request."
+    )
+
+    @Argument(help: "The product.")
+    var productId: String
+
+    @Argument(help: "The id of the request, as `extend-all` printed it.")
+    var requestId: String
+
+    @OptionGroup var poll: PollOptions
+
+    func run() async throws {
+        if try await poll.printsConfig() { return }
+        let status = try await poll.withClient { client, environment in
+            try await client.extensionStatus(ofProduct: productId, requestId, in: environment)
+        }
+        guard let status else {
+            throw Failure(
+                Exit.notFound,
+                "Apple knows no extension \(requestId) of \(productId); check both, and the "
+                    + "--environment"
+            )
+        }
+        if poll.output.json {
+            try Terminal.print(json: status)
+        } else {
+            Terminal.print(status.text)
+        }
+    }
+}
+
+extension RenewalExtensionStatus {
+    /// The status for people.
+    fileprivate var text: String {
+        guard complete else { return "not complete yet" }
+        return "complete since \(completeDate.map { "\($0)" } ?? "?"): "
+            + "\(counted(succeededCount ?? 0, "subscription")) extended, \(failedCount ?? 0) not"
+    }
+}

@@ -1,0 +1,274 @@
+@testable import AppStoreServerAPI
+import Events
+import Foundation
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import Synchronization
+import Testing
+
+/// Each request as it arrives at a server: method, path with its query, headers and body, byte for
+/// byte.
+///
+/// Apple's own server libraries fix methods, paths, queries and the members of bodies; the order of
+/// the members is ours.
+@Suite struct ServerRequestTests {
+    /// A request as a server has it.
+    private struct Received: Sendable {
+        var line = ""
+        var headers: [String: String] = [:]
+        var body = ""
+    }
+
+    private struct Expected {
+        let line: String
+        var body: String = ""
+    }
+
+    /// What a request arrives as.
+    private static func received(
+        _ answer: String = "{}",
+        _ ask: @escaping @Sendable (AppStoreServerClient) async throws -> Void
+    ) async throws -> Received {
+        let kept = Mutex(Received())
+        try await OddServer.run { _, request in
+            let body = try await request.body.collect(upTo: 1 << 16)
+            kept.withLock { received in
+                received.line = "\(request.method.rawValue) \(request.uri.string)"
+                for field in request.headers {
+                    received.headers[field.name.canonicalName] = field.value
+                }
+                received.body = String(buffer: body)
+            }
+            return OddServer.json(answer)
+        } _: { url, _ in
+            try await AppStoreServerClient.with(try anyCredentials(), url: url) { client in
+                // What an empty answer lacks is not the matter here.
+                do {
+                    try await ask(client)
+                } catch is ServerError {}
+            }
+        }
+        return kept.withLock { $0 }
+    }
+
+    private static let uuid = "fdf964a4-233b-486c-aac1-97d8d52688ac"
+
+    private static let questions: [(ServerRequest, String?, Expected)] = [
+        (.transactionHistory("1234"), nil, Expected(line: "GET /inApps/v2/history/1234")),
+        (
+            .transactionHistory("1234"), "revision_input",
+            Expected(line: "GET /inApps/v2/history/1234?revision=revision_input")
+        ),
+        (
+            .transactionHistory("1"), "a+b/c=",
+            Expected(line: "GET /inApps/v2/history/1?revision=a%2Bb%2Fc%3D")
+        ),
+        (.subscriptionStatuses("4321"), nil, Expected(line: "GET /inApps/v1/subscriptions/4321")),
+        (
+            .refundHistory("555555"), "revision_input",
+            Expected(line: "GET /inApps/v2/refund/lookup/555555?revision=revision_input")
+        ),
+        (.transaction("1234"), nil, Expected(line: "GET /inApps/v1/transactions/1234")),
+        (
+            .appTransaction("1234"), nil,
+            Expected(line: "GET /inApps/v1/transactions/appTransactions/1234")
+        ),
+        (.order("W002182"), nil, Expected(line: "GET /inApps/v1/lookup/W002182")),
+        (
+            .order("../history/1"), nil,
+            Expected(line: "GET /inApps/v1/lookup/..%2Fhistory%2F1")
+        ),
+        (.testNotification, nil, Expected(line: "POST /inApps/v1/notifications/test")),
+        (
+            .testNotificationStatus("8cd2974c-f905-492a-bf9a-b2f47c791d19"), nil,
+            Expected(
+                line: "GET /inApps/v1/notifications/test/8cd2974c-f905-492a-bf9a-b2f47c791d19"
+            )
+        ),
+        (
+            .extensionStatus(
+                productId: "com.example.product",
+                requestIdentifier: "20fba8a0-2b80-4a7d-a17f-85c1854727f8"
+            ), nil,
+            Expected(
+                line: "GET /inApps/v1/subscriptions/extend/mass/com.example.product/"
+                    + "20fba8a0-2b80-4a7d-a17f-85c1854727f8"
+            )
+        ),
+        (
+            .notificationHistory(
+                ServerRequest.NotificationFilter(
+                    start: Instant(milliseconds: 1_698_148_900_000),
+                    end: Instant(milliseconds: 1_698_148_950_000),
+                    transactionId: "999733843",
+                    onlyFailures: true
+                )
+            ), "a036bc0e-52b8-4bee-82fc-8c24cb6715d6",
+            Expected(
+                line: "POST /inApps/v1/notifications/history"
+                    + "?paginationToken=a036bc0e-52b8-4bee-82fc-8c24cb6715d6",
+                body: #"{"startDate":1698148900000,"endDate":1698148950000,"#
+                    + #""transactionId":"999733843","onlyFailures":true}"#
+            )
+        ),
+        (
+            .notificationHistory(
+                ServerRequest.NotificationFilter(
+                    start: Instant(milliseconds: 1_698_148_900_000),
+                    end: Instant(milliseconds: 1_698_148_950_000)
+                )
+            ), nil,
+            Expected(
+                line: "POST /inApps/v1/notifications/history",
+                body: #"{"startDate":1698148900000,"endDate":1698148950000}"#
+            )
+        ),
+    ]
+
+    private static func expect(_ received: Received, _ expected: Expected) {
+        #expect(received.line == expected.line)
+        #expect(received.body == expected.body, "\(expected.line)")
+        let type = received.headers["content-type"]
+        #expect(type == (expected.body.isEmpty ? nil : "application/json"), "\(expected.line)")
+        #expect(received.headers["accept"] == "application/json")
+        #expect(received.headers["user-agent"] == "subledger")
+        let token = received.headers["authorization"] ?? ""
+        #expect(token.hasPrefix("Bearer ") && token.split(separator: ".").count == 3)
+    }
+
+    @Test func `questions arrive as Apple documents them, byte for byte`() async throws {
+        for (request, page, expected) in Self.questions {
+            let received = try await Self.received { client in
+                _ = try await client.answer(to: request, page: page, in: .production)
+            }
+            Self.expect(received, expected)
+        }
+        let sandbox = try await Self.received { client in
+            _ = try await client.answer(to: .transaction("1"), in: .sandbox)
+        }
+        #expect(sandbox.line == "GET /sandbox/inApps/v1/transactions/1")
+    }
+
+    @Test func `a receipt is asked about without a token`() async throws {
+        let received = try await Self.received(#"{"status":21003}"#) { client in
+            _ = try await client.verifyReceipt("QUJD", sharedSecret: "5ec2e7")
+        }
+        #expect(received.line == "POST /verifyReceipt")
+        #expect(received.headers["authorization"] == nil)
+        #expect(received.headers["content-type"] == "application/json")
+        #expect(received.body == #"{"receipt-data":"QUJD","password":"5ec2e7"}"#)
+    }
+
+    @Test func `extensions arrive as Apple documents them, byte for byte`()
+        async throws
+    {
+        let wanted = try #require(
+            RenewalExtension(days: 45, reason: .customerSatisfaction, requestIdentifier: Self.uuid)
+        )
+        let one = try await Self.received { client in
+            _ = try await client.extendRenewalDate(of: "4124214", by: wanted, in: .production)
+        }
+        Self.expect(
+            one,
+            Expected(
+                line: "PUT /inApps/v1/subscriptions/extend/4124214",
+                body:
+                    #"{"extendByDays":45,"extendReasonCode":1,"requestIdentifier":"\#(Self.uuid)"}"#
+            )
+        )
+        let all = try await Self.received { client in
+            _ = try await client.extendRenewalDates(
+                ofProduct: "com.example.productId",
+                storefronts: ["USA", "MEX"],
+                by: wanted,
+                in: .production
+            )
+        }
+        Self.expect(
+            all,
+            Expected(
+                line: "POST /inApps/v1/subscriptions/extend/mass",
+                body:
+                    #"{"extendByDays":45,"extendReasonCode":1,"requestIdentifier":"\#(Self.uuid)","#
+                    + #""storefrontCountryCodes":["USA","MEX"],"productId":"com.example.productId"}"#
+            )
+        )
+    }
+
+    @Test func `consumption information arrives as Apple documents it, byte for byte`()
+        async throws
+    {
+        let used = try #require(
+            ConsumptionInformation(
+                deliveryStatus: .delivered,
+                isSampleProvided: false,
+                consumptionPercentage: 50_000,
+                refundPreference: .grantFull
+            )
+        )
+        let full = try await Self.received { client in
+            try await client.send(used, about: "49571273", in: .production)
+        }
+        Self.expect(
+            full,
+            Expected(
+                line: "PUT /inApps/v2/transactions/consumption/49571273",
+                body: #"{"customerConsented":true,"sampleContentProvided":false,"#
+                    + #""deliveryStatus":"DELIVERED","consumptionPercentage":50000,"#
+                    + #""refundPreference":"GRANT_FULL"}"#
+            )
+        )
+        let least = try #require(
+            ConsumptionInformation(
+                deliveryStatus: .undeliveredQualityIssue,
+                isSampleProvided: false,
+                consumptionPercentage: nil,
+                refundPreference: nil
+            )
+        )
+        let short = try await Self.received { client in
+            try await client.send(least, about: "49571273", in: .production)
+        }
+        #expect(
+            short.body == #"{"customerConsented":true,"sampleContentProvided":false,"#
+                + #""deliveryStatus":"UNDELIVERED_QUALITY_ISSUE"}"#
+        )
+    }
+
+    @Test func `what changes something is sent once, whatever becomes of it`() async throws {
+        let wanted = try #require(
+            RenewalExtension(days: 1, reason: .other, requestIdentifier: "a")
+        )
+        try await OddServer.run { _, _ in
+            OddServer.json(
+                #"{"errorCode":5000001,"errorMessage":"x"}"#,
+                status: .internalServerError
+            )
+        } _: { url, requests in
+            try await AppStoreServerClient.with(try anyCredentials(), url: url) { client in
+                let error = try await serverError {
+                    _ = try await client.extendRenewalDate(of: "1", by: wanted, in: .production)
+                }
+                #expect(error.code == .unavailable && requests() == 1)
+            }
+        }
+    }
+
+    @Test func `an extension out of range cannot be made`() {
+        for (days, id) in [(0, "a"), (91, "a"), (1, ""), (1, "a\"b"), (1, "a/b")] {
+            #expect(RenewalExtension(days: days, reason: .other, requestIdentifier: id) == nil)
+        }
+        let long = String(repeating: "a", count: 129)
+        #expect(RenewalExtension(days: 1, reason: .other, requestIdentifier: long) == nil)
+        for percentage in [-1, 100_001] {
+            let information = ConsumptionInformation(
+                deliveryStatus: .delivered,
+                isSampleProvided: true,
+                consumptionPercentage: percentage,
+                refundPreference: nil
+            )
+            #expect(information == nil)
+        }
+    }
+}
