@@ -1,6 +1,6 @@
 internal import Events
 
-/// What the ledger knew of a subscription, each time that it learnt something, as timelines.
+/// What the ledger knew of a subscription, each time that it learned something, as timelines.
 ///
 /// A timeline is a function of all that is known, so each is folded from the beginning: the work
 /// grows with the square of the facts, and is bounded.

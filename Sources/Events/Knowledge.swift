@@ -42,7 +42,7 @@ public struct Knowledge: Sendable {
         learnAlias(content.text(.transactionId) ?? "")
     }
 
-    /// Adds a repetition; ignores one whose event was not learnt.
+    /// Adds a repetition; ignores one whose event was not learned.
     public mutating func learn(_ confirmation: Confirmation, trust: Verification.Trust? = nil) {
         guard let content = contentOfOffset[confirmation.position.offset] else { return }
         assertions.append(Assertion(confirmation, content: content))

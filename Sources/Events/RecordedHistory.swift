@@ -1,4 +1,4 @@
-/// All that the log knows about one subscription, with when it learnt each part: the input of every
+/// All that the log knows about one subscription, with when it learned each part: the input of every
 /// question about our own clock.
 ///
 /// One value answers "what was known then?" for every instant, without querying the log again.

@@ -154,11 +154,11 @@ import Testing
                         let report = try await poller.poll(.ids(ids))
                         #expect(report.answered == 100 && report.failed == 0 && report.left == 0)
                     }
-                    let learnt = try await store.requests()["Production statuses"]
+                    let learned = try await store.requests()["Production statuses"]
                     let report = try await poller.poll(.ids(ids))
                     #expect(report.answered == 100)
                     let settled = try await store.requests()["Production statuses"]
-                    let refusedFirst = try #require(learnt?["refused"])
+                    let refusedFirst = try #require(learned?["refused"])
                     let refused = try #require(settled?["refused"]) - refusedFirst
                     print("refused while learning \(refusedFirst) of 200, then \(refused) of 100")
                     #expect(refusedFirst > 0 && refusedFirst < 40)

@@ -99,7 +99,7 @@ struct ExplainTests {
                 text.hasPrefix(
                     "Access on 3 March 2026, 09:00 UTC: monthly was paid for from 10 February 2026, "
                         + "19:00 UTC to 8 March 2026, and its refund was reversed on 5 March 2026, "
-                        + "14:20 UTC. The ledger learnt of it only on 5 March 2026, 14:20:11 UTC; at "
+                        + "14:20 UTC. The ledger learned of it only on 5 March 2026, 14:20:11 UTC; at "
                         + "the time it answered \"no access\" (Apple refunded monthly, bought on "
                         + "10 February 2026, 19:00 UTC, on 27 February 2026, 10:15 UTC).\n"
                 ),

@@ -117,9 +117,7 @@ struct MistakenQuestionTests {
         }
     }
 
-    @Test func `a subscription not known to be the customer's was not served to them`()
-        async throws
-    {
+    @Test func `a subscription not yet known as theirs was not served to them`() async throws {
         let row = FirstDayTests.row("1000", "2015-06-09", "2099-07-09")
         try await FirstDayTests.withLedger([row]) { command, _ in
             let then = Date.now.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
@@ -196,9 +194,7 @@ struct MistakenQuestionTests {
         }
     }
 
-    @Test func `a subscription that no link assigns at the time is not attributed to one`()
-        async throws
-    {
+    @Test func `a subscription that no link assigns is not attributed to one`() async throws {
         let token = ",\"app_account_token\":\"7e3fb204-2fd2-4f2c-9a5e-000000000001\""
         let row = FirstDayTests.row("1000", "2015-06-09", "2015-07-09", token)
         try await FirstDayTests.withLedger([row]) { command, _ in

@@ -20,7 +20,7 @@ struct RebuildStoryTests {
 
             let refusal = try await command.run("follow", "--once")
             #expect(refusal.code == 4)
-            #expect(refusal.errors.contains("active_periods of version 0, here 2"))
+            #expect(refusal.errors.contains("active_periods has fold version 0, this program 2"))
 
             let live = try #require(try await story.tables().first { $0.state == "live" })
             let victims = try await story.upgraded(knownAt: live.positions["0"] ?? 0)

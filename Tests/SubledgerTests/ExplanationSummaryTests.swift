@@ -27,7 +27,7 @@ struct ExplanationSummaryTests {
             late,
             "2025-03-03",
             sentence
-                + " The ledger learnt of it only on 10 March 2025; at the time it gave the same "
+                + " The ledger learned of it only on 10 March 2025; at the time it gave the same "
                 + "answer for another reason (the period of monthly ended on 1 March 2025, and Apple "
                 + "has reported no renewal)."
         )
@@ -52,7 +52,7 @@ struct ExplanationSummaryTests {
             facts,
             "2025-02-10",
             "No access on 10 February 2025: Apple refunded monthly, bought on 1 December 2024, on "
-                + "1 February 2025. The ledger learnt of it only on 20 February 2025; at the time it "
+                + "1 February 2025. The ledger learned of it only on 20 February 2025; at the time it "
                 + "answered \"access\" (monthly was paid for from 1 December 2024 to 1 March 2025)."
         )
         try await expect(
@@ -67,7 +67,7 @@ struct ExplanationSummaryTests {
             facts,
             "2024-11-01",
             "No access on 1 November 2024: the first purchase began only on 1 December 2024. The "
-                + "ledger learnt of it only on 1 December 2024; it was not asked at the time: its "
+                + "ledger learned of it only on 1 December 2024; it was not asked at the time: its "
                 + "first commit is of 1 December 2024."
         )
     }
@@ -102,7 +102,7 @@ struct ExplanationSummaryTests {
                         #expect(document.difference.kind == "none", "\(text)")
                         #expect(document.served.access == hasAccess, "\(text)")
                     } else if document.served.access != hasAccess {
-                        #expect(text.contains("learnt of it only on"), "\(text)")
+                        #expect(text.contains("learned of it only on"), "\(text)")
                     }
                     seen.insert(document.entitled.reason.value ?? "access")
                 }

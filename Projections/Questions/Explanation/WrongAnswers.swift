@@ -131,8 +131,8 @@ extension [KnownAccess] {
 
     /// Whether all events that became known at an instant of our clock came from an import.
     func isImported(at recordedAt: Instant) -> Bool {
-        let learnt = flatMap(\.history.events).filter { $0.recordedAt == recordedAt }
-        return !learnt.isEmpty && learnt.allSatisfy(\.isImported)
+        let learned = flatMap(\.history.events).filter { $0.recordedAt == recordedAt }
+        return !learned.isEmpty && learned.allSatisfy(\.isImported)
     }
 
     // The last instant of knowledge at which the answer for an instant took its final value, and

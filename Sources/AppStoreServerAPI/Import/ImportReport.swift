@@ -6,7 +6,7 @@ public struct ImportReport: Codable, Hashable, Sendable {
     public let ids: Int
     /// Ids that Apple answered about.
     public internal(set) var answered = 0
-    /// Answered ids from which the ledger learnt something.
+    /// Answered ids from which the ledger learned something.
     public internal(set) var withNews = 0
     /// Ids whose customer this run or an earlier one had already asked about.
     public internal(set) var skipped = 0

@@ -7,7 +7,7 @@ internal import Subledger
 public struct PollReport: Codable, Hashable, Sendable {
     /// Subscriptions that Apple answered about.
     public internal(set) var answered = 0
-    /// Answered subscriptions about which the ledger learnt something.
+    /// Answered subscriptions about which the ledger learned something.
     public internal(set) var withNews = 0
     /// Subscriptions that another poller asks about, or that were answered a short while ago.
     public internal(set) var skipped = 0

@@ -5,7 +5,7 @@ extension KnownLife {
     /// A span of time with a single status.
     struct StatusSpan {
         let from: Instant
-        // Nil: until something new is learnt.
+        // Nil: until something new is learned.
         let to: Instant?
         let status: SimulatedRenewalState.Status
     }

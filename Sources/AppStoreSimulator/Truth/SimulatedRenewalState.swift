@@ -38,7 +38,7 @@ public struct SimulatedRenewalState: Hashable, Sendable {
 
     /// The first instant of the state.
     public let validFrom: Instant
-    /// The first instant after it; nil if it lasts until something new is learnt.
+    /// The first instant after it; nil if it lasts until something new is learned.
     public let validTo: Instant?
     /// Apple's status.
     public let status: Status

@@ -71,15 +71,15 @@ struct ExplanationSummary {
                 "That time is in the future: this is what is known now, and the answer may change."
             ]
         }
-        guard let learnt else { return [] }
+        guard let learned else { return [] }
         let isConnected = answer.knewItsCustomerThen
-        guard learnt > explanation.at else {
+        guard learned > explanation.at else {
             return [isConnected ? "The ledger knew this at the time." : notConnected]
         }
         if let notAsked {
-            return ["The ledger learnt of it only on \(words.date(learnt)); \(notAsked)."]
+            return ["The ledger learned of it only on \(words.date(learned)); \(notAsked)."]
         }
-        return ["The ledger learnt of it only on \(words.date(learnt)); \(answerThen)."]
+        return ["The ledger learned of it only on \(words.date(learned)); \(answerThen)."]
             + (isConnected ? [] : [notConnected])
     }
 
@@ -95,17 +95,17 @@ struct ExplanationSummary {
     }
 
     // The first instant of knowledge after which the reason no longer changes.
-    private var learnt: Instant? {
+    private var learned: Instant? {
         let reason = reasonInTheEnd
-        var learnt: Instant?
+        var learned: Instant?
         for known in answers.reversed() {
             let isSame =
                 known.answer.isOfSamePeriod(as: explanation.entitled)
                 || words.reason(known, knownAt: known.knownFrom) == reason
             guard isSame else { break }
-            learnt = known.knownFrom
+            learned = known.knownFrom
         }
-        return learnt
+        return learned
     }
 
     private var answerThen: String {

@@ -7,7 +7,7 @@ import Subledger
 struct DiffCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "diff",
-        abstract: "What the log learnt about a customer between two positions or instants.",
+        abstract: "What the log learned about a customer between two positions or instants.",
         discussion: """
             A line with − was true as known at A and is no longer true at B; a line with + is new \
             at B. The lines cover access, periods, money, refunds, one-time purchases, changes of \

@@ -6,7 +6,7 @@ import Subledger
 struct GapsReport: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "gaps",
-        abstract: "What the ledger lacks, or learnt only by asking Apple.",
+        abstract: "What the ledger lacks, or learned only by asking Apple.",
         discussion: """
             renewal_missing: a subscription that renews, whose access ended longer than \
             --late-renewal ago without a word from Apple. status_contradicts: Apple's newest \
