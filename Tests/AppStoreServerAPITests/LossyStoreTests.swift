@@ -25,6 +25,14 @@ struct LossyStoreTests {
     private static let seconds =
         ProcessInfo.processInfo.environment["SUBLEDGER_STORE_SECONDS"].flatMap(Int.init) ?? 40
 
+    /// A month of the killed service's store: a thousand subscriptions with thirty months would be
+    /// sixty thousand notifications.
+    private static let month = subscriptions > 100 ? "9d" : "3d"
+
+    /// Seconds of a month while the strategies are compared: half a minute, and longer for so many
+    /// subscriptions that two cores could not sign, send and verify as fast as they renew.
+    private static let watchedMonth = max(30, subscriptions / 4)
+
     private static let losses = ["--lose", "0.3", "--repeat", "0.2", "--delay", "0.2"]
 
     @Test func `killed twice and restarted once, after one round everything is true`()
@@ -43,7 +51,7 @@ struct LossyStoreTests {
         let store = try await StoreProcess.start(
             [
                 "--subscriptions", "\(Self.subscriptions)", "--seed", "\(Self.seed)", "--month",
-                "3d", "--elapsed", "90d", "--notify", "\(url)/v1/appstore/notifications",
+                Self.month, "--elapsed", "90d", "--notify", "\(url)/v1/appstore/notifications",
             ] + Self.losses
         )
         // A fifth of the notifications arrives before each fault.
@@ -69,7 +77,10 @@ struct LossyStoreTests {
         let wrong = try await Self.differences(of: store, settings)
         #expect(wrong.isEmpty, "\(wrong.prefix(3).joined(separator: "\n"))")
         let again = try await Self.poll(["--all", "--pause", "0s"], store, settings)
-        #expect(again.answered == round.answered && again.appended == 0)
+        // An answer without news names no purchase: those that name no customer are asked about
+        // themselves then.
+        #expect(again.answered >= round.answered && again.failed == 0, "\(again)")
+        #expect(again.appended == 0, "\(again)")
         let verified = try await subledger(
             ["verify", "--signatures", "--root-certificate", root],
             settings
@@ -85,22 +96,23 @@ struct LossyStoreTests {
     func `notifications and questions together deny the least`() async throws {
         var denied: [String: Int64] = [:]
         for (name, notifies, polls) in [
-            ("notifications", true, false), ("questions", false, true), ("both", true, true),
+            ("notifications only", true, false), ("questions only", false, true),
+            ("both", true, true),
         ] {
             let found = try await Self.watch(notifies: notifies, polls: polls)
             let each = Double(found.requests) / Double(Self.subscriptions)
             print(
-                "\(name) only: denied wrongly for \(found.denied) s, granted for \(found.granted) s,"
+                "\(name): denied wrongly for \(found.denied) s, granted for \(found.granted) s,"
                     + " \(each) requests a subscription in \(Self.seconds) s"
             )
             denied[name] = found.denied
         }
         let both = try #require(denied["both"])
-        #expect(try both <= #require(denied["notifications"]))
+        #expect(try both <= #require(denied["notifications only"]))
     }
 
-    // Months of half a minute pass while the ledger is filled in one of the three ways. At the end
-    // everything is asked for, so that it shows for how long the answers were wrong.
+    // Short months pass while the ledger is filled in one of the three ways. At the end everything
+    // is asked for, so that it shows for how long the answers were wrong.
     private static func watch(
         notifies: Bool,
         polls: Bool
@@ -110,7 +122,10 @@ struct LossyStoreTests {
             let root = try rootFile(seed: seed, in: folder)
             let (service, url) = try await serve(0, root, settings)
             let store = try await StoreProcess.start(
-                ["--subscriptions", "\(subscriptions)", "--seed", "\(seed)", "--month", "30s"]
+                [
+                    "--subscriptions", "\(subscriptions)", "--seed", "\(seed)", "--month",
+                    "\(watchedMonth)s",
+                ]
                     + (notifies ? ["--notify", "\(url)/v1/appstore/notifications"] + losses : [])
             )
             let end = ContinuousClock.now + .seconds(seconds)
@@ -150,12 +165,7 @@ struct LossyStoreTests {
     }
 
     private static func wait(for count: Int, in store: StoreProcess) async throws {
-        for _ in 0..<3000 {
-            let sent = try store.sent()
-            if sent.arrived + sent.lost >= count { return }
-            try await Task.sleep(for: .milliseconds(20))
-        }
-        Issue.record("the store did not send \(count) notifications")
+        try await store.wait { $0.arrived + $0.lost >= count }
     }
 
     private static func poll(
