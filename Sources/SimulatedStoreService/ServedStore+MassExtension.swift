@@ -97,8 +97,8 @@ extension SubscriptionLife {
         at now: Instant
     ) -> Bool {
         let instant = store.pace.calendar(now)
-        guard let standing = standing(asOf: instant), standing.productId == product,
-            standing.expiresDate > instant
+        guard let status = status(asOf: instant), status.productId == product,
+            status.expiresDate > instant
         else { return false }
         return storefronts?.contains(identity.storefront.country) ?? true
     }
