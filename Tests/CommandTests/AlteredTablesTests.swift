@@ -41,6 +41,17 @@ struct AlteredTablesTests {
         }
     }
 
+    @Test func `a check before the first rebuild leaves nothing to repair`() async throws {
+        try await withSimulatedLedger { command, _ in
+            for words in [["tables", "check"], ["tables", "diff"]] {
+                let ending = try await command.run(words)
+                #expect(ending.code == 4, "\(ending.errors)")
+            }
+            let dry = try await command.expect(0, "migrate", "--dry-run")
+            #expect(dry.contains("up to date"), "\(dry)")
+        }
+    }
+
     @Test func `a missing live table is a separate difference and appears on the page`()
         async throws
     {

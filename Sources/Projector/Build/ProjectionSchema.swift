@@ -21,6 +21,15 @@ enum ProjectionSchema {
         $$;
         SET LOCAL ROLE ledger_projector;
         GRANT USAGE ON SCHEMA projection TO ledger_writer, ledger_reader;
+        DO $$
+        BEGIN
+            -- A schema of that name may be another owner's; publishing the views reports this.
+            IF (SELECT nspowner = to_regrole('ledger_projector') FROM pg_namespace
+                WHERE nspname = 'analytics') THEN
+                GRANT USAGE ON SCHEMA analytics TO ledger_writer, ledger_reader;
+            END IF;
+        END
+        $$;
         \(ledgerProjection)
         \(refusedStream)
         GRANT SELECT ON projection.ledger_projection, projection.refused_stream

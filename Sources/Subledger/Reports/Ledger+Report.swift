@@ -34,11 +34,12 @@ extension ReportQuestion {
     /// Refuses options that the report does not have.
     func check() throws(QuestionError) {
         let words = report.dimensions.map(\.rawValue).joined(separator: ", ")
+        let hasDays = report.keys.contains { $0.name == "day" }
         for dimension in by where !report.dimensions.contains(dimension) {
             throw QuestionError(
                 .unknownReport,
                 "report \(report.name) cannot be broken down by \(dimension.rawValue), only by "
-                    + words
+                    + words + (hasDays ? "; it has rows by day already" : "")
             )
         }
         guard Set(by).count == by.count else {

@@ -122,7 +122,9 @@ struct EraseCustomerCommand: AsyncParsableCommand {
             throw Failure(
                 Exit.notFound,
                 "no link and no app account token names '\(name)'; nothing was erased. This is "
-                    + "expected if the customer was erased before"
+                    + "expected if the customer was erased before. For the id of a subscription, "
+                    + "`subledger customers show` prints the name of its customer, and `subledger "
+                    + "erase subscription` erases it alone"
             )
         }
         let exceptions = try await ledger.erasureExceptions(ofCustomer: name, targets: targets)
@@ -204,9 +206,10 @@ extension ErasureDocument {
             return
         }
         Terminal.write(
-            "The old bytes stay in the database's files until PostgreSQL overwrites them. To "
-                + "remove them now, run as a member of ledger_owner: VACUUM FULL ledger.event, "
-                + "ledger.confirmation, ledger.evidence (appends and reads wait while it runs)"
+            "Tables, reports and exports contain what was erased until `subledger follow --once` "
+                + "has applied the erasure. The old bytes stay in the database's files until "
+                + "PostgreSQL overwrites them. To remove them now, run after that, as the owner "
+                + "of the tables: VACUUM (FULL, ANALYZE) (appends and reads wait while it runs)"
         )
     }
 }

@@ -216,7 +216,7 @@ extension ImportReport {
         var table = TextTable(["", "count"])
         table.add(["ids", "\(ids)"])
         table.add(["  answered", "\(answered)"])
-        table.add(["  with news", "\(withNews)"])
+        table.add(["  with new events", "\(withNews)"])
         if skipped > 0 { table.add(["  of a customer whom Apple answered about", "\(skipped)"]) }
         if unknown > 0 { table.add(["  unknown to Apple", "\(unknown)"]) }
         if failed > 0 { table.add(["  not answered", "\(failed)"]) }
@@ -224,7 +224,7 @@ extension ImportReport {
         table.add(["requests", "\(requests)"])
         table.add(["new events", "\(appended)"])
         if rejected > 0 { table.add(["refused answers", "\(rejected)"]) }
-        if let retryAt { table.add(["go on at", "\(retryAt)"]) }
+        if let retryAt { table.add(["continue at", "\(retryAt)"]) }
         return table.text
     }
 }

@@ -28,21 +28,21 @@ extension PollReport {
         for (reason, count) in reasons.sorted(by: { $0.key < $1.key }) {
             table.add(["  selected: \(reason)", "\(count)"])
         }
-        table.add(["  with news", "\(withNews)"])
-        if skipped > 0 { table.add(["  left out: answered a short while ago", "\(skipped)"]) }
-        if left > 0 { table.add(["  left for another round", "\(left)"]) }
+        table.add(["  with new events", "\(withNews)"])
+        if skipped > 0 { table.add(["  skipped: answered recently", "\(skipped)"]) }
+        if left > 0 { table.add(["  left for the next round", "\(left)"]) }
         if failed > 0 { table.add(["  not answered", "\(failed)"]) }
         if notificationsAsked > 0 || missedNotifications > 0 {
-            table.add(["missed notifications", "\(missedNotifications)"])
+            table.add(["notifications fetched", "\(missedNotifications)"])
             table.add(["  new to the log", "\(newNotifications)"])
         } else if notificationsSkipped > 0 {
-            table.add(["missed notifications", "asked for a short while ago"])
+            table.add(["notifications fetched", "none: asked for recently"])
         }
         table.add(["requests", "\(requests)"])
         table.add(["new events", "\(appended)"])
         if rejected > 0 { table.add(["refused answers", "\(rejected)"]) }
         if unreadable > 0 { table.add(["unreadable subscriptions", "\(unreadable)"]) }
-        if let retryAt { table.add(["go on at", "\(retryAt)"]) }
+        if let retryAt { table.add(["continue at", "\(retryAt)"]) }
         return table.text
     }
 }

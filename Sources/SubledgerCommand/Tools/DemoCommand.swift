@@ -202,12 +202,12 @@ struct DemoCommand: AsyncParsableCommand {
         guard end == .success else { throw end }
     }
 
-    private func printNextSteps(_ settings: ConnectionSettings) {
+    private func printNextSteps(_ settings: ConnectionSettings) throws {
         let some = AppStoreSimulator(seed: seed).life(0).originalTransactionId
         Terminal.print(
             """
 
-            Try next (the demo's database: export DATABASE_URL="\(settings.fullConnectionString)"):
+            Try next (the demo's database: export DATABASE_URL="\(try settings.uri())"):
               subledger streams
               subledger explain \(some) --at 2025-01-01
               subledger report wrong-answers
