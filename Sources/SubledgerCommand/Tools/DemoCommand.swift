@@ -84,7 +84,7 @@ struct DemoCommand: AsyncParsableCommand {
         Terminal.write("6/6  repairing the mistake: what changes, and for whom")
         try await repair(ledger, scratch.settings)
         await ledger.log.close()
-        printNextSteps(scratch.settings)
+        try printNextSteps(scratch.settings)
         if !report.isOK { throw Exit.mismatch }
     }
 
