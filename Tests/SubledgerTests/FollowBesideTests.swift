@@ -23,7 +23,7 @@ struct FollowBesideTests {
         var words: [String] {
             switch self {
             case .gone: ["one no longer exists", "tables discard --schema side"]
-            case .locked: ["locked"]
+            case .locked: ["holds a lock"]
             case .ofAnotherLog: ["another log", "tables discard --schema side"]
             }
         }
