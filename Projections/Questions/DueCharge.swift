@@ -11,7 +11,7 @@ public struct DueCharge: Hashable, Sendable {
     public let accessEnd: Instant
     /// The product that renews next; nil if it was never stated.
     public let autoRenewProductId: String?
-    /// The length of the newest period, in milliseconds: stores for tests sell months of minutes.
+    /// The length of the newest period, in milliseconds; in test stores, a month lasts minutes.
     public let periodMilliseconds: Int64
 
     /// Why to ask about a subscription; the raw values are the words of `due`.
@@ -71,7 +71,7 @@ public struct DueCharge: Hashable, Sendable {
 }
 
 extension Purchase {
-    /// From its purchase to its expiry, in milliseconds; 0 where the dates do not make a period.
+    /// The time from purchase to expiry, in milliseconds; 0 if the dates do not form a period.
     var periodMilliseconds: Int64 {
         max(0, expiresDate.milliseconds - purchaseDate.milliseconds)
     }

@@ -1,30 +1,30 @@
 internal import Events
 
-/// What the ledger knew of a subscription, each time that it learned something, as timelines.
+/// The timelines of a subscription as the ledger knew it, one for each time it learned something.
 ///
-/// A timeline is a function of all that is known, so each is folded from the beginning: the work
-/// grows with the square of the facts, and is bounded.
+/// A timeline depends on all known facts, so each is folded from the beginning: the work grows with
+/// the square of the number of facts, and is limited.
 struct KnownTimelines {
-    /// All that became known, and when.
+    /// Everything that became known, and when.
     let recorded: RecordedHistory
     private let policy: AccessPolicy
 
-    /// Facts and repetitions that are folded for one subscription at most, each as often as it is
-    /// folded: about a minute of work.
+    /// The maximum number of facts and repetitions to fold for one subscription, counted each time
+    /// they are folded: about a minute of work.
     ///
-    /// A subscription that Apple is asked about every day reaches it after more than eight years.
+    /// A subscription reaches it after more than eight years if Apple is asked about it every day.
     static let foldedFactsMax = 10_000_000
 
-    /// The timelines of what a timeline was folded from.
+    /// Creates the timelines from the history of a timeline.
     ///
-    /// - Throws: `FoldRefusal` where there are more facts to fold than `foldedFactsMax`.
+    /// - Throws: `FoldRefusal` if there are more facts to fold than `foldedFactsMax`.
     init(
         of timeline: Timeline,
         in context: FoldContext,
         for table: String
     ) throws(FoldRefusal) {
         guard let recorded = timeline.recorded else {
-            preconditionFailure("\(table) folds a timeline that does not know when it was recorded")
+            preconditionFailure("\(table) needs a timeline with its recorded history")
         }
         self.recorded = recorded
         policy = context.policy
@@ -37,9 +37,9 @@ struct KnownTimelines {
         )
     }
 
-    /// Hands over each timeline with the instant from which it was what the ledger knew, ascending.
+    /// Calls a body with each timeline and the instant from which the ledger knew it, ascending.
     func forEach(_ body: (Timeline, Instant) -> Void) {
-        // Repetitions too: one can move what a row cites, so no instant is passed over.
+        // Includes repetitions: one can change what a row cites, so no instant is skipped.
         for instant in recorded.instants {
             body(Timeline(recorded.known(at: instant)).under(policy), instant)
         }
@@ -47,8 +47,8 @@ struct KnownTimelines {
 }
 
 extension RecordedHistory {
-    /// Facts and repetitions that are folded where all that was known is folded for each instant at
-    /// which something became known.
+    /// The number of facts and repetitions to fold, if everything known is folded again for each
+    /// instant at which something became known.
     var foldedFacts: Int {
         let instants = (events.map(\.recordedAt) + repetitions.map(\.recordedAt)).sorted()
         return instants.indices.reduce(0) { sum, index in

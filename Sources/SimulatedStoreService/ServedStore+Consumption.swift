@@ -12,7 +12,7 @@ struct ConsumptionBody: Codable, Hashable {
     let refundPreference: String?
 }
 
-/// What was sent about a transaction.
+/// The consumption information that was sent about a transaction.
 struct ConsumptionDocument: Encodable, Hashable {
     let transactionId: String
     let receivedAt: Instant
@@ -25,10 +25,10 @@ extension ServedStore {
         "UNDELIVERED_SERVER_OUTAGE", "UNDELIVERED_OTHER",
     ]
     private static let refundPreferences: Set<String> = ["DECLINE", "GRANT_FULL", "GRANT_PRORATED"]
-    /// All of a purchase, in thousandths of a percent.
+    /// A whole purchase, in thousandths of a percent.
     private static let percentageMax: Int64 = 100_000
 
-    /// Checks what is sent about a transaction as Apple does, and keeps it for `/control`.
+    /// Checks consumption information as Apple does, and keeps it for `/control`.
     func takeConsumption(
         _ body: ConsumptionBody,
         about id: String,
@@ -50,6 +50,6 @@ extension ServedStore {
         }
     }
 
-    /// Bodies that are kept: the last ones.
+    /// The maximum number of bodies to keep; the oldest are dropped.
     private static let consumptionMax = 10_000
 }

@@ -10,7 +10,7 @@ struct ExtensionQuestion: Decodable {
 }
 
 extension ExtensionQuestion {
-    /// The days, where everything is as it must be.
+    /// The number of days, if all members are valid.
     func days() throws(StoreError) -> Int64 {
         guard let days = extendByDays, (1...90).contains(days) else { throw .invalidExtendByDays }
         guard let reason = extendReasonCode, (0...3).contains(reason) else {

@@ -12,12 +12,12 @@ struct MassExtensionQuestion: Decodable {
     let productId: String?
 }
 
-/// The request under which dates are extended.
+/// The answer to it: the identifier of the request.
 struct MassExtensionDocument: Encodable {
     let requestIdentifier: String
 }
 
-/// Get Status of Subscription Renewal Date Extensions.
+/// The answer to Get Status of Subscription Renewal Date Extensions.
 struct MassExtensionStatus: Encodable {
     let requestIdentifier: String
     let complete = true
@@ -26,18 +26,17 @@ struct MassExtensionStatus: Encodable {
     let failedCount: Int
 }
 
-/// Which extensions for all subscribers were requested.
+/// Identifies an extension for all subscribers that was requested.
 struct MassExtensionKey: Hashable {
     let productId: String
     let requestIdentifier: String
 }
 
 extension ServedStore {
-    /// Moves the end of the period of all active subscribers of a product, at once; Apple takes
-    /// hours.
+    /// Moves the period ends of all active subscribers of a product, at once; Apple takes hours.
     ///
-    /// The story of those that no command directs is drawn from the seed: they count as failed. A
-    /// request that was carried out is not carried out again.
+    /// Subscriptions that no command controls follow the seed, so they count as failed. A request
+    /// that was carried out is not carried out again.
     func extendRenewalDates(
         _ question: MassExtensionQuestion,
         at now: Instant
@@ -79,7 +78,7 @@ extension ServedStore {
         return document
     }
 
-    /// What a request came to.
+    /// The status of a request.
     func massExtensionStatus(
         ofProduct product: String,
         _ request: String

@@ -12,7 +12,7 @@ final class ServedStore: Sendable {
     let bell = Bell()
     /// Requested test notifications, by their tokens.
     let tests = Mutex<[String: TestNotification]>([:])
-    /// Extensions for all subscribers that were requested, and what they came to.
+    /// The requested extensions for all subscribers, with their results.
     let massExtensions = Mutex<[MassExtensionKey: MassExtensionStatus]>([:])
     /// Consumption information that was sent.
     let consumption = Mutex<[ConsumptionDocument]>([])

@@ -202,7 +202,7 @@ import Testing
         }
     }
 
-    @Test func `the newest notification is found however much came after it`() async throws {
+    @Test func `the newest notification is found however many events follow it`() async throws {
         try await PollTests.store(4) { store in
             try await PolledLedger.run(seed: PollTests.seed) { polled in
                 let log = polled.ledger.log
@@ -212,7 +212,7 @@ import Testing
                 #expect(newest <= store.now)
                 #expect(try await log.newestNotification(in: .production, among: 1) != nil)
                 #expect(try await log.newestNotification(in: .sandbox) == nil)
-                // Answers are no notifications, and lie between the newest one and the end.
+                // Answers are not notifications; they follow the newest notification in the log.
                 let ids = store.server.lives.map(\.originalTransactionId)
                 _ = try await polled.poll(.ids(ids), store)
                 #expect(try await log.newestNotification(in: .production, among: 1) != nil)

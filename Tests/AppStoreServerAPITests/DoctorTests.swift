@@ -307,7 +307,7 @@ struct DoctorTests {
         #expect(report.words("key").contains("of serve"))
         #expect(report.results("roots") == ["ok", "ok"])
         #expect(report.words("roots").contains(root))
-        // The store has no URL to send to, and the request reached it.
+        // The request reached the store, which has no URL to send to.
         #expect(report.words("apple").contains("4040007"), "\(report.words("apple"))")
         environment["SUBLEDGER_SERVE_KEY"] = "/nowhere/key.p8"
         let missing = try await Self.doctor(environment)

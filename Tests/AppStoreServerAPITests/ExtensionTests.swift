@@ -6,7 +6,7 @@ import SimulatedStoreService
 import TestSupport
 import Testing
 
-/// What changes something at Apple: renewal dates, and consumption information.
+/// Requests that change something at Apple: renewal dates, and consumption information.
 @Suite struct ExtensionTests {
     private struct Bought: Decodable {
         let originalTransactionId: String
@@ -40,7 +40,7 @@ import Testing
         )
     }
 
-    @Test func `one subscription, then all of a product, and how far that is`() async throws {
+    @Test func `one subscription is extended, then all of a product`() async throws {
         try await TestStore.run(ticks: true) {
             ($0.subscriptions, $0.monthMilliseconds, $0.rateShare) = (20, 600_000, 1000)
         } _: { store in
@@ -75,7 +75,7 @@ import Testing
                     )
                     #expect(identifier == "all")
                 }
-                // The second request of the same name changed nothing.
+                // The second request with the same identifier changed nothing.
                 let otherAfter = try await Self.end(of: other.originalTransactionId, store)
                 #expect(otherAfter == otherBefore + 60_000)
                 let status = try #require(
@@ -173,7 +173,7 @@ import Testing
         }
     }
 
-    @Test func `consumption information arrives, and about no unknown transaction`()
+    @Test func `consumption information arrives, but not about an unknown transaction`()
         async throws
     {
         let used = try #require(
@@ -224,7 +224,7 @@ import Testing
         #expect(dry.code == 0, "\(dry.errors)")
         #expect(dry.output.contains("PUT /inApps/v1/subscriptions/extend/\(id)"))
         #expect(dry.output.contains(#""extendReasonCode":3"#))
-        #expect(try end() == before, "it was sent without --execute")
+        #expect(try end() == before, "the request was sent without --execute")
         let sent = try await Program("subledger").run(
             ["apple"] + extend + ["--execute"] + store.flags
         )
@@ -237,7 +237,7 @@ import Testing
         )
         #expect(dryAll.code == 0 && dryAll.output.contains("extend/mass"), "\(dryAll.errors)")
         let unknown = try await apple("extension-status", Self.product, "all")
-        #expect(unknown.code == 4 && unknown.errors.contains("knows no extension"))
+        #expect(unknown.code == 4 && unknown.errors.contains("does not know the extension"))
         let sentAll = try await Program("subledger").run(
             ["apple"] + all + ["--request-id", "all", "--execute"] + store.flags
         )
@@ -263,7 +263,7 @@ import Testing
         let dry = try await consumption("--customer-consented")
         #expect(dry.code == 0, "\(dry.errors)")
         #expect(dry.output.contains(#""consumptionPercentage":50000"#))
-        #expect(try kept() == "[]", "it was sent without --execute")
+        #expect(try kept() == "[]", "the request was sent without --execute")
         let sent = try await consumption("--customer-consented", "--execute")
         #expect(sent.code == 0, "\(sent.errors)")
         #expect(try kept().contains("DELIVERED"))

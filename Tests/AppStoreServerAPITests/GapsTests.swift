@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test func `what ended longer ago than a round looks back has to be named`() async throws {
+    @Test func `a subscription that ended before the span of a round must be named`() async throws {
         try await PollTests.store(36) { store in
             try await PolledLedger.run(seed: PollTests.seed) { polled in
                 let silent = Instant(milliseconds: store.now.milliseconds - 75 * 86_400_000)
@@ -64,7 +64,7 @@ import Testing
                 #expect(!old.isEmpty && !young.isEmpty)
                 #expect(old.allSatisfy { $0.next == "backfill \($0.originalTransactionId)" })
                 #expect(young.allSatisfy { $0.next == "poll" })
-                // The command that is named closes them.
+                // The named command closes them.
                 let ids = Set(old.map(\.originalTransactionId))
                 _ = try await polled.backfill(.ids(ids.sorted()), store)
                 let after = try await polled.ledger.gaps(at: store.now, limit: 1000)
@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    @Test func `months of minutes are not drowned in limits that are meant for months`()
+    @Test func `in a store with months of minutes, the default limits still find gaps`()
         async throws
     {
         let now = Instant.systemClock()
@@ -89,7 +89,7 @@ import Testing
             $0.rateShare = 1000
         } _: { store in
             try await PolledLedger.run(seed: PollTests.seed) { polled in
-                // Of the last hour, a year of this store, nothing arrived.
+                // Nothing arrived in the last hour, which is a year of this store.
                 let silent = Instant(milliseconds: now.milliseconds - 3_600_000)
                 try await polled.ingestEverything(of: store.server.lives, until: silent)
                 let found = try await polled.ledger.gaps(at: now, limit: 1000)

@@ -118,7 +118,7 @@ struct ImportCommandTests {
 
     @Test func `neighbours of one customer are asked about once`() async throws {
         try await Self.run { place in
-            // Three transactions of each, and the order.
+            // For each, three transactions and the order.
             let lines = Self.lives.prefix(6).flatMap { life in
                 life.listed(asOf: .systemClock()).prefix(3).map(\.transactionId)
                     + ["M" + life.originalTransactionId]
@@ -135,7 +135,7 @@ struct ImportCommandTests {
         }
     }
 
-    @Test func `a list is worked on in parts, from their beginning to their end`() {
+    @Test func `a list is processed in parts, each from beginning to end`() {
         for (count, parts) in [(0, 4), (3, 16), (40, 16), (1000, 16), (16, 1)] {
             var list = ImportParts(count: count, parts: parts)
             var taken: [Int] = []
@@ -151,7 +151,7 @@ struct ImportCommandTests {
         #expect(list.next(of: 0) == 0 && list.next(of: 1) == 32 && list.next(of: 0) == 1)
     }
 
-    @Test func `a quote that is not closed refuses its line and no other`() async throws {
+    @Test func `a line with an unclosed quote is refused, and only that line`() async throws {
         try await Self.run { place in
             let ids = Self.lives.map(\.originalTransactionId)
             let lines = ["originalTransactionId", ids[0], "\"" + ids[1]] + ids[2..<6]

@@ -29,8 +29,8 @@ struct LossyStoreTests {
     /// sixty thousand notifications.
     private static let month = subscriptions > 100 ? "9d" : "3d"
 
-    /// Seconds of a month while the strategies are compared: half a minute, and longer for so many
-    /// subscriptions that two cores could not sign, send and verify as fast as they renew.
+    /// Seconds of a month while the strategies are compared: half a minute, or longer if two cores
+    /// could not sign, send and verify as fast as the subscriptions renew.
     private static let watchedMonth = max(30, subscriptions / 4)
 
     private static let losses = ["--lose", "0.3", "--repeat", "0.2", "--delay", "0.2"]
@@ -77,8 +77,8 @@ struct LossyStoreTests {
         let wrong = try await Self.differences(of: store, settings)
         #expect(wrong.isEmpty, "\(wrong.prefix(3).joined(separator: "\n"))")
         let again = try await Self.poll(["--all", "--pause", "0s"], store, settings)
-        // An answer without news names no purchase: those that name no customer are asked about
-        // themselves then.
+        // An answer without news contains no purchase, so subscriptions without a customer id are
+        // asked about separately.
         #expect(again.answered >= round.answered && again.failed == 0, "\(again)")
         #expect(again.appended == 0, "\(again)")
         let verified = try await subledger(
@@ -111,8 +111,8 @@ struct LossyStoreTests {
         #expect(try both <= #require(denied["notifications only"]))
     }
 
-    // Short months pass while the ledger is filled in one of the three ways. At the end everything
-    // is asked for, so that it shows for how long the answers were wrong.
+    // Short months pass while the ledger is filled in one of the three ways. At the end, everything
+    // is fetched, which shows for how long the answers were wrong.
     private static func watch(
         notifies: Bool,
         polls: Bool

@@ -29,7 +29,7 @@ import Testing
     }
 
     private static let cases = [
-        // A customer may be locked out: each round.
+        // A customer may be locked out: asked about in each round.
         Case(.overdue, -1, month, 900), Case(.overdue, -23, month, 900),
         // Silent for a day although Apple was asked.
         Case(.overdue, -25, month, 86_400),
@@ -39,7 +39,7 @@ import Testing
         // An eighth of a week, and of the five minutes that a month of the sandbox takes.
         Case(.overdue, -100, week, 75_600), Case(.endsSoon, 0, fiveMinutes, 37.5),
         Case(.failed, 0, fiveMinutes, 37.5),
-        // Dates that make no period bound nothing.
+        // Dates that do not form a period set no limit.
         Case(.failed, 0, 0, 21_600),
     ]
 
@@ -76,7 +76,7 @@ import Testing
             return count
         }
         let ending = 1_000_000.0 / 30
-        // The last day of each, hour by hour; nobody renews early.
+        // The last day of each, hour by hour; no subscription renews early.
         let before = questions(.endsSoon, 0...23) * ending
         // One in a hundred stays silent for sixty days.
         let overdue = questions(.overdue, -1440 ... -1) * ending / 100
@@ -93,7 +93,7 @@ import Testing
             try await PolledLedger.run(seed: PollTests.seed) { polled in
                 let silent = Instant(milliseconds: store.now.milliseconds - 10 * 86_400_000)
                 try await polled.ingestEverything(of: store.server.lives, until: silent)
-                // What Apple says of them keeps some due: charges that failed, and periods that end.
+                // Apple's answers leave some due: failed charges, and periods that end soon.
                 let within = PollSelection.due(withinMilliseconds: 3 * 86_400_000)
                 func round() async throws -> PollReport {
                     try await polled.poll(within, store, configure: { $0.pauseSeconds = nil })
@@ -103,7 +103,7 @@ import Testing
                 #expect(first.oldestDueSeconds ?? 0 > 0)
                 let asked = try await store.requests()["Production statuses"]?["requests"]
                 let second = try await round()
-                #expect(second.reasons.values.reduce(0, +) > 0, "nothing was due any more")
+                #expect(second.reasons.values.reduce(0, +) > 0, "no subscription was due any more")
                 #expect(second.answered == 0, "the same subscriptions were asked about again")
                 #expect(second.skipped == second.reasons.values.reduce(0, +))
                 #expect(second.oldestDueSeconds == 0)
@@ -124,7 +124,7 @@ import Testing
         }
     }
 
-    @Test func `what was selected was answered, skipped, left or failed`() async throws {
+    @Test func `every selected subscription is answered, skipped, left or failed`() async throws {
         try await PollTests.store(24) { store in
             try await PolledLedger.run(seed: PollTests.seed) { polled in
                 let silent = Instant(milliseconds: store.now.milliseconds - 40 * 86_400_000)

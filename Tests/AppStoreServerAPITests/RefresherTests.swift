@@ -11,7 +11,7 @@ import Synchronization
 import Testing
 
 @Suite struct RefresherTests {
-    /// A clock that is moved by hand.
+    /// A clock that the test moves.
     private final class Hand: Sendable {
         private let instant = Mutex(Instant.systemClock())
 
@@ -28,7 +28,7 @@ import Testing
         StreamID(environment: .production, originalTransactionId: id)
     }
 
-    /// A refresher that asks a server which answers as it is told to.
+    /// Runs a body with a refresher whose server gives the answers of the test.
     private static func run(
         _ hand: Hand,
         _ answer: @escaping @Sendable (Int, Request) async throws -> Response,
@@ -63,7 +63,7 @@ import Testing
         if case .held(let until, _) = outcome { until } else { nil }
     }
 
-    @Test func `while Apple is out, one question is asked and all others fail at once`()
+    @Test func `while Apple does not answer, one question is asked and all others fail at once`()
         async throws
     {
         let hand = Hand()
@@ -89,12 +89,12 @@ import Testing
                 let until = try #require(Self.held(outcome))
                 #expect(until.milliseconds == hand.now.milliseconds + 30_000)
             }
-            #expect(requests() == 1, "Apple was asked while it was out")
+            #expect(requests() == 1, "Apple was asked although it does not answer")
             // Each further failure doubles the time.
             for seconds in [30.0, 60, 120, 240, 300, 300] {
                 hand.move(seconds)
                 guard case .asked = try await refresher.refresh([Self.stream("1")]) else {
-                    Issue.record("nobody tried after \(seconds) s")
+                    Issue.record("nothing was asked after \(seconds) s")
                     return
                 }
             }
@@ -139,7 +139,7 @@ import Testing
         }
     }
 
-    @Test func `what Apple refused is no answer, and is not asked again at once`() async throws {
+    @Test func `a refusal is not an answer, and is not asked about again at once`() async throws {
         let hand = Hand()
         try await Self.run(
             hand,
@@ -162,7 +162,7 @@ import Testing
             }
             hand.move(60)
             guard case .asked = try await refresher.refresh([Self.stream("1")]) else {
-                Issue.record("a refusal that is no answer counts as one")
+                Issue.record("a refusal counted as an answer")
                 return
             }
             #expect(requests() == 3)

@@ -82,7 +82,7 @@ import Testing
             #expect(missed.contains("failed=0"), "\(missed)")
             let round = try await service.waitForRound("poll")
             #expect(round.contains("newNotifications=") && round.contains("requests="))
-            // What was missed is asked for once.
+            // Missed notifications are requested once.
             _ = try await service.waitForRound("poll")
             let token = try await Self.token("support", settings)
             let metrics = try await service.send("GET", "/metrics", token)

@@ -13,7 +13,7 @@ import Testing
 /// Apple's own server libraries fix methods, paths, queries and the members of bodies; the order of
 /// the members is ours.
 @Suite struct ServerRequestTests {
-    /// A request as a server has it.
+    /// A request as a server receives it.
     private struct Received: Sendable {
         var line = ""
         var headers: [String: String] = [:]
@@ -25,7 +25,7 @@ import Testing
         var body: String = ""
     }
 
-    /// What a request arrives as.
+    /// The request as it arrives at a server.
     private static func received(
         _ answer: String = "{}",
         _ ask: @escaping @Sendable (AppStoreServerClient) async throws -> Void
@@ -43,7 +43,7 @@ import Testing
             return OddServer.json(answer)
         } _: { url, _ in
             try await AppStoreServerClient.with(try anyCredentials(), url: url) { client in
-                // What an empty answer lacks is not the matter here.
+                // These tests ignore what an empty answer lacks.
                 do {
                     try await ask(client)
                 } catch is ServerError {}
@@ -236,7 +236,7 @@ import Testing
         )
     }
 
-    @Test func `what changes something is sent once, whatever becomes of it`() async throws {
+    @Test func `a request that changes something is sent once, even if it fails`() async throws {
         let wanted = try #require(
             RenewalExtension(days: 1, reason: .other, requestIdentifier: "a")
         )

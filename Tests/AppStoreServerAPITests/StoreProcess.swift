@@ -67,8 +67,7 @@ struct StoreProcess {
         try await wait { $0.arrived + $0.lost == $0.signed }
     }
 
-    /// Waits until so much was sent; however long it takes, as long as something is sent in each
-    /// minute.
+    /// Waits until enough was sent, however long it takes; fails if nothing is sent for a minute.
     func wait(until isEnough: (TestStore.Sent) -> Bool) async throws {
         var (last, since) = (-1, ContinuousClock.now)
         while ContinuousClock.now - since < .seconds(60) {

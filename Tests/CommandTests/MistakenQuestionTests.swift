@@ -275,12 +275,12 @@ struct MistakenQuestionTests {
             let late = try await command.run("report", "active")
             #expect(
                 late.errors.contains(
-                    "the tables, and with them this report, are 1 event behind the log: `subledger "
+                    "the tables of this report are 1 event behind the log: `subledger "
                         + "follow --once` brings them up to date"
                 )
             )
             let exported = try await command.run("export", "--out", folder.path(of: "export"))
-            #expect(exported.errors.contains("this export, are 1 event behind the log"))
+            #expect(exported.errors.contains("this export are 1 event behind the log"))
             let rebuilt = try await command.run("rebuild", "transactions_history")
             #expect(rebuilt.errors.contains("live tables are up to 1 event behind the log"))
         }

@@ -278,7 +278,7 @@ struct ExportTests {
         }
     }
 
-    @Test func `a file that is not what the manifest says is written again`() async throws {
+    @Test func `a file that does not match the manifest is written again`() async throws {
         try await Analytics.withLedger { _, ledger in
             let folder = try TestFolder()
             var request = ExportRequest(folder: folder.path)

@@ -39,7 +39,7 @@ struct IngestQualityTests {
             #expect(quality.total.counts.rejected == 4)
             #expect(quality.total.counts.facts == Int64(facts.count * 2))
             #expect(quality.total.runs == 3)
-            // The log has each payload once, by the channel that brought it first.
+            // The log has each payload once, under the channel that delivered it first.
             #expect(quality.channels.map(\.source) == ["first", "second"])
             #expect(quality.channels.map(\.events) == [counts[0].appended, 0])
             #expect(quality.channels[0].payloads > 0 && quality.channels[0].rejected == 0)

@@ -77,13 +77,13 @@ struct NewestSignatureTests {
         }
     }
 
-    @Test func `what is kept of a log that was lost does not outlive a rebuild`() async throws {
+    @Test func `signatures kept from a lost log do not survive a rebuild`() async throws {
         try await FollowTests.withLedger(lanes: 1) { ledger, settings in
             try await ledger.ingest(Array(FollowTests.deliveries(seed: 14).prefix(40)))
             _ = try await ledger.projector.rebuild()
             var question = ReportQuestion(try #require(Report.named("renewals")))
             let right = try await ledger.report(question)
-            // The log that was lost said more up to the same place than the one that grew since.
+            // Up to the same position, the lost log had newer signatures than the present log.
             _ = try await FollowTests.texts(
                 settings,
                 """

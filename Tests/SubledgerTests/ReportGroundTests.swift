@@ -9,10 +9,10 @@ import Subledger
 import TestSupport
 import Testing
 
-/// The tables that reports stand on: when they cannot answer, and whose a payment is.
+/// The tables that reports read: when they cannot answer, and to whom a payment belongs.
 @Suite(.enabled { await TestServer.isAvailable })
 struct ReportGroundTests {
-    @Test func `tables that were never built, are apart or of another log do not answer`()
+    @Test func `tables that are missing, at different positions or of another log do not answer`()
         async throws
     {
         try await FollowTests.withLedger(lanes: 1) { ledger, settings in
@@ -52,7 +52,7 @@ struct ReportGroundTests {
         }
     }
 
-    @Test func `a payment is of the customer who was linked when it was made`() async throws {
+    @Test func `a payment belongs to the customer who was linked when it was made`() async throws {
         try await TestServer.shared.withDatabase(from: FilledLedger.plain) { settings in
             let ledger = try await FilledLedger.open(settings)
             _ = try await ledger.projector.rebuild()
@@ -90,7 +90,7 @@ struct ReportGroundTests {
             #expect(Self.payments(of: "ben", in: after) == Int64(instants.count - 5))
             #expect(Self.payments(of: purchases[0][2], in: after) == 2)
             #expect(Self.payments(of: purchases[0][2], in: before) == Int64(instants.count))
-            // As known before the links, they are not there.
+            // With the knowledge before the links, the customers do not appear.
             var known = question
             known.knownAt = .offsets(
                 Dictionary(
@@ -109,8 +109,8 @@ struct ReportGroundTests {
             .reduce(0) { $0 + $1.number("paymentsCount") }
     }
 
-    // The payments of the subscription with the most of them, of a customer with no other one:
-    // its id, each instant, and whose it is by its token.
+    // The payments of the subscription with the most payments, whose customer has no other one: its
+    // id, each instant, and its customer by the token.
     private static let longestSQL = """
         SELECT concat_ws('|', original_transaction_id,
             (extract(epoch FROM start_time) * 1000)::bigint,

@@ -12,15 +12,15 @@ import Testing
 /// RevenueCat's charts, our reports and the simulator's truth, over many subscriptions of three
 /// years.
 ///
-/// `SUBLEDGER_SUBSCRIPTIONS` says how many (`make acceptance`); the other suites hold few of them
-/// against all views.
+/// `SUBLEDGER_SUBSCRIPTIONS` sets how many (`make acceptance`); the other suites compare few of
+/// them with all views.
 @Suite(.enabled { await TestServer.isAvailable })
 struct RevenueCatScaleTests {
     private static let count =
         ProcessInfo.processInfo.environment["SUBLEDGER_SUBSCRIPTIONS"].flatMap(Int.init) ?? 200
-    // Signatures are what other suites are for.
+    // Other suites test signatures.
     private static let simulator = AppStoreSimulator(seed: 20_261_124, flaws: .unsigned)
-    /// Lives of one append.
+    /// The number of lives in one append.
     private static let sliceCount = 50
     private static let dayLength: Int64 = 86_400_000
 
@@ -42,7 +42,7 @@ struct RevenueCatScaleTests {
         }
     }
 
-    // The subscriptions that pay at the end of each day, by the number of the day since 1970.
+    // The number of paying subscriptions at the end of each day, by the day's number since 1970.
     private static func fill(_ ledger: Ledger) async throws -> [Int64: Int] {
         var paying: [Int64: Int] = [:]
         for start in stride(from: 0, to: count, by: 2 * sliceCount) {
@@ -85,7 +85,7 @@ struct RevenueCatScaleTests {
         #expect(found.count > 700, "\(found.count) days")
     }
 
-    /// A life as a log is told of it, and what is true of it.
+    /// A life as its payloads reach a log, and the truth about it.
     private struct ToldLife: Sendable {
         let verified: Verified<[Fact]>
         /// The days at whose end it has a running paid purchase, as numbers since 1970.
@@ -103,7 +103,7 @@ struct RevenueCatScaleTests {
                 )
             )
             var isPaying: [Int64: Bool] = [:]
-            // Of several purchases that run at an instant the last one counts.
+            // If several purchases run at an instant, the last one counts.
             for purchase in life.tables(from: .unasked).transactions
             where purchase.startTime < purchase.effectiveEndTime {
                 let first = purchase.startTime.milliseconds / dayLength

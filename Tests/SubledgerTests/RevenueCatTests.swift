@@ -26,7 +26,7 @@ struct RevenueCatTests {
         }
     }
 
-    /// Holds the report of a pair against the chart, over the tables of a ledger.
+    /// Compares the report of a pair with the chart, over the tables of a ledger.
     static func expectReport(
         of pair: Pair,
         _ session: PostgresSession,

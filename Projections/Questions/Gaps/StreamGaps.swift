@@ -4,13 +4,13 @@ public import Events
 public struct StreamGaps: Sendable {
     /// At most one renewal that never arrived and one contradiction.
     public let found: [StreamGap]
-    /// The length of the newest period, in milliseconds; 0 where there is none.
+    /// The length of the newest period, in milliseconds; 0 if there is none.
     public let periodMilliseconds: Int64
 
-    /// How long a renewal may be late where nobody says so, in milliseconds: a day, in which Apple
-    /// reports most.
+    /// How late a renewal may be by default, in milliseconds: a day, within which Apple reports
+    /// most renewals.
     public static let patienceMax: Int64 = 86_400_000
-    /// Of shorter periods this part of the period: stores for tests sell months of minutes.
+    /// For shorter periods, the period is divided by this: in test stores, a month lasts minutes.
     private static let patienceParts: Int64 = 4
 
     /// The gaps of a history at an instant.

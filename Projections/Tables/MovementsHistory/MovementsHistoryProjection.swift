@@ -4,7 +4,7 @@ internal import Events
 /// never changed, and a movement that turned out to be wrong is withdrawn by a correction.
 ///
 /// A movement depends on all facts of its subscription. They are folded once for each instant at
-/// which one of them was recorded; `KnownTimelines` bounds that.
+/// which one of them was recorded; `KnownTimelines` limits this work.
 struct MovementsHistoryProjection: Projection {
     let name = "movements_history"
     let isOnRequest = true

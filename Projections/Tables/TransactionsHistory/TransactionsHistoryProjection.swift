@@ -4,7 +4,7 @@ internal import Events
 /// during which the ledger knew it.
 ///
 /// The facts of a subscription are folded once for each instant at which one of them was recorded;
-/// `KnownTimelines` bounds that.
+/// `KnownTimelines` limits this work.
 struct TransactionsHistoryProjection: Projection {
     let name = "transactions_history"
     let isOnRequest = true

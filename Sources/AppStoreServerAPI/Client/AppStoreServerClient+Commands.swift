@@ -6,11 +6,11 @@ extension AppStoreServerClient {
     ///
     /// - Parameters:
     ///   - id: Its original transaction id.
-    ///   - wanted: For how long and why.
+    ///   - wanted: The number of days, the reason and the request identifier.
     ///   - environment: Production or Sandbox.
-    /// - Returns: What came of it.
-    /// - Throws: `ServerError`, `CancellationError`. Nothing is sent twice: after `timedOut` and
-    ///   `unavailable` it may have been done all the same.
+    /// - Returns: Apple's result.
+    /// - Throws: `ServerError`, `CancellationError`. The request is never sent twice: after
+    ///   `timedOut` or `unavailable`, Apple may still have carried it out.
     public func extendRenewalDate(
         of id: String,
         by wanted: RenewalExtension,
@@ -32,11 +32,11 @@ extension AppStoreServerClient {
     ///
     /// - Parameters:
     ///   - productId: The product.
-    ///   - storefronts: Only in these, as three letters such as USA; none for all.
-    ///   - wanted: For how long and why.
+    ///   - storefronts: Three-letter codes such as USA; empty for all storefronts.
+    ///   - wanted: The number of days, the reason and the request identifier.
     ///   - environment: Production or Sandbox.
-    /// - Returns: The identifier with which the status can be asked for.
-    /// - Throws: As for one subscription.
+    /// - Returns: The identifier that `extensionStatus` expects.
+    /// - Throws: As `extendRenewalDate` does.
     public func extendRenewalDates(
         ofProduct productId: String,
         storefronts: [String] = [],
@@ -55,13 +55,13 @@ extension AppStoreServerClient {
         return identifier
     }
 
-    /// How far an extension for all subscribers of a product has come.
+    /// Requests the status of an extension for all subscribers of a product.
     ///
     /// - Parameters:
     ///   - productId: The product.
-    ///   - requestIdentifier: The request.
+    ///   - requestIdentifier: The identifier of the extension.
     ///   - environment: Production or Sandbox.
-    /// - Returns: The status; nil where Apple knows no such request.
+    /// - Returns: The status; nil if Apple does not know the request.
     /// - Throws: `ServerError`, `CancellationError`.
     public func extensionStatus(
         ofProduct productId: String,
@@ -94,10 +94,10 @@ extension AppStoreServerClient {
     /// Sends consumption information about a transaction.
     ///
     /// - Parameters:
-    ///   - information: What is told about it; its customer consented to that.
-    ///   - id: Its id, as the notification `CONSUMPTION_REQUEST` has it.
+    ///   - information: The information; the customer must have consented to sending it.
+    ///   - id: The transaction id from the notification `CONSUMPTION_REQUEST`.
     ///   - environment: Production or Sandbox.
-    /// - Throws: As for an extension.
+    /// - Throws: As `extendRenewalDate` does.
     public func send(
         _ information: ConsumptionInformation,
         about id: String,
@@ -142,12 +142,12 @@ extension AppStoreServerClient {
         }
     }
 
-    // It may have been done: what Apple says about it decides, and not another attempt.
+    // Apple may have carried the request out, so it must not be sent again without a check.
     private static func unreadable(_ what: String) -> ServerError {
         ServerError(
             .answerUnreadable,
-            "Apple accepted \(what), and its answer is not of the documented form. Ask for the "
-                + "statuses before you send it again"
+            "Apple accepted the request, but its answer about \(what) does not have the documented "
+                + "form. Check the status before you send the request again"
         )
     }
 }

@@ -181,11 +181,11 @@ public struct AppStoreServerClient: Sendable {
 
 /// One HTTP request to the API.
 struct ServerCall {
-    /// As HTTP has it.
+    /// The HTTP method.
     let method: String
     /// The path below the host, with its query.
     let target: String
-    /// The same without the query, for messages.
+    /// The path without its query, for messages.
     let path: String
     let body: String?
     let endpoint: ServerRequest.Endpoint

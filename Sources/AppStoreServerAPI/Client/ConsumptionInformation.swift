@@ -1,46 +1,45 @@
-/// What a developer may tell Apple about a purchase whose customer wants a refund.
+/// Information for Apple about a purchase whose customer asks for a refund.
 ///
-/// It is about a person: it is sent only by an operator's command, and only with the customer's
-/// consent, without which Apple refuses it.
+/// It is personal data: only an operator's command sends it, and only with the customer's consent.
+/// Without the consent, Apple refuses it.
 public struct ConsumptionInformation: Hashable, Sendable {
-    /// Whether the purchase was delivered, and worked.
+    /// Whether the purchase was delivered, and works.
     public let deliveryStatus: DeliveryStatus
-    /// Whether the customer could try it before.
+    /// Whether a sample, a trial or a description was available before the purchase.
     public let isSampleProvided: Bool
-    /// How much of it was used, in thousandths of a percent, 0 to `percentageMax`; nil where that is
-    /// not known.
+    /// The share that was used, in thousandths of a percent, 0 to `percentageMax`; nil if unknown.
     public let consumptionPercentage: Int?
-    /// What the developer would like Apple to decide; nil for no wish.
+    /// The decision that the developer prefers; nil for no preference.
     public let refundPreference: RefundPreference?
 
-    /// All of it, in thousandths of a percent.
+    /// The whole purchase, in thousandths of a percent.
     public static let percentageMax = 100_000
 
     /// Whether a purchase was delivered; the raw values are Apple's.
     public enum DeliveryStatus: String, CaseIterable, Hashable, Sendable {
-        /// It was, and works.
+        /// Delivered, and works.
         case delivered = "DELIVERED"
-        /// It does not work as it should.
+        /// Delivered, but does not work as it should.
         case undeliveredQualityIssue = "UNDELIVERED_QUALITY_ISSUE"
-        /// Something else was delivered.
+        /// A different item was delivered.
         case undeliveredWrongItem = "UNDELIVERED_WRONG_ITEM"
-        /// A server was down.
+        /// Not delivered, because a server was down.
         case undeliveredServerOutage = "UNDELIVERED_SERVER_OUTAGE"
-        /// It was not, for another reason.
+        /// Not delivered, for another reason.
         case undeliveredOther = "UNDELIVERED_OTHER"
     }
 
-    /// What Apple is wished to decide; the raw values are Apple's.
+    /// A preferred decision; the raw values are Apple's.
     public enum RefundPreference: String, CaseIterable, Hashable, Sendable {
         /// No refund.
         case decline = "DECLINE"
-        /// All of it.
+        /// A full refund.
         case grantFull = "GRANT_FULL"
-        /// For the part that was not used.
+        /// A refund of the unused part.
         case grantProrated = "GRANT_PRORATED"
     }
 
-    /// Information; nil for a percentage out of range.
+    /// Creates the information; nil if the percentage is out of range.
     public init?(
         deliveryStatus: DeliveryStatus,
         isSampleProvided: Bool,
@@ -55,7 +54,7 @@ public struct ConsumptionInformation: Hashable, Sendable {
         self.refundPreference = refundPreference
     }
 
-    /// The JSON body; that there is one says that the customer consented.
+    /// The JSON body; it always states that the customer consented.
     var body: String {
         var members = [
             #""customerConsented":true"#, #""sampleContentProvided":\#(isSampleProvided)"#,

@@ -2,16 +2,16 @@ public import Events
 
 /// A request that changes something at Apple.
 ///
-/// A type of its own, so that nothing that asks questions can send one: only an operator's command
-/// does, after it was told to.
+/// The type is separate from `ServerRequest`, so code that only asks cannot send a change: only a
+/// command of the operator does, with `--execute`.
 public enum ServerCommand: Hashable, Sendable {
-    /// Extend a Subscription Renewal Date: of the subscription with this original transaction id.
+    /// Extend a Subscription Renewal Date, for the subscription with this original transaction id.
     case extendRenewalDate(String, RenewalExtension)
-    /// Extend Subscription Renewal Dates for All Active Subscribers: of a product, in these
-    /// storefronts; in all where there is none.
+    /// Extend Subscription Renewal Dates for All Active Subscribers of a product in these
+    /// storefronts; an empty list means all.
     case extendRenewalDates(productId: String, storefronts: [String], RenewalExtension)
-    /// Send Consumption Information, version 2: about a transaction that its customer wants a refund
-    /// for.
+    /// Send Consumption Information, version 2, about a transaction whose customer asks for a
+    /// refund.
     case sendConsumption(String, ConsumptionInformation)
 
     var endpoint: ServerRequest.Endpoint {
@@ -22,7 +22,7 @@ public enum ServerCommand: Hashable, Sendable {
         }
     }
 
-    /// The method, as HTTP has it.
+    /// The HTTP method.
     public var method: String {
         switch self {
         case .extendRenewalDate, .sendConsumption: "PUT"
@@ -64,21 +64,21 @@ public enum ServerCommand: Hashable, Sendable {
     }
 }
 
-/// For how long and why renewal dates are extended.
+/// An extension of renewal dates: days, reason and request identifier.
 public struct RenewalExtension: Hashable, Sendable {
-    /// Days, 1 to `daysMax`.
+    /// The number of days to add, 1 to `daysMax`.
     public let days: Int
-    /// Why.
+    /// The reason.
     public let reason: Reason
-    /// Names the request, so that its status can be asked for; Apple extends once for each.
+    /// Identifies the request for its status; Apple extends only once for each identifier.
     public let requestIdentifier: String
 
-    /// Most days that Apple extends at once.
+    /// The maximum number of days in one request: Apple's limit.
     public static let daysMax = 90
-    /// Longest identifier of a request, in bytes: Apple's limit.
+    /// The maximum length of the request identifier in bytes: Apple's limit.
     public static let requestIdentifierByteCountMax = 128
 
-    /// Why a date is extended; the raw values are Apple's.
+    /// The reason for an extension; the raw values are Apple's.
     public enum Reason: Int, CaseIterable, Hashable, Sendable {
         /// No reason is given.
         case undeclared = 0
@@ -90,8 +90,8 @@ public struct RenewalExtension: Hashable, Sendable {
         case serviceIssueOrOutage = 3
     }
 
-    /// An extension; nil for days out of range, and for an identifier that is empty, too long or has
-    /// other characters than letters, digits, `-`, `.`, `_` and `~`.
+    /// Creates an extension; nil if the days are out of range, or if the identifier is empty, too
+    /// long, or has characters other than letters, digits, `-`, `.`, `_` and `~`.
     public init?(days: Int, reason: Reason, requestIdentifier: String) {
         let length = requestIdentifier.utf8.count
         guard (1...RenewalExtension.daysMax).contains(days),
@@ -107,26 +107,26 @@ public struct RenewalExtension: Hashable, Sendable {
     }
 }
 
-/// How far an extension for all subscribers has come.
+/// The status of an extension for all subscribers.
 public struct RenewalExtensionStatus: Codable, Hashable, Sendable {
-    /// The request.
+    /// The identifier of the request.
     public let requestIdentifier: String
     /// Whether Apple has finished.
     public let complete: Bool
-    /// When; nil before.
+    /// When Apple finished; nil before that.
     public let completeDate: Instant?
-    /// Subscriptions whose date was extended; nil before the end.
+    /// Subscriptions whose date was extended; nil until Apple has finished.
     public let succeededCount: Int64?
-    /// Those whose date was not; nil before the end.
+    /// Subscriptions whose date was not extended; nil until Apple has finished.
     public let failedCount: Int64?
 }
 
-/// What an extension of one subscription came to.
+/// The result of an extension of one subscription.
 public struct RenewalExtensionResult: Codable, Hashable, Sendable {
     /// The subscription.
     public let originalTransactionId: String
     /// Whether its date was extended.
     public let success: Bool
-    /// The new end of the period; nil where it was not extended.
+    /// The new end of the period; nil if it was not extended.
     public let effectiveDate: Instant?
 }

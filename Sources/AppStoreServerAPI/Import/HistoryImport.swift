@@ -176,7 +176,7 @@ extension HistoryImport {
             guard let stream = answered.first else {
                 throw ServerError(.refused, "Apple knows no order \(id) of this app")
             }
-            // No payload names its order, so that only now it is known whose it is.
+            // No payload contains an order id, so the customer of an order becomes known only now.
             let answers = try await ledger.log.pollAnswers(about: Array(answered))
             if answers.values.contains(where: { $0.ageSeconds < options.pauseSeconds }) {
                 return nil

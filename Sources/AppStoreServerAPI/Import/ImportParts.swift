@@ -1,8 +1,9 @@
-/// A list in as many parts as are worked on at once, each from its beginning to its end.
+/// A list divided into parts that are processed concurrently, each from beginning to end.
 struct ImportParts {
     private var parts: [Range<Int>]
 
-    /// Fewest ids of a part: neighbours often belong to one customer, and most have fewer ids.
+    /// The minimum size of a part: neighbours often belong to one customer, and most customers have
+    /// fewer ids.
     static let sizeMin = 16
 
     init(count: Int, parts: Int) {
@@ -11,9 +12,9 @@ struct ImportParts {
         self.parts = (0..<parts).map { min($0 * size, count)..<min(($0 + 1) * size, count) }
     }
 
-    /// The next index of a part; nil where nothing is left for it.
+    /// The next index of a part; nil if nothing is left for it.
     ///
-    /// A part at its end takes over the second half of the longest, if that is not short.
+    /// A finished part takes over the second half of the longest part, unless that is short.
     mutating func next(of part: Int) -> Int? {
         if parts[part].isEmpty {
             let longest = parts.indices.max { parts[$0].count < parts[$1].count }

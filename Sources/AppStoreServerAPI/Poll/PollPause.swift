@@ -1,39 +1,37 @@
 internal import Events
 
-/// How long a due subscription is left alone after Apple answered about it.
+/// The time from Apple's answer about a due subscription until a poller asks about it again.
 ///
-/// Each round asks about what is due, so that without a pause it would ask about the same
-/// subscriptions in every round. Of a million monthly subscriptions 33,000 end each day. With these
-/// values each is asked about at most ten times before its end, and some 33,000 whose charge failed
-/// four times a day: below half a million questions a day, where half of Apple's limit allows two
-/// million.
+/// Without a pause, every round would ask about the same due subscriptions. Of a million monthly
+/// subscriptions, 33,000 end each day. With these values, each of them is asked about at most ten
+/// times before its end, and some 33,000 with a failed charge four times a day. That is less than
+/// half a million questions a day; half of Apple's limit allows two million.
 enum PollPause {
-    /// For a customer who may be locked out, and for the last hour of a period: as often as a round
-    /// comes.
+    /// If the customer may be locked out, and in the last hour of a period: in every round.
     static let urgentSeconds = 900.0
-    /// For a period that ends within a day: Apple charges at any time in it.
+    /// If the period ends within a day: Apple may charge at any time of that day.
     static let endsSoonSeconds = 4 * 3600.0
-    /// For a failed charge: Apple tries again every few days, and reports when it succeeds.
+    /// After a failed charge: Apple retries every few days, and reports a success.
     static let failedSeconds = 6 * 3600.0
-    /// For one that stayed silent for a day after its end, though Apple was asked.
+    /// If Apple has reported nothing for a day after the end, although it was asked.
     static let silentSeconds = 86_400.0
-    /// For everything that is asked about without being due, and for missed notifications.
+    /// For subscriptions that are not due, and for missed notifications.
     static let plainSeconds = 600.0
-    /// No pause is longer than this part of a period, because stores for tests sell months of
-    /// minutes.
+    /// No pause is longer than the period divided by this number, because in test stores a month
+    /// lasts minutes.
     static let periodParts = 8.0
 
-    /// Before its end a period counts as urgent, in milliseconds.
+    /// The time before its end in which a period is urgent, in milliseconds.
     private static let lastHour: Int64 = 3_600_000
-    /// After its end a silent period counts as urgent, in milliseconds.
+    /// The time after its end in which a period without news is urgent, in milliseconds.
     private static let firstDay: Int64 = 86_400_000
 
     /// Seconds from an answer about a subscription to the next question.
     ///
     /// - Parameters:
-    ///   - subject: The subscription, and why to ask.
-    ///   - now: Our clock.
-    /// - Returns: The seconds.
+    ///   - subject: The subscription, and the reason for asking.
+    ///   - now: The current time.
+    /// - Returns: The pause in seconds.
     static func seconds(of subject: PollSubject, at now: Instant) -> Double {
         let least = seconds(for: subject.reason, toEnd: subject.millisecondsToEnd(at: now))
         guard let period = subject.periodMilliseconds, period > 0 else { return least }

@@ -21,7 +21,7 @@ struct PollSubject: Hashable, Sendable {
     let reason: Reason
     /// The end of the last access; nil if nothing is certain.
     let accessEnd: Instant?
-    /// The length of the newest period; nil where nothing is certain.
+    /// The length of the newest period; nil if nothing is certain.
     let periodMilliseconds: Int64?
 
     /// The reason for asking; the most urgent first.
@@ -40,7 +40,7 @@ struct PollSubject: Hashable, Sendable {
         var urgency: Int { Self.allCases.firstIndex(of: self) ?? Self.allCases.count }
     }
 
-    /// Seconds since Apple could first be asked about it; 0 before its end.
+    /// Seconds since its access ended; 0 before that, or if the end is unknown.
     func secondsSinceDue(at now: Instant) -> Double {
         guard let accessEnd else { return 0 }
         return Double(max(0, now.milliseconds - accessEnd.milliseconds)) / 1000
@@ -73,7 +73,7 @@ final class UrgentSubjects: Sendable {
         }
     }
 
-    /// The subjects that are kept, the most urgent first, and how many are left for another round.
+    /// The subjects that are kept, the most urgent first, and how many are left for the next round.
     func finish() -> (subjects: [PollSubject], left: Int, reasons: [String: Int]) {
         state.withLock { state in
             trim(&state.kept, &state.left)

@@ -37,9 +37,9 @@ extension Poller {
         }
     }
 
-    /// Asks about subscriptions, several at once, in their order.
+    /// Asks about subscriptions, several at once, in order.
     ///
-    /// - Returns: Whether it ended early: stopped, refused for the rate, or without an answer.
+    /// - Returns: Whether it ended early: stopped, rate limited, or without answers.
     @discardableResult func ask(
         _ streams: [StreamID],
         pauseSeconds: Double,
@@ -130,7 +130,7 @@ extension Poller {
         }
     }
 
-    // A refusal counts as an answer for whoever selects what to ask about: Apple will refuse again.
+    // For later selections a refusal counts as an answer, because Apple will refuse again.
     private func ask(
         _ stream: StreamID,
         pauseSeconds: Double,

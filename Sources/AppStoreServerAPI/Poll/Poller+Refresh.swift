@@ -12,14 +12,14 @@ public struct RefreshReport: Sendable {
     /// Whether a request was sent.
     public var hasAsked: Bool { asked.requests > 0 || asked.failed > 0 }
 
-    /// Whether a rate limit ended it, perhaps before anything was sent.
+    /// Whether a rate limit ended it, possibly before the first request.
     public var isRateLimited: Bool { asked.left > 0 || asked.retryAt != nil }
 }
 
 extension Poller {
     /// Asks Apple about the subscriptions of one customer now.
     ///
-    /// A refusal is not recorded as an answer: the next refresh is to report it as well.
+    /// A refusal is not recorded as an answer, so that the next refresh reports it, too.
     ///
     /// - Parameters:
     ///   - streams: The customer's subscriptions and purchases.

@@ -118,7 +118,7 @@ public struct Poller: Sendable {
 
     /// Subscriptions whose charge is due, the most urgent first.
     ///
-    /// Those that Apple answered about within their pause are counted as skipped.
+    /// Subscriptions that Apple answered about within their pause count as skipped.
     func due(
         within milliseconds: Int64,
         in environment: Environment? = nil,
@@ -167,7 +167,7 @@ public struct Poller: Sendable {
         return answers
     }
 
-    /// Seconds after an answer before which nobody asks about a due subscription again.
+    /// Seconds after an answer before any process asks about a due subscription again.
     func pause(of subject: PollSubject, at now: Instant) -> Double {
         options.pauseSeconds ?? PollPause.seconds(of: subject, at: now)
     }

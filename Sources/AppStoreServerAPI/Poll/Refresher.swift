@@ -3,45 +3,44 @@ public import Events
 internal import Subledger
 internal import Synchronization
 
-/// Asks Apple about single customers, as long as an answer is to be expected.
+/// Asks Apple about single customers, unless the question would fail anyway.
 ///
-/// While Apple is out, refuses the key or has reached its rate limit, nothing is asked: many
-/// customers come at once then, and each would wait for the same failure. After the time one
-/// question tries whether Apple answers again.
+/// If Apple does not answer, refuses the key or limits the rate, nothing is asked for some time:
+/// many customers come at such a time, and each would wait for the same failure. Then a single
+/// question tests whether Apple answers again.
 public final class Refresher: Sendable {
     private let poller: Poller
     private let state = Mutex(State())
 
-    /// Most customers that are asked about at once; each takes a connection and a place in the rate
-    /// limits, which rounds need too.
+    /// The maximum number of customers to ask about at once; each takes a connection and a place in
+    /// the rate limits, which rounds need, too.
     public static let underWayMax = 32
-    /// Seconds for which nothing is asked after Apple did not accept the key: only a person can
-    /// change that.
+    /// Seconds without questions after Apple refused the key: only the operator can change that.
     static let keyHoldSeconds = 300.0
-    /// Seconds for which nothing is asked after Apple did not answer; doubled for each further time.
+    /// Seconds without questions after Apple did not answer; doubled after each further failure.
     static let awayHoldSeconds = 30.0
-    /// Most seconds of these.
+    /// The maximum of these seconds.
     static let awayHoldSecondsMax = 300.0
-    /// Seconds for which nothing is asked about what Apple refused.
+    /// Seconds without questions about a subscription that Apple refused.
     static let refusalHoldSeconds = 60.0
-    /// Refused subscriptions that are remembered; beyond it all are forgotten.
+    /// The maximum number of refused subscriptions to remember; beyond it, all are forgotten.
     static let refusalsMax = 10_000
 
-    /// A refresher.
+    /// Creates a refresher.
     ///
-    /// - Parameter poller: Who asks.
+    /// - Parameter poller: The poller that asks.
     public init(_ poller: Poller) { self.poller = poller }
 
-    /// What became of a refresh.
+    /// The outcome of a refresh.
     public enum Outcome: Sendable {
-        /// Apple was asked, or its rate limit does not allow that now.
+        /// Apple was asked, or its rate limit does not allow it now.
         case asked(RefreshReport)
-        /// Apple answered a short while ago, or another process asks it now; nil where it never
-        /// answered yet.
+        /// Apple answered recently, or another process is asking it now; nil if it has never
+        /// answered.
         case recent(answeredAt: Instant?)
-        /// Nothing is asked before then, and why.
+        /// Nothing is asked until this time, for this reason.
         case held(until: Instant, why: String)
-        /// As many customers as may be are being asked about.
+        /// `underWayMax` customers are being asked about already.
         case busy
     }
 
@@ -49,17 +48,17 @@ public final class Refresher: Sendable {
         var underWay = 0
         var heldUntil = Instant.epoch
         var why = ""
-        /// Questions in a row that Apple did not answer.
+        /// Consecutive questions without an answer.
         var failures = 0
-        /// Whether a question tries if Apple answers again.
+        /// Whether a question is testing if Apple answers again.
         var isTrying = false
         var refusals: [StreamID: (until: Instant, why: String)] = [:]
     }
 
-    /// Asks Apple about the subscriptions of one customer, unless that is held back.
+    /// Asks Apple about the subscriptions of one customer, unless questions are held back.
     ///
     /// - Parameter streams: The customer's subscriptions and purchases.
-    /// - Returns: What it came to.
+    /// - Returns: The outcome.
     /// - Throws: `ServerError` with the code `credentials`; `EventLogError`.
     public func refresh(_ streams: [StreamID]) async throws -> Outcome {
         if let refusal = begin(streams, at: poller.clock()) { return refusal }
@@ -76,7 +75,7 @@ public final class Refresher: Sendable {
         }
     }
 
-    // Nil where it may ask.
+    // Nil if it may ask.
     private func begin(_ streams: [StreamID], at now: Instant) -> Outcome? {
         state.withLock { state in
             if now < state.heldUntil { return .held(until: state.heldUntil, why: state.why) }

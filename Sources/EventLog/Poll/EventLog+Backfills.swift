@@ -154,7 +154,7 @@ extension EventLog {
         [.text(environment.word), .bool(progress.isComplete), .int8(progress.startedAt)]
     }
 
-    /// When Apple signed the newest of the notifications that the log took last.
+    /// When Apple signed the newest of the notifications that the log recorded last.
     ///
     /// Searches the newest events, and further back until one is a notification.
     ///

@@ -9,7 +9,7 @@ public struct PollLease: Sendable {
     public let continuation: String?
 }
 
-/// When Apple answered last about a subscription.
+/// When Apple last answered about a subscription.
 public struct PollAnswer: Hashable, Sendable {
     /// The instant, on the server's clock.
     public let answeredAt: Instant
@@ -17,11 +17,11 @@ public struct PollAnswer: Hashable, Sendable {
     public let ageSeconds: Double
 }
 
-/// Who asks Apple about a subject now.
+/// The process that is asking Apple about a subject.
 public struct PollHolder: Hashable, Sendable {
-    /// The poller, in words that no two share.
+    /// The unique name of the poller.
     public let holder: String
-    /// When another one may take over, on the server's clock.
+    /// When another poller may take over, on the server's clock.
     public let expiresAt: Instant
 }
 
@@ -206,7 +206,7 @@ extension EventLog {
     /// When Apple last answered about subscriptions.
     ///
     /// - Parameter streams: The subscriptions; memory grows with their number.
-    /// - Returns: The answer about each that was ever answered.
+    /// - Returns: The last answer about each; no entry for those that Apple never answered about.
     /// - Throws: `databaseUnavailable`.
     public func pollAnswers(
         about streams: [StreamID]

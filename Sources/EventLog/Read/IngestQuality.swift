@@ -4,7 +4,7 @@ public struct IngestQuality: Sendable {
     public let sources: [Line]
     /// The sum of them.
     public let total: Line
-    /// What the log has of each channel, runs or not.
+    /// The counts of each channel in the log, with runs or without.
     public let channels: [Channel]
     /// Transaction ids in the log, by kind of evidence.
     public let aliases: [Aliases]
@@ -20,16 +20,16 @@ public struct IngestQuality: Sendable {
         public var counts: IngestionCounts
     }
 
-    /// What the log has of a channel: also of those without runs, such as notifications that a
-    /// service received.
+    /// The counts of a channel in the log, with runs or without: for example, notifications that
+    /// a service received.
     public struct Channel: Hashable, Sendable {
         /// The channel.
         public let source: String
-        /// Payloads that are kept, each as the pieces that prove themselves.
+        /// Rows of evidence: each is a part of a payload that can be verified on its own.
         public let payloads: Int64
-        /// Events that rest on them.
+        /// Events that are based on these payloads.
         public let events: Int64
-        /// Payloads that were refused, each once for a reason.
+        /// Refused payloads, each counted once for each reason.
         public let rejected: Int64
     }
 

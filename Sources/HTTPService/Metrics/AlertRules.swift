@@ -75,14 +75,14 @@ public enum AlertRules {
                 + "{error!~\"refused|rateLimited\"}[15m])) > 0",
             minutes: 15,
             severity: "warning",
-            summary: "Apple does not answer questions; `subledger doctor` checks key and network."
+            summary: "Apple does not answer; `subledger doctor` checks the key and the network."
         ),
         Rule(
             name: "SubledgerAppleBehind",
             expression: "max(\(name(.appleOldestDue))) > 21600",
             minutes: 30,
             severity: "warning",
-            summary: "A due subscription has waited for six hours; is Apple rate-limited or away?"
+            summary: "A due subscription has waited six hours: Apple limits the rate or is down."
         ),
     ]
 

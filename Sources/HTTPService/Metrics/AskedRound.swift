@@ -10,7 +10,7 @@ public struct AskedRound: Hashable, Sendable {
     public var newEvents = 0
     /// Requests without an answer, by the class of the error.
     public var failures: [String: Int] = [:]
-    /// Subscriptions that are left for another round; nil if not counted.
+    /// Subscriptions that are left for the next round; nil if not counted.
     public var left: Int?
     /// Seconds until the next request may be sent, by Apple's rate limits.
     public var secondsToWait = 0.0
@@ -23,8 +23,8 @@ public struct AskedRound: Hashable, Sendable {
         self.reason = reason
     }
 
-    /// Counts a question without an answer.
+    /// Counts a request without an answer.
     ///
-    /// - Parameter error: The class of the error, as a word of the machine.
+    /// - Parameter error: The class of the error, as a machine-readable word.
     public mutating func fail(_ error: String) { failures[error, default: 0] += 1 }
 }

@@ -105,7 +105,7 @@ public enum Dashboard {
             Line("{{reason}}", "sum by (reason) (\(rate(.appleRequests)))")
         ),
         Panel(
-            "Questions that Apple did not answer, in an hour",
+            "Questions without an answer, per hour",
             "short",
             Line(
                 "{{error}}, {{reason}}",
@@ -119,7 +119,7 @@ public enum Dashboard {
             Line("oldest due subscription", "max(\(name(.appleOldestDue)))")
         ),
         Panel(
-            "Answers of Apple",
+            "Results of asking Apple",
             "short",
             Line("new events in an hour", "sum(increase(\(name(.appleEvents))[1h]))"),
             Line("left for the next round", "max(\(name(.appleLeft)))")

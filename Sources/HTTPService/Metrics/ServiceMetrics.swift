@@ -200,12 +200,12 @@ extension ServiceMetrics.Name: CustomStringConvertible {
         case .appleRequests: "Requests that Apple answered, refusals included, by reason."
         case .appleAnswers: "Subscriptions that Apple answered about, by reason."
         case .appleFailures:
-            "Questions that Apple did not answer, by reason and class of the error."
+            "Requests that Apple did not answer, by reason and class of the error."
         case .appleEvents: "Events that Apple's answers added, by reason."
         case .appleLeft: "Subscriptions that the last round left for the next."
         case .appleWait: "Seconds until Apple may be asked again, by its rate limits."
         case .appleOldestDue:
-            "Seconds for which the due subscription that waits longest waits for its question."
+            "Seconds that the due subscription that waits longest has waited beyond its pause."
         }
     }
 }

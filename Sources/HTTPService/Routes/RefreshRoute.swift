@@ -34,8 +34,8 @@ extension LedgerRoutes {
     private static let refreshSeconds = 10.0
     /// Seconds after which to retry if Apple did not answer.
     private static let refreshRetrySeconds = 60
-    /// Seconds after which to come again where too many customers are being asked about: some of
-    /// these are answered then.
+    /// Seconds after which to retry if too many customers are being asked about: by then, Apple
+    /// has answered about some of them.
     private static let refreshBusySeconds = 5
 
     /// `POST /v1/customers/{id}/refresh`: asks Apple about the customer's subscriptions now.
@@ -99,7 +99,7 @@ extension LedgerRoutes {
         )
     }
 
-    // Why there is no answer.
+    // The reason why there is no answer.
     private func problem(of outcome: CustomerRefresh.Outcome?, _ logger: Logger) -> Problem {
         let (code, detail, retryAt): (String, String, Instant?)
         switch outcome {

@@ -27,7 +27,7 @@ public struct ExportRequest: Sendable {
     /// The most folders that a table may be divided into: each is written as one file.
     public static let partitionsMax = 20_000
 
-    /// Most bytes that the name of a folder has: what file systems take.
+    /// The maximum length of a folder's name in bytes: the limit of file systems.
     public static let folderNameByteCountMax = 255
 
     /// An export of all tables into a folder.

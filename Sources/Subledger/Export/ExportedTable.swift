@@ -67,7 +67,7 @@ struct ExportedTable: Sendable {
         "\(name)/\(folders(of: partition).map { "\($0)/" }.joined())\(name).\(ending)"
     }
 
-    /// Refuses values that no folder can stand for.
+    /// Refuses values that cannot be the name of a folder.
     ///
     /// - Throws: `unfitPartition`.
     func checkFolders(of partition: [String]) throws(ExportError) {

@@ -49,9 +49,9 @@ extension Ledger {
             await session.close()
             throw QuestionError(
                 .tablesNotBuilt,
-                "\(subject): the tables that it reads were not built yet, or by another version of "
-                    + "this program (\(error.primaryMessage ?? "\(error)")); `subledger rebuild` "
-                    + "builds them"
+                "\(subject): its tables are missing, or another version of this program built "
+                    + "them (\(error.primaryMessage ?? "\(error)")); `subledger rebuild` rebuilds "
+                    + "them"
             )
         } catch let error as UnreadyTables {
             await session.close()
@@ -197,8 +197,9 @@ struct AnalyticsReading {
             throw UnreadyTables(
                 code: .tablesNotBuilt,
                 message:
-                    "version \(table.version) of its fold built the live table \(table.name), but "
-                    + "this program has version \(version); `subledger rebuild` builds it"
+                    "the live table \(table.name) was built by version \(table.version) of its "
+                    + "fold, but this program has version \(version); `subledger rebuild` rebuilds "
+                    + "it"
             )
         }
         guard table.head.commit == 0 || table.digestInLog == table.head.digest else {
@@ -207,8 +208,8 @@ struct AnalyticsReading {
                 message:
                     "the live table \(table.name) contains commit \(table.head.commit) of lane "
                     + "\(table.lane), which this log does not have: the log was restored or forked "
-                    + "since. `subledger verify` reports whether the log is intact; if it is the "
-                    + "right one, `subledger rebuild` rebuilds the tables"
+                    + "since. `subledger verify` reports whether the log is intact; if this is the "
+                    + "right log, `subledger rebuild` rebuilds the tables"
             )
         }
     }
@@ -231,9 +232,9 @@ private struct LiveTable {
     let version: Int
     let catalogVersion: Int
     let refused: Int
-    /// The commit that it was followed to.
+    /// The commit up to which it was followed.
     let head: EventLog.Head
-    /// The digest that the log has for that commit; nil where it has no such commit.
+    /// The digest of that commit in the log; nil if the log does not have the commit.
     let digestInLog: Digest?
 
     init(_ row: PostgresRow) throws {

@@ -129,8 +129,8 @@ extension GapsDocument.Gap {
 }
 
 extension StreamGap {
-    // A round asks about what ended within the sixty days of billing retry; what is older has to be
-    // named.
+    // A round asks about subscriptions that ended within the sixty days of billing retry; older
+    // ones must be named.
     fileprivate func next(at instant: Instant) -> String? {
         switch kind {
         case .renewalMissing:
@@ -154,7 +154,7 @@ private struct GapTally: Sendable {
         self.limit = limit
     }
 
-    /// How long a notification may take, by the longest period.
+    /// How late a notification may be, according to the longest period.
     var notificationPatience: Int64 {
         guard periodMax > 0 else { return GapLimits.notificationPatienceMax }
         return min(

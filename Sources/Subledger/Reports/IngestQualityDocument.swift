@@ -43,15 +43,15 @@ public struct IngestQualityDocument: Codable, Hashable, Sendable {
         public let streamsOfOneRunMax: Int64
     }
 
-    /// What the log has of a channel.
+    /// The counts of a channel in the log.
     public struct Channel: Codable, Hashable, Sendable {
         /// The channel.
         public let source: String
-        /// Payloads that are kept, each as the pieces that prove themselves.
+        /// Rows of evidence: each is a part of a payload that can be verified on its own.
         public let payloads: Int64
-        /// Events that rest on them.
+        /// Events that are based on these payloads.
         public let events: Int64
-        /// Payloads refused, each once for a reason.
+        /// Refused payloads, each counted once for each reason.
         public let rejected: Int64
     }
 

@@ -6,8 +6,8 @@ extension Report {
             """
             Of the subscriptions whose first payment falls in the months of the report, how many \
             have paid access n periods of their product later. Only subscriptions that have \
-            reached that instant count (had_opportunity, retained); retained_pending are still on \
-            their way to it.
+            reached that instant count (had_opportunity, retained); those in retained_pending have \
+            not reached it yet.
             """,
             by: [.month, .product],
             usual: [.product],
@@ -32,7 +32,7 @@ extension Report {
             """
             Of the subscriptions whose first payment falls in the months of the report, how many \
             entered the nth period after it (entered_period), how many of these switched \
-            auto-renewal off in that period, and, where the period is over (completed_period), how \
+            auto-renewal off in that period, and, if the period is over (completed_period), how \
             many ended with it.
             """,
             by: [.month, .product],
@@ -89,7 +89,7 @@ extension Report {
             "renewals",
             """
             Payments for subscriptions in the days of the report: original ones, made by the \
-            customer, and automatic ones. Apple's transactionReason decides; where it is missing \
+            customer, and automatic ones. Apple's transactionReason decides; if it is missing \
             (inferred), the first purchase, one after a lapse and a change of plan are original.
             """,
             by: [.month, .product, .country, .offer],
@@ -119,7 +119,7 @@ extension Report {
             "switches",
             """
             Changes of plan that took effect in the days of the report, by the product before and \
-            after: upgrade, downgrade or crossgrade, or plan_change where no catalog ranks the \
+            after: upgrade, downgrade or crossgrade, or plan_change if no catalog ranks the \
             products. Those of family members do not count.
             """,
             by: [.month, .country, .offer],

@@ -24,9 +24,9 @@ extension Report {
         Report(
             "revenue",
             """
-            What customers paid in the days of the report, one-time purchases included, and what \
-            was given back: by the date of the purchase, which later refunds change, and by the \
-            date of the refund, less reversed refunds.
+            What customers paid in the days of the report, including one-time purchases, and what \
+            was given back: by the date of the purchase, so that later refunds change it, and by \
+            the date of the refund, less reversed refunds.
             """,
             by: [.month, .product, .country, .offer],
             usual: [.month],
@@ -127,7 +127,7 @@ extension Report {
             """
             Subscriptions by the month of their first payment, in the days of the report: how many \
             made a payment in the nth calendar month after it, how many payments these were, and \
-            what was kept of them.
+            the amount that was not given back.
             """,
             by: [.month, .product, .country, .offer],
             usual: [.month],

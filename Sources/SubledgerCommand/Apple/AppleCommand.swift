@@ -7,14 +7,14 @@ import Foundation
 struct AppleCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "apple",
-        abstract: "Change something at Apple: extend subscriptions, tell how one was used.",
+        abstract: "Change something at Apple: extend subscriptions, send consumption information.",
         discussion: """
-            Each command first only prints what it would send, and what Apple says now. With \
-            --execute it sends it, once: a request that is not answered is not repeated. Nothing \
-            else in this program changes anything at Apple.
+            Without --execute, a command only prints the request that it would send, and checks \
+            what Apple knows now. With --execute, it sends the request once: a request that Apple \
+            does not answer is not repeated. Only these commands change anything at Apple.
 
-            Key and settings are those of `subledger poll`. No command needs a database: what Apple \
-            changes arrives as a notification.
+            The key and the settings are those of `subledger poll`. No database is needed: the \
+            changes arrive as notifications.
             """,
         subcommands: [
             ExtendCommand.self, ExtendAllCommand.self, ExtensionStatusCommand.self,
@@ -25,15 +25,15 @@ struct AppleCommand: ParsableCommand {
 
 /// The options of every command that changes something at Apple.
 struct AppleChangeOptions: ParsableArguments {
-    @Flag(help: "Send it. Without this flag it is only printed.")
+    @Flag(help: "Send the request. Without this flag, it is only printed.")
     var execute = false
 
     @OptionGroup var poll: PollOptions
 }
 
-/// What a command of `apple` would send.
+/// The request that a command of `apple` sends.
 struct AppleRequestDocument: Encodable {
-    /// The method.
+    /// The HTTP method.
     let method: String
     /// The path below Apple's host.
     let path: String
@@ -44,12 +44,12 @@ struct AppleRequestDocument: Encodable {
         (method, path, body) = (command.method, command.path, command.body)
     }
 
-    /// The request for people.
+    /// The request as text.
     var text: String { "\(method) \(path)\n\(body)" }
 }
 
 extension AppleChangeOptions {
-    /// Runs a body with a client, which is closed after it.
+    /// Runs a body with a client, which is closed afterwards.
     func withClient<Value>(
         _ body: (AppStoreServerClient, Events.Environment) async throws -> Value
     ) async throws -> Value {
@@ -58,9 +58,9 @@ extension AppleChangeOptions {
 }
 
 extension PollOptions {
-    /// Prints the settings where that was asked for.
+    /// Prints the settings if `--print-config` is set.
     ///
-    /// - Returns: Whether it was: then nothing else is to be done.
+    /// - Returns: Whether it is set; if so, the command is done.
     func printsConfig() async throws -> Bool {
         guard printConfig else { return false }
         let plan = try await PollPlan(self, ProcessInfo.processInfo.environment)
@@ -68,8 +68,8 @@ extension PollOptions {
         return true
     }
 
-    /// Runs a body with a client and the environment that is asked: production, unless Sandbox is
-    /// named alone.
+    /// Runs a body with a client and the environment to ask: production, unless only Sandbox is
+    /// named.
     func withClient<Value>(
         _ body: (AppStoreServerClient, Events.Environment) async throws -> Value
     ) async throws -> Value {

@@ -6,26 +6,26 @@ import Events
 struct ConsumptionCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "consumption",
-        abstract: "Tell Apple how a purchase was used whose customer wants a refund.",
+        abstract: "Send Apple information about a purchase whose customer asks for a refund.",
         discussion: """
-            For a transaction of a CONSUMPTION_REQUEST notification, to which Apple expects an \
-            answer within twelve hours. The customer must have consented to it: \
-            --customer-consented says so, and without it nothing can be sent. Prints the request; \
-            with --execute it is sent.
+            For a transaction of a CONSUMPTION_REQUEST notification, which Apple expects you to \
+            answer within twelve hours. The customer must have consented: confirm this with \
+            --customer-consented, without which nothing can be sent. Prints the request; with \
+            --execute, sends it.
 
-            Nothing is ever sent without this command: whether to answer, and what, is your policy.
+            No other command sends this information: you decide whether to answer, and what.
             """
     )
 
-    @Argument(help: "The transaction id, as the notification has it.")
+    @Argument(help: "The transaction id from the notification.")
     var id: String
 
-    @Flag(help: "The customer has consented that this is sent to Apple.")
+    @Flag(help: "The customer has consented to sending this information to Apple.")
     var customerConsented = false
 
     @Option(
         help: ArgumentHelp(
-            "Whether it was delivered: delivered, quality-issue, wrong-item, server-outage, other.",
+            "State of delivery: delivered, quality-issue, wrong-item, server-outage, other.",
             valueName: "status"
         )
     )
@@ -33,16 +33,16 @@ struct ConsumptionCommand: AsyncParsableCommand {
 
     @Flag(
         inversion: .prefixedNo,
-        help: "Whether the customer could try it before, or was told what it does."
+        help: "Whether a sample, a trial or a description was available before the purchase."
     )
     var sampleProvided: Bool
 
-    @Option(help: "How much of it was used, 0 to 100. Default: not stated.")
+    @Option(help: "The percentage that was used, 0 to 100. Default: not stated.")
     var percentConsumed: Int?
 
     @Option(
         help: ArgumentHelp(
-            "What you would like Apple to do: decline, grant-full, grant-prorated.",
+            "The decision that you prefer: decline, grant-full, grant-prorated.",
             valueName: "preference"
         )
     )
@@ -127,7 +127,8 @@ struct ConsumptionCommand: AsyncParsableCommand {
         } else {
             Terminal.print(request.text)
             Terminal.write(
-                "apple consumption: Apple knows \(id); nothing was sent without --execute"
+                "apple consumption: Apple knows \(id). Nothing was sent; add --execute to send the "
+                    + "request"
             )
         }
     }

@@ -4,14 +4,14 @@ import CommandSupport
 import Events
 import Foundation
 
-/// For how long and why renewal dates are extended.
+/// The options of an extension: days, reason and request id.
 struct ExtensionOptions: ParsableArguments {
     @Option(help: "Days to add, 1 to 90.")
     var days: Int
 
     @Option(
         help: ArgumentHelp(
-            "Why: undeclared, customer-satisfaction, other or outage.",
+            "The reason: undeclared, customer-satisfaction, other or outage.",
             valueName: "reason"
         )
     )
@@ -19,7 +19,7 @@ struct ExtensionOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Names the request: letters, digits, -, ., _ and ~. Default: a new UUID.",
+            "An id for the request: letters, digits, -, ., _ and ~. Default: a new UUID.",
             valueName: "id"
         )
     )
@@ -39,7 +39,7 @@ struct ExtensionOptions: ParsableArguments {
         }
     }
 
-    /// What is wanted.
+    /// The extension that these options describe.
     func wanted() throws -> RenewalExtension {
         let wanted = RenewalExtension(
             days: days,
@@ -62,9 +62,9 @@ struct ExtendCommand: AsyncParsableCommand {
         commandName: "extend",
         abstract: "Extend the renewal date of one subscription.",
         discussion: """
-            Prints the request, and whether Apple knows the subscription. With --execute it is \
-            sent. Apple extends a subscription at most twice a year, and refuses one that is not \
-            active.
+            Prints the request, and checks that Apple knows the subscription. With --execute, \
+            sends the request. Apple extends a subscription at most twice a year, and refuses to \
+            extend one that is not active.
             """
     )
 
@@ -99,12 +99,15 @@ struct ExtendCommand: AsyncParsableCommand {
         } else if let result {
             Terminal.print(
                 result.success
-                    ? "\(id) ends at \(result.effectiveDate.map { "\($0)" } ?? "?") now"
+                    ? "\(id) now ends at \(result.effectiveDate.map { "\($0)" } ?? "?")"
                     : "Apple did not extend \(id)"
             )
         } else {
             Terminal.print(request.text)
-            Terminal.write("apple extend: Apple knows \(id); nothing was sent without --execute")
+            Terminal.write(
+                "apple extend: Apple knows \(id). Nothing was sent; add --execute to send the "
+                    + "request"
+            )
         }
         if let result, !result.success { throw Exit.no }
     }
@@ -115,13 +118,13 @@ struct ExtendAllCommand: AsyncParsableCommand {
         commandName: "extend-all",
         abstract: "Extend the renewal dates of all active subscribers of a product.",
         discussion: """
-            Prints the request, and whether one with this --request-id was sent before. With \
-            --execute it is sent; Apple takes hours or days, and `subledger apple \
-            extension-status` shows how far it is.
+            Prints the request, or its status if a request with this --request-id was sent \
+            before. With --execute, sends the request, unless it was sent before. Apple takes \
+            hours or days; `subledger apple extension-status` prints the status.
             """
     )
 
-    @Argument(help: "The product.")
+    @Argument(help: "The product id.")
     var productId: String
 
     @Option(
@@ -146,7 +149,9 @@ struct ExtendAllCommand: AsyncParsableCommand {
         _ = try `extension`.wanted()
         for code in storefront
         where code.utf8.count != 3 || !code.utf8.allSatisfy({ (0x41...0x5A).contains($0) }) {
-            throw ValidationError("'\(code)' is not a storefront; expected three letters: USA")
+            throw ValidationError(
+                "'\(code)' is not a storefront; expected three capital letters, such as USA"
+            )
         }
     }
 
@@ -185,12 +190,12 @@ struct ExtendAllCommand: AsyncParsableCommand {
             Terminal.print("\(identifier) was sent before\n" + status.text)
         } else if isSent {
             Terminal.print(
-                "requested; `subledger apple extension-status \(productId) \(identifier)` shows how "
-                    + "far it is"
+                "requested; `subledger apple extension-status \(productId) \(identifier)` prints "
+                    + "the status"
             )
         } else {
             Terminal.print(request.text)
-            Terminal.write("apple extend-all: nothing was sent without --execute")
+            Terminal.write("apple extend-all: nothing was sent; add --execute to send the request")
         }
     }
 }
@@ -198,11 +203,11 @@ struct ExtendAllCommand: AsyncParsableCommand {
 struct ExtensionStatusCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "extension-status",
-        abstract: "How far an extension for all subscribers has come.",
-        discussion: "Changes nothing. Exit 4 if Apple knows no such request."
+        abstract: "Print the status of an extension for all subscribers.",
+        discussion: "Changes nothing. Exit 4 if Apple does not know the request."
     )
 
-    @Argument(help: "The product.")
+    @Argument(help: "The product id.")
     var productId: String
 
     @Argument(help: "The id of the request, as `extend-all` printed it.")
@@ -218,8 +223,8 @@ struct ExtensionStatusCommand: AsyncParsableCommand {
         guard let status else {
             throw Failure(
                 Exit.notFound,
-                "Apple knows no extension \(requestId) of \(productId); check both, and the "
-                    + "--environment"
+                "Apple does not know the extension \(requestId) of \(productId); check both ids "
+                    + "and --environment"
             )
         }
         if poll.output.json {
@@ -231,10 +236,10 @@ struct ExtensionStatusCommand: AsyncParsableCommand {
 }
 
 extension RenewalExtensionStatus {
-    /// The status for people.
+    /// The status as text.
     fileprivate var text: String {
         guard complete else { return "not complete yet" }
-        return "complete since \(completeDate.map { "\($0)" } ?? "?"): "
+        return "completed at \(completeDate.map { "\($0)" } ?? "?"): "
             + "\(counted(succeededCount ?? 0, "subscription")) extended, \(failedCount ?? 0) not"
     }
 }

@@ -9,7 +9,7 @@ import Postgres
 struct DoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
-        abstract: "Check everything that the ledger needs, and say what to do.",
+        abstract: "Check everything that the ledger needs, and print what to do.",
         discussion: """
             Checks the settings, the database server, the schema with its roles and triggers, \
             clocks, free disk space, the tables of projections, the newest checkpoint, root \

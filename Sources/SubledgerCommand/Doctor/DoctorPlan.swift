@@ -14,7 +14,7 @@ struct DoctorPlan {
 
     /// The settings with which `serve` would run.
     struct ServiceSettings {
-        /// Where it listens.
+        /// The address at which it listens.
         let place: ServicePlace
         /// The access to Apple.
         let apple: AppleAccess
@@ -70,8 +70,8 @@ struct DoctorPlan {
         self.database = database
     }
 
-    /// Keys that are set, each with the command whose settings have it; those of `poll`, which flags
-    /// belong to, come first.
+    /// The keys that are set, each with the command whose settings contain it; first the key of
+    /// `poll`, which flags set, too.
     var keys: [(command: String, apple: AppleAccess, trust: TrustOptions)] {
         var keys: [(String, AppleAccess, TrustOptions)] = []
         if case .success(let plan) = poll, plan.apple.hasKeySettings {

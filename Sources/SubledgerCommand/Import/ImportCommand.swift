@@ -38,7 +38,7 @@ struct ImportCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Leave out what Apple answered a shorter time ago. Default: 30d.",
+            "Skip customers about whom Apple answered more recently. Default: 30d.",
             valueName: "duration"
         ),
         transform: Clock.milliseconds
@@ -217,7 +217,7 @@ extension ImportReport {
         table.add(["ids", "\(ids)"])
         table.add(["  answered", "\(answered)"])
         table.add(["  with new events", "\(withNews)"])
-        if skipped > 0 { table.add(["  of a customer whom Apple answered about", "\(skipped)"]) }
+        if skipped > 0 { table.add(["  skipped: customer answered recently", "\(skipped)"]) }
         if unknown > 0 { table.add(["  unknown to Apple", "\(unknown)"]) }
         if failed > 0 { table.add(["  not answered", "\(failed)"]) }
         if left > 0 { table.add(["  left", "\(left)"]) }

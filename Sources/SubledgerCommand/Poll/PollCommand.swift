@@ -9,19 +9,19 @@ struct PollCommand: AsyncParsableCommand {
         commandName: "poll",
         abstract: "Ask Apple about subscriptions whose charge is due, failed or overdue.",
         discussion: """
-            First asks for the notifications that have not reached the server, then, the most \
-            urgent first, for the statuses and the history of the subscriptions that `subledger \
-            due` lists: those that end within --within, those whose charge failed, for sixty days, \
-            and those whose period has ended without a word. IDs are asked about instead, whatever \
-            their state; --all asks about every customer, those first whom Apple was never asked \
-            about, then the longest ago.
+            First asks for the notifications that have not reached the server. Then asks for the \
+            statuses and the history of the subscriptions that `subledger due` lists, most urgent \
+            first: those that end within --within, those whose charge failed, for sixty days, and \
+            those whose period has ended without news from Apple. With IDs, asks about these \
+            instead, whatever their state. With --all, asks about every customer, first those \
+            about whom Apple was never asked, then those asked about longest ago.
 
-            Answers are verified like all payloads. Several pollers share the work: a subscription \
-            that one of them asks about, or that Apple answered within --pause, is left out by the \
-            others. Requests keep to half of Apple's rate limits.
+            Answers are verified like all payloads. Several pollers share the work: each skips \
+            subscriptions about which another one is asking, or Apple answered within --pause. \
+            Requests keep to half of Apple's rate limits.
 
             The key is the .p8 file of an In-App Purchase key of App Store Connect; only its owner \
-            may read it. Exit 75 if subscriptions are left for another round, 65 if an answer was \
+            may read it. Exit 75 if subscriptions are left for the next round, 65 if an answer was \
             refused, 4 if Apple does not know one of the IDs.
             """
     )
@@ -40,11 +40,11 @@ struct PollCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Leave out what Apple answered a shorter time ago. Default: by urgency.",
+            "Skip what Apple answered about more recently. Default: by urgency.",
             discussion: """
-                Due subscriptions: 15m where a customer may be locked out or the period ends \
-                within an hour, 4h where it ends later, 6h where the charge failed, 24h where it \
-                has been silent for a day; never more than an eighth of the period. All else: 10m.
+                Due subscriptions: 15m if the customer may be locked out or the period ends within \
+                an hour, 4h if it ends later, 6h if the charge failed, 24h if Apple has reported \
+                nothing for a day; never more than an eighth of the period. All others: 10m.
                 """,
             valueName: "duration"
         ),

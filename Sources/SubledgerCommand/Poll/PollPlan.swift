@@ -17,7 +17,7 @@ struct PollOptions: ParsableArguments {
                 Flags come first, then environment variables such as SUBLEDGER_POLL_KEY_ID, then \
                 this file. The settings: \
                 \(PollSetting.allCases.map(\.rawValue).joined(separator: ", ")). bundleId and \
-                environment are lists: ["com.example"], in a variable a,b.
+                environment are lists: ["com.example"] in the file, a,b in a variable.
                 """,
             valueName: "file"
         )
@@ -139,8 +139,8 @@ extension SharedProgress {
             report(count, "notification", note: " of \(environment.word)")
         case .waiting(let holder):
             note(
-                "another process asks for the same (\(holder.holder)); waiting until it is done, at "
-                    + "the latest until its lease ends at \(holder.expiresAt)"
+                "another process is doing the same work (\(holder.holder)); waiting until it is "
+                    + "done, or its lease expires at \(holder.expiresAt)"
             )
         case .subscriptions(let done, of: let total):
             report(done, "subscription", note: " of \(total)")

@@ -17,12 +17,12 @@ struct ExportCommand: AsyncParsableCommand, TakingWord {
             show the same state: that of the live tables or, with --known-at, what the log knew \
             then.
 
-            A second run with the same --out writes only files whose rows changed: the server \
-            compares their rows with the manifest, and a file that is not what the manifest says \
-            is written again. Files without any rows left are removed, so the \
-            files always contain exactly the table. Tables without changes are not read. To \
-            continue a run that was stopped, run the command again. During a run, files may be \
-            newer than the manifest; its digests show this.
+            A second run with the same --out writes only files whose rows changed, which the \
+            server finds by comparing them with the manifest, and files that do not match the \
+            manifest. Files without any rows left are removed, so the files always contain exactly \
+            the table. Tables without changes are not read. To continue a run that was stopped, \
+            run the command again. During a run, files may be newer than the manifest; its digests \
+            show this.
 
             In CSV, times are UTC, money is in thousandths of the currency's unit, an empty field \
             is null, "" is an empty string, and t and f are true and false.
@@ -105,7 +105,7 @@ struct ExportCommand: AsyncParsableCommand, TakingWord {
         Terminal.write(
             "\(counted(document.refusedSubscriptions, "subscription")) that a fold refused "
                 + "\(document.refusedSubscriptions == 1 ? "is" : "are") not exported; "
-                + "`SELECT * FROM projection.refused_stream` says why"
+                + "`SELECT * FROM projection.refused_stream` shows why"
         )
     }
 }

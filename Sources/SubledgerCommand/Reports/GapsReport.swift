@@ -8,19 +8,22 @@ struct GapsReport: AsyncParsableCommand {
         commandName: "gaps",
         abstract: "What the ledger lacks, or learned only by asking Apple.",
         discussion: """
-            renewal_missing: a subscription that renews, whose access ended longer than \
-            --late-renewal ago without a word from Apple. status_contradicts: Apple's newest \
-            status or renewal info differs from the fold of everything that was signed by then; \
-            `report drift` compares all of them. \
-            notification_missed: a notification that `poll` or `backfill` fetched from Apple's \
-            history, at least --late-notification after Apple signed it. Exit 3 if a renewal is \
-            missing or a status contradicts. The column next names the command that may close a \
-            gap: a round of `poll` asks about subscriptions that ended within 60 days, and those \
-            that ended earlier have to be named. A customer of whom nothing ever arrived is not \
-            in the ledger, and in no report: `import` and `backfill --all` find those.
+            renewal_missing: a subscription should have renewed, but its access ended more than \
+            --late-renewal ago and Apple has reported nothing since. status_contradicts: Apple's \
+            newest status or renewal info differs from what the ledger computes from everything \
+            signed by then; `report drift` compares all of them. notification_missed: a \
+            notification that `poll` or `backfill` fetched from Apple's history, at least \
+            --late-notification after Apple signed it. Exit 3 if a renewal is missing or a status \
+            contradicts the ledger.
 
-            In a ledger of a store with short months (`simulate --month 5m`, Apple's sandbox) the \
-            defaults are shorter in proportion: a quarter of a period, and 1/168 of the longest.
+            The column next names the command that may close a gap: a round of `poll` asks about \
+            subscriptions that ended within 60 days; older ones must be named. If nothing ever \
+            arrived about a customer, the ledger does not contain the customer, and no report \
+            shows the gap: `import` and `backfill --all` find such customers.
+
+            In a ledger of a store with short months (`simulate --month 5m`, Apple's sandbox), the \
+            defaults are shorter in proportion: a quarter of the period for a renewal, and 1/168 \
+            of the longest period for a notification.
             """
     )
 
@@ -32,7 +35,7 @@ struct GapsReport: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "How late a renewal may be. Default: 24h, of short periods a quarter.",
+            "How late a renewal may be. Default: 24h, or a quarter of a short period.",
             valueName: "duration"
         ),
         transform: Clock.milliseconds
@@ -41,7 +44,7 @@ struct GapsReport: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "How late a notification may be. Default: 1h, in a ledger of short periods less.",
+            "How late a notification may be. Default: 1h, or less if all periods are short.",
             valueName: "duration"
         ),
         transform: Clock.milliseconds

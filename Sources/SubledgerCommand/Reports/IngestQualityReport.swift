@@ -11,15 +11,15 @@ struct IngestQualityReport: AsyncParsableCommand {
             Adds up the ingest runs, except those that were killed. A restored id is a new \
             transaction id of a purchase that was already known. Several runs may contain the same \
             subscription, so subscriptions are not added up; the largest number in one run is \
-            shown. The second table counts what the log has of each channel, also of those without \
-            runs: notifications that `serve` received, answers that `poll` fetched. The third covers \
-            the whole log, independent of channels: how many purchases have a transaction id, and \
-            how many further ids they have.
+            shown. The second table counts what the log contains from each channel, including \
+            channels without runs: notifications that `serve` received, answers that `poll` \
+            fetched. The third covers the whole log, independent of channels: how many purchases \
+            have a transaction id, and how many further ids they have.
             """
     )
 
     @Option(
-        help: Clock.help("Only runs that ended, and payloads that came, then or later."),
+        help: Clock.help("Only runs that ended, and payloads that arrived, then or later."),
         transform: Clock.time
     )
     var since: AskedTime?

@@ -7,9 +7,9 @@ struct ReportCommand: AsyncParsableCommand {
         abstract: "Reports over the whole ledger.",
         usage: "subledger report NAME [OPTIONS]",
         discussion: """
-            Over the tables: \(TableReportCommand.names). Over the log: the subcommands below. \
-            `subledger report list` explains each, `subledger report ask --help` the options of \
-            those over the tables.
+            Reports on the tables: \(TableReportCommand.names). Reports on the log: the \
+            subcommands below. `subledger report list` explains all reports; `subledger report ask \
+            --help` explains the options of the reports on the tables.
             """,
         subcommands: [
             TableReportCommand.self, ListReportsCommand.self, IngestQualityReport.self,

@@ -83,7 +83,7 @@ extension ReportDocument {
             notes.append(
                 "\(counted(refusedSubscriptions, "subscription")) that a fold refused "
                     + "\(refusedSubscriptions == 1 ? "is" : "are") not counted; "
-                    + "`SELECT * FROM projection.refused_stream` says why"
+                    + "`SELECT * FROM projection.refused_stream` shows why"
             )
         }
         if let unconverted { notes.append(unconverted) }

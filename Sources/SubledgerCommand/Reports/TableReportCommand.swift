@@ -18,9 +18,9 @@ struct TableReportCommand: AsyncParsableCommand, TakingWord {
 
             Without --from, the first day is that of the first purchase. Without --to, the last \
             day is the last whole day before Apple's newest signature. Both days are included, in \
-            UTC. Nothing after the last day counts: for what became of the customers of a month \
-            since then (retention, cancelled-in-period, ltv, cohorts), leave out --to and break \
-            down by month.
+            UTC. Nothing after the last day counts: to follow the customers of a month to the \
+            present (retention, cancelled-in-period, ltv, cohorts), leave out --to and break down \
+            by month.
             """
     )
 
@@ -139,12 +139,12 @@ struct TableReportCommand: AsyncParsableCommand, TakingWord {
 }
 
 extension Terminal {
-    /// Says on stderr that what was read from the live tables lacks the newest events.
+    /// Notes on stderr that the live tables that were read lack the newest events.
     static func noteLag(_ lag: Int64, of subject: String) {
         guard lag > 0 else { return }
         write(
-            "the tables, and with them this \(subject), are \(counted(lag, "event")) behind the "
-                + "log: `subledger follow --once` brings them up to date"
+            "the tables of this \(subject) are \(counted(lag, "event")) behind the log: `subledger "
+                + "follow --once` brings them up to date"
         )
     }
 }

@@ -54,7 +54,7 @@ struct ServeCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Leave out what Apple answered a shorter time ago. Default: as `poll`, by urgency.",
+            "Skip what Apple answered about more recently. Default: by urgency, as `poll` does.",
             valueName: "duration"
         )
     )
@@ -116,7 +116,7 @@ struct ServeCommand: AsyncParsableCommand {
                 then this file. The settings: \
                 \(ServeSetting.allCases.map(\.rawValue).joined(separator: ", ")). \
                 rootCertificate, bundleId, environment and sandboxCustomer are lists: \
-                ["com.example"], in a variable a,b.
+                ["com.example"] in the file, a,b in a variable.
                 """,
             valueName: "file"
         )
