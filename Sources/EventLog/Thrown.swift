@@ -38,13 +38,9 @@ extension PostgresSession {
 }
 
 extension PostgresSession {
-    /// Looks up by keys, in one round trip and with plans that do not depend on the keys: planning
-    /// takes several times as long as looking up.
+    /// Looks up by keys, in one round trip and with plans that do not depend on the keys.
     func lookUp(_ statements: [PostgresStatement]) throws -> [PostgresRows] {
-        let setting = PostgresStatement(
-            "SELECT set_config('plan_cache_mode', 'force_generic_plan', true)"
-        )
-        return Array(try pipeline([setting] + statements).dropFirst())
+        try pipeline(statements, planning: .generic)
     }
 }
 

@@ -8,6 +8,16 @@ public actor PostgresSession {
     private let executor = ThreadExecutor(name: "postgres")
     private var connection: Connection?
     private var transactionIsOpen = false
+    private var planning = Planning.automatic
+
+    /// How the server plans prepared statements.
+    public enum Planning: Sendable {
+        /// For the parameters, where the server expects that to pay.
+        case automatic
+        /// Once for all parameters. Where every statement looks up by a key, planning each time
+        /// takes several times as long as looking up.
+        case generic
+    }
 
     private init() {}
 
@@ -74,9 +84,28 @@ public actor PostgresSession {
     /// `misuse` for more than 10 000 statements, and for COPY, which also ends the session.
     @discardableResult
     public func pipeline(
-        _ statements: [PostgresStatement]
+        _ statements: [PostgresStatement],
+        planning: Planning = .automatic
     ) throws(PostgresError) -> [PostgresRows] {
-        try openConnection().pipeline(statements, .obeyed)
+        let connection = try openConnection()
+        guard planning != self.planning, !statements.isEmpty else {
+            return try connection.pipeline(statements, .obeyed)
+        }
+        // Kept for the session, because a statement that only sets it costs as much as a look-up.
+        // A transaction sets it for itself: it may be rolled back.
+        let isLocal = transactionIsOpen
+        do {
+            let rows = try connection.pipeline(
+                [planning.setting(isLocal: isLocal)] + statements,
+                .obeyed
+            )
+            if !isLocal { self.planning = planning }
+            return Array(rows.dropFirst())
+        } catch {
+            var error = error
+            error.statementIndex = error.statementIndex.flatMap { $0 == 0 ? nil : $0 - 1 }
+            throw error
+        }
     }
 
     /// Runs statements in one round trip between an explicit BEGIN and COMMIT.
@@ -164,6 +193,10 @@ extension PostgresSession {
             )
         }
         do {
+            if planning != .automatic {
+                try connection.execute("RESET plan_cache_mode", .obeyed)
+                planning = .automatic
+            }
             try connection.execute(mode.beginStatement, .obeyed)
         } catch {
             throw error.ofBegin
@@ -190,6 +223,19 @@ extension PostgresSession {
             // Closing the connection also rolls back, and the caller's error is the one that
             // matters.
             connection.abandon()
+        }
+    }
+}
+
+extension PostgresSession.Planning {
+    /// Sets it for the session or for the transaction.
+    fileprivate func setting(isLocal: Bool) -> PostgresStatement {
+        switch self {
+        case .automatic: PostgresStatement("RESET plan_cache_mode")
+        case .generic:
+            PostgresStatement(
+                "SET \(isLocal ? "LOCAL " : "")plan_cache_mode = force_generic_plan"
+            )
         }
     }
 }

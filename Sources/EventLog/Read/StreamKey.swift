@@ -44,13 +44,23 @@ extension EventLog {
     /// - Throws: `tooManyStreams` if the keys of one kind lead to more than `customerStreamsMax`,
     ///   `databaseUnavailable`.
     public func streams(with keys: [StreamKey]) async throws(EventLogError) -> [StreamID] {
-        let asked = Dictionary(grouping: keys.filter { !$0.isEmpty }, by: \.kind)
-            .sorted { $0.key < $1.key }
-        guard !asked.isEmpty else { return [] }
-        let statements = asked.map { kind, keys in
+        try await streams(withEach: [keys])[0]
+    }
+
+    /// The same for each of several groups of keys, in one round trip.
+    package func streams(
+        withEach groups: [[StreamKey]]
+    ) async throws(EventLogError) -> [[StreamID]] {
+        let asked = groups.enumerated().flatMap { index, keys in
+            Dictionary(grouping: keys.filter { !$0.isEmpty }, by: \.kind)
+                .sorted { $0.key < $1.key }
+                .map { (group: index, kind: $0.key, keys: $0.value) }
+        }
+        guard !asked.isEmpty else { return groups.map { _ in [] } }
+        let statements = asked.map { look in
             PostgresStatement(
-                kind.sql,
-                kind.parameters(keys, identity.lanes)
+                look.kind.sql,
+                look.kind.parameters(look.keys, identity.lanes)
                     + [.int8(Int64(EventLog.customerStreamsMax + 1))]
             )
         }
@@ -64,11 +74,14 @@ extension EventLog {
                 }
             }
         }
-        for ((kind, keys), streams) in zip(asked, found)
-        where streams.count > EventLog.customerStreamsMax {
-            throw EventLogError.tooManyStreams(keys[0].text, kind.name)
+        var streams = [Set<StreamID>](repeating: [], count: groups.count)
+        for (look, found) in zip(asked, found) {
+            guard found.count <= EventLog.customerStreamsMax else {
+                throw EventLogError.tooManyStreams(look.keys[0].text, look.kind.name)
+            }
+            streams[look.group].formUnion(found)
         }
-        return Set(found.joined()).sorted()
+        return streams.map { $0.sorted() }
     }
 }
 

@@ -79,12 +79,8 @@ extension Ledger {
         named id: String,
         in environment: Environment
     ) async throws(EventLogError) -> Set<StreamID> {
-        let own = StreamID(environment: environment, originalTransactionId: id)
-        let found = try await log.streams(
-            with: [.originalTransactionId(id), .transactionId(id), .webOrderLineItemId(id)]
-        )
-        if found.contains(own) { return [own] }
-        return Set(found.filter { $0.environment == environment })
+        let found = try await log.streams(with: SubjectID.ownKeys(id))
+        return SubjectID.named(id, in: environment, among: found)
     }
 
     /// Refuses a position that the lane of a subscription does not have.
@@ -114,6 +110,22 @@ extension Ledger {
 extension SubjectID {
     /// The most ids that an error lists.
     private static let namedMax = 10
+
+    /// The keys of the subscriptions that have an id, or a purchase with it.
+    static func ownKeys(_ id: String) -> [StreamKey] {
+        [.originalTransactionId(id), .transactionId(id), .webOrderLineItemId(id)]
+    }
+
+    /// Which of the subscriptions found by `ownKeys` the id means.
+    static func named(
+        _ id: String,
+        in environment: Environment,
+        among found: [StreamID]
+    ) -> Set<StreamID> {
+        let own = StreamID(environment: environment, originalTransactionId: id)
+        if found.contains(own) { return [own] }
+        return Set(found.filter { $0.environment == environment })
+    }
 
     /// The one environment in which the id is known.
     func environment(among found: [Environment]) throws(QuestionError) -> Environment {

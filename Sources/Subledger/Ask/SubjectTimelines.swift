@@ -84,8 +84,6 @@ extension Ledger {
             throw try await nothingKnown(of: subject, in: environment, knownAt)
         }
         let counted = asked.everStreams(by: instant)
-        let named = StreamID(environment: environment, originalTransactionId: subject.id)
-        let erased = Set(asked.everStreams.map(\.stream)).union([named]).sorted()
         return SubjectTimelines(
             id: subject.id,
             timelines: asked.streams.map(\.timeline),
@@ -101,7 +99,7 @@ extension Ledger {
             environment: environment,
             catalogs: try await catalogs(knownAt: knownAt),
             lanes: log.identity.lanes,
-            erasures: try await erasures(of: erased)
+            erasures: try await erasures(of: asked, knownAt: knownAt)
         )
     }
 
@@ -116,19 +114,24 @@ extension Ledger {
         at instant: Instant,
         knownAt: KnownAt
     ) async throws -> AskedSubscriptions {
-        let customer = try await customer(subject.id, in: environment, knownAt: knownAt)
+        var search = CustomerSearch(
+            log: log,
+            name: subject.id,
+            environment: environment,
+            knownAt: knownAt
+        )
+        let customer = try await search.customer()
         var streams = customer.streams(ownedAt: instant)
         let isOfLink = customer.customerId.map { FieldValue.text($0) == .text(subject.id) } ?? false
         let theirs = Set((customer.streams + customer.related).map(\.stream))
-        for named in try await self.streams(named: subject.id, in: environment).sorted()
+        for named in search.named.sorted()
         where !streams.contains(where: { $0.stream == named }) {
-            let history = try await log.history(of: named, knownAt: knownAt)
-            guard !history.events.isEmpty else { continue }
+            guard let read = search.found.first(where: { $0.stream == named }) else { continue }
             // The id means two customers; an answer about either may be about the wrong one.
             if isOfLink, !subject.isAlone, !theirs.contains(named) {
                 throw subject.ambiguous(with: named, customer)
             }
-            streams.append(CustomerStream(history, receipts: []))
+            streams.append(CustomerStream(read.history, receipts: []))
         }
         if subject.isAlone {
             streams.removeAll { $0.stream.originalTransactionId != subject.id }
@@ -136,9 +139,27 @@ extension Ledger {
         return AskedSubscriptions(
             customer: customer,
             streams: streams.sorted { $0.stream < $1.stream },
+            found: search.found,
             instant: instant,
             isAlone: subject.isAlone
         )
+    }
+
+    /// The erasures of the subscriptions that were ever the customer's, and of the one with the id.
+    private func erasures(
+        of asked: AskedSubscriptions,
+        knownAt: KnownAt
+    ) async throws -> [ErasureMark] {
+        let own = StreamID(
+            environment: asked.customer.environment,
+            originalTransactionId: asked.customer.name
+        )
+        let streams = Set(asked.everStreams.map(\.stream)).union([own])
+        // What was read of them contains every erasure, unless only the past was read.
+        guard knownAt == .latest else { return try await erasures(of: streams.sorted()) }
+        let histories = asked.found.filter { streams.contains($0.stream) }.map(\.history)
+        let events = histories.flatMap(\.events).sorted { $0.position < $1.position }
+        return ErasureMark.all(in: events, lanes: log.identity.lanes)
     }
 
     private func nothingKnown(
@@ -169,6 +190,8 @@ struct AskedSubscriptions {
     let customer: Customer
     /// The subscriptions, by `StreamID`.
     let streams: [CustomerStream]
+    /// Everything that was read to find them.
+    fileprivate let found: [CustomerStream]
     /// The instant asked about.
     fileprivate let instant: Instant
     fileprivate let isAlone: Bool

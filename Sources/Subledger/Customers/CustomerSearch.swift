@@ -13,9 +13,14 @@ struct CustomerSearch {
     let environment: Environment
     let knownAt: KnownAt
 
+    /// The subscriptions that have the name as an id of their own, whether or not anything was
+    /// known of them then.
+    private(set) var named: Set<StreamID> = []
+    /// Every subscription that was read and of which anything was known then.
+    private(set) var found: [CustomerStream] = []
+
     private var customerId: String?
     private var seen: Set<StreamID> = []
-    private var found: [CustomerStream] = []
     private var asked: Set<StreamKey> = []
 
     init(log: EventLog, name: String, environment: Environment, knownAt: KnownAt) {
@@ -27,12 +32,7 @@ struct CustomerSearch {
 
     /// The customer with the id.
     mutating func customer() async throws(EventLogError) -> Customer {
-        var next = [stream(name)]
-        next += try await look([
-            .customer(name), .appAccountToken(name), .transactionId(name),
-            .webOrderLineItemId(name), .appTransactionId(name),
-            .previousOriginalTransactionId(name),
-        ])
+        var next = [stream(name)] + (try await lookForName())
         while true {
             while !next.isEmpty { next = try await neighbours(of: try await read(next)) }
             let customer = Customer(name, in: environment, among: found)
@@ -42,6 +42,18 @@ struct CustomerSearch {
             customerId = id
             next = try await look([.customer(id), .appAccountToken(id)])
         }
+    }
+
+    private mutating func lookForName() async throws(EventLogError) -> [StreamID] {
+        let others: [StreamKey] = [
+            .customer(name), .appAccountToken(name), .appTransactionId(name),
+            .previousOriginalTransactionId(name),
+        ]
+        let groups = [SubjectID.ownKeys(name), others]
+        asked.formUnion(groups.joined())
+        let streams = try await log.streams(withEach: groups)
+        named = SubjectID.named(name, in: environment, among: streams[0])
+        return streams[0] + streams[1]
     }
 
     private mutating func read(
