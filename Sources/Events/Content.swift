@@ -59,6 +59,19 @@ public enum Format: UInt8, CaseIterable, Sendable {
         }
     }
 
+    /// Whether it is found in app receipts, verifyReceipt responses and version 1 notifications, and
+    /// nowhere else.
+    package var isOfReceipt: Bool {
+        switch self {
+        case .receiptTransaction, .responseTransaction, .singleTransaction, .pendingRenewalInfo,
+            .topLevelRenewalInfo, .statusUpdateNotification:
+            true
+        case .signedTransaction, .signedRenewalInfo, .signedNotification, .customerLink,
+            .catalogVersion, .erasure:
+            false
+        }
+    }
+
     private static let transactionDenials = FieldSet([
         .isUpgraded, .offerType, .offerIdentifier, .revocationDate, .revocationReason,
         .revocationType, .revocationPercentage,

@@ -13,14 +13,19 @@ extension EventLog {
     package func receipts(
         of histories: [StreamHistory]
     ) async throws(EventLogError) -> [[Digest]] {
+        // Most subscriptions have none, and their events show that without a look-up.
+        let asked = histories.filter { $0.events.contains(where: \.fact.content.format.isOfReceipt) }
+        guard !asked.isEmpty else { return histories.map { _ in [] } }
         let receiptKinds: [PayloadKind] = [
             .appReceipt, .verifyReceiptResponse, .statusUpdateNotification,
         ]
         let kinds = receiptKinds.map(\.rawValue)
-        return try await evidenceSummaries(of: histories).map { summaries in
+        let found = try await evidenceSummaries(of: asked).map { summaries in
             let receipts = summaries.values.filter { $0.isKept && kinds.contains($0.evidenceKind) }
             return Set(receipts.compactMap(\.digest))
                 .sorted { $0.bytes.lexicographicallyPrecedes($1.bytes) }
         }
+        let receipts = Dictionary(zip(asked.map(\.stream), found)) { first, _ in first }
+        return histories.map { receipts[$0.stream] ?? [] }
     }
 }
