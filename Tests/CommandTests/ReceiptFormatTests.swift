@@ -7,7 +7,16 @@ import Testing
 @Suite(.enabled { await TestServer.isAvailable })
 struct ReceiptFormatTests {
     @Test func `an event has a format of receipts exactly if a receipt brought it`() async throws {
-        try await withSimulatedLedger { _, settings in
+        try await withLedger { command, settings in
+            let folder = try TestFolder()
+            for format in ["v2", "history", "app-receipt", "verify-receipt", "v1"] {
+                let out = folder.path(of: format)
+                let lives = "--subscriptions 6 --seed 9 --format \(format) --quiet --out"
+                let simulate = ["simulate"] + lives.split(separator: " ").map(String.init) + [out]
+                try await command.expect(0, simulate)
+                let trusted = ["--root-certificate", out + "/root.der", "--vouch"]
+                try await command.expect(0, ["ingest", "--quiet", out] + trusted)
+            }
             let session = try await PostgresSession.connect(settings)
             let formats = try await session.query(
                 """
