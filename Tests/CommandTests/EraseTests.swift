@@ -80,6 +80,13 @@ struct EraseTests {
             #expect(again.contains("\"erased\":"))
             #expect(!again.contains("\"erased\":0,"), "\(again)")
             try await command.expect(0, "verify")
+            for question in ["access", "eligibility"] {
+                let answer = try await command.run(question, id, "--json")
+                #expect(answer.code == 4 && answer.output.isEmpty, "\(question): \(answer)")
+                for words in ["erased on 20", "(ticket 4711)", "nothing about its purchases"] {
+                    #expect(answer.errors.contains(words), "\(question): \(answer.errors)")
+                }
+            }
             let explained = try await command.expect(0, "explain", id)
             #expect(explained.contains("erased: \(id) by event"), "\(explained)")
             let periods = try await command.run("periods", id)

@@ -94,13 +94,18 @@ extension Ledger {
         _ policy: SandboxPolicy
     ) async throws -> SandboxRule? {
         guard policy.rule(for: subject.id, at: instant) != nil else { return nil }
-        return try await access(
-            of: subject,
-            at: instant,
-            to: product.map(AccessScope.product) ?? .anything,
-            knownAt: knownAt,
-            sandbox: policy
-        ).sandboxRule
+        do {
+            return try await access(
+                of: subject,
+                at: instant,
+                to: product.map(AccessScope.product) ?? .anything,
+                knownAt: knownAt,
+                sandbox: policy
+            ).sandboxRule
+        } catch let error as QuestionError where error.code == .erased {
+            // The explanation itself reports the erasure.
+            return nil
+        }
     }
 
     /// The explanation of subscriptions that were read, cut to `knownAt`.

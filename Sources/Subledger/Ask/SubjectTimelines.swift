@@ -65,8 +65,8 @@ extension SubjectTimelines {
 extension Ledger {
     /// What was known of a customer.
     ///
-    /// - Throws: `QuestionError` if nothing was known, or `knownAt` names a position that does not
-    ///   exist; `EventLogError`; `CatalogError`.
+    /// - Throws: `QuestionError` if nothing was known, everything known was erased, or `knownAt`
+    ///   names a position that does not exist; `EventLogError`; `CatalogError`.
     package func known(
         of subject: SubjectID,
         at instant: Instant,
@@ -85,7 +85,9 @@ extension Ledger {
         }
         let counted = asked.everStreams(by: instant)
         let named = StreamID(environment: environment, originalTransactionId: subject.id)
-        let erased = Set(asked.everStreams.map(\.stream)).union([named]).sorted()
+        let affected = Set(asked.everStreams.map(\.stream)).union([named]).sorted()
+        let erasures = try await erasures(of: affected)
+        if let erased = asked.erased(by: erasures, of: subject) { throw erased }
         return SubjectTimelines(
             id: subject.id,
             timelines: asked.streams.map(\.timeline),
@@ -101,7 +103,7 @@ extension Ledger {
             environment: environment,
             catalogs: try await catalogs(knownAt: knownAt),
             lanes: log.identity.lanes,
-            erasures: try await erasures(of: erased)
+            erasures: erasures
         )
     }
 
@@ -205,5 +207,22 @@ struct AskedSubscriptions {
             customer.linksNotInForce(at: instant).filter { $0.link.from > instant }.map(\.stream)
         )
         return everStreams.filter { own.contains($0.stream) || !later.contains($0.stream) }
+    }
+
+    /// The error if everything known of these subscriptions was erased: "no access" and "bought
+    /// nothing" would be guesses. Nil if a purchase of any of them is known.
+    fileprivate func erased(by erasures: [ErasureMark], of subject: SubjectID) -> QuestionError? {
+        let isPurchaseKnown = everStreams.contains { found in
+            !found.timeline.purchases.isEmpty || !found.timeline.oneTimePurchases.isEmpty
+        }
+        guard !isPurchaseKnown, let erasure = erasures.last(where: \.tookEverything) else {
+            return nil
+        }
+        return QuestionError(
+            .erased,
+            "everything known of \(subject.id) was erased on \(erasure.recordedAt.clock)"
+                + (erasure.reason.map { " (\($0))" } ?? "")
+                + ", and nothing about its purchases is known any more"
+        )
     }
 }
