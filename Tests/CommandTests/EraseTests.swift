@@ -97,6 +97,27 @@ struct EraseTests {
         }
     }
 
+    @Test func `before the tables are followed, a check leaves out what was erased`() async throws {
+        try await Self.withLinked("anna") { command, settings, id in
+            try await command.expect(0, "rebuild", "--quiet")
+            _ = try await Self.erase(command, "subscription", id, "--with-siblings")
+            let check = try await command.run("tables", "check")
+            #expect(check.code == 0, "\(check)")
+            #expect(check.errors.contains("left out"), "\(check.errors)")
+            #expect(check.errors.contains("`subledger follow --once`"), "\(check.errors)")
+            // What differs in other subscriptions is still found.
+            try await settings.meddle(
+                """
+                UPDATE projection.active_periods SET product_identifier = 'altered'
+                WHERE original_transaction_id = (SELECT max(original_transaction_id)
+                    FROM projection.active_periods WHERE original_transaction_id <> '\(id)')
+                """
+            )
+            let altered = try await command.run("tables", "check")
+            #expect(altered.code == 3 && altered.output.contains("altered"), "\(altered)")
+        }
+    }
+
     @Test func `erase requires a reason and a known id`() async throws {
         try await Self.withLinked("anna") { command, _, id in
             #expect(try await command.run("erase", "subscription", id).code == 64)
