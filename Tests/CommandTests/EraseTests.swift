@@ -89,6 +89,10 @@ struct EraseTests {
             }
             let explained = try await command.expect(0, "explain", id)
             #expect(explained.contains("erased: \(id) by event"), "\(explained)")
+            #expect(explained.contains("ENTITLED  ?  "), "\(explained)")
+            let document = try await command.expect(0, "explain", id, "--json")
+            #expect(document.contains(#""access":null"#), "\(document)")
+            #expect(document.contains(#""reason":"erased""#), "\(document)")
             let periods = try await command.run("periods", id)
             #expect(periods.errors.contains("ticket 4711"), "\(periods.errors)")
             try await command.expect(0, "tables", "check", "--quiet")
