@@ -140,7 +140,8 @@ extension Problem {
     // The library's message, with the parameter that helps.
     private static func words(_ error: QuestionError) -> String {
         switch error.code {
-        case .unknownId, .erased, .unknownPosition, .unknownReport, .tablesNotBuilt, .tablesNotReady:
+        case .unknownId, .erased, .unknownPosition, .unknownReport, .tablesNotBuilt,
+            .tablesNotReady:
             error.message
         case .emptyLedger:
             error.message + "; send notifications to /v1/appstore/notifications, or run "

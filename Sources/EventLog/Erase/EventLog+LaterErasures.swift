@@ -10,7 +10,9 @@ extension EventLog {
     /// - Parameter offsets: The offset of each lane that counts; other lanes are left out.
     /// - Returns: The subscriptions.
     /// - Throws: `databaseUnavailable`.
-    public func streamsErased(after offsets: [Int: Int64]) async throws(EventLogError) -> Set<
+    public func streamsErased(
+        after offsets: [Int: Int64]
+    ) async throws(EventLogError) -> Set<
         StreamID
     > {
         let lanes = offsets.keys.sorted()

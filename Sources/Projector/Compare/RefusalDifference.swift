@@ -50,10 +50,11 @@ extension RefusalDifference {
         without excluded: Set<StreamID>,
         in session: PostgresSession
     ) async throws -> RefusalDifference {
-        let parameters: [PostgresValue] = [
-            .textArray(tables.map(\.name)), .textArray(tables.map(\.old)),
-            .textArray(tables.map(\.new)),
-        ] + excluded.parameters
+        let parameters: [PostgresValue] =
+            [
+                .textArray(tables.map(\.name)), .textArray(tables.map(\.old)),
+                .textArray(tables.map(\.new)),
+            ] + excluded.parameters
         let counts = try await session.query(countsSQL, parameters).single()
         var difference = RefusalDifference()
         difference.same = Int(try counts.int8(0))

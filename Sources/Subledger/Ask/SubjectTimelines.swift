@@ -209,8 +209,10 @@ struct AskedSubscriptions {
         return everStreams.filter { own.contains($0.stream) || !later.contains($0.stream) }
     }
 
-    /// The error if everything known of these subscriptions was erased: "no access" and "bought
-    /// nothing" would be guesses. Nil if a purchase of any of them is known.
+    /// The error if everything known of these subscriptions was erased; nil if a purchase of any of
+    /// them is known.
+    ///
+    /// Without it, "no access" and "bought nothing" would be guesses.
     fileprivate func erased(by erasures: [ErasureMark], of subject: SubjectID) -> QuestionError? {
         let isPurchaseKnown = everStreams.contains { found in
             !found.timeline.purchases.isEmpty || !found.timeline.oneTimePurchases.isEmpty
