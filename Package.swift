@@ -192,7 +192,7 @@ let package = Package(
             name: "AppStoreServerAPI",
             dependencies: [
                 "AppStore", "EventLog", "Events", "Subledger", asyncHTTPClient, crypto, nioCore,
-                nioHTTP1,
+                nioHTTP1, nioPosix,
             ],
             swiftSettings: strict
         ),

@@ -1,4 +1,4 @@
--- What each customer paid, by currency; everything that Apple charged and gave back until now.
+-- What each customer paid, by currency: all charges and refunds so far.
 CREATE OR REPLACE VIEW analytics.customer_value AS
 SELECT t.environment, c.customer_id, t.currency,
     min(t.start_time) AS first_seen_time,

@@ -1,6 +1,6 @@
--- Whose a subscription is. One row for each customer of a subscription, with the time in which it
--- was theirs; all other views find the customer of a purchase here and nowhere else. The times of a
--- subscription follow on each other without holes: where nobody is named, it is its own customer.
+-- Which customer a subscription belongs to. One row for each customer of a subscription, with the
+-- time in which it was theirs. All other views find the customer of a purchase only here. The times of
+-- a subscription have no gaps: where no customer is named, the subscription is its own customer.
 CREATE OR REPLACE VIEW analytics.customers AS
 SELECT h.lane, h.environment, h.original_transaction_id,
     coalesce(h.customer, lower(h.app_account_token)) AS customer_id,

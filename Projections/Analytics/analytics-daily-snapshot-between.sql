@@ -1,5 +1,5 @@
--- The state at the end of each day, UTC, and what moved in it. A day ends at the next midnight, which
--- is not part of it: what runs until then is active on it.
+-- The state at the end of each day, UTC, and what changed during the day. A day ends just before the
+-- next midnight: a purchase that runs until that midnight is active on the day.
 CREATE OR REPLACE FUNCTION analytics.daily_snapshot_between(first_day date, last_day date)
 RETURNS TABLE (
     day date, environment text, product_identifier text, country text, currency text,
@@ -17,7 +17,7 @@ WITH bound AS (
         ((d + interval '1 day') AT TIME ZONE 'UTC') AS until
     FROM generate_series(first_day - interval '1 day', last_day::timestamp, '1 day') AS d
 ), standing AS (
-    -- Of two purchases of one subscription that run at once, the newest counts.
+    -- If two purchases of one subscription run at the same time, the newer one counts.
     SELECT DISTINCT ON (b.day, t.lane, t.environment, t.original_transaction_id)
         b.day, b.since, b.until, t.lane, t.environment, t.original_transaction_id,
         t.product_identifier, t.country, t.currency, t.offer_type, t.renewal_number, t.is_paid,
@@ -31,7 +31,7 @@ WITH bound AS (
     ORDER BY b.day, t.lane, t.environment, t.original_transaction_id, t.start_time DESC,
         t.ordinal DESC
 ), paid AS (
-    -- Windows, because a join of the days with themselves is planned as a nested loop.
+    -- Uses window functions, because PostgreSQL plans a self-join of the days as a nested loop.
     SELECT s.*, lag(s.day) OVER stream AS day_before, lead(s.day) OVER stream AS day_after
     FROM standing s WHERE s.is_paid
     WINDOW stream AS (

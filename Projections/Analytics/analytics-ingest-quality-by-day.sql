@@ -1,5 +1,5 @@
--- By our clock: the day on which a run ended, or an event was recorded. The owner's rights, so that
--- whoever may read the views needs none on the log.
+-- Days are of the ledger's clock: when a run ended, or an event was recorded. The function runs with
+-- the rights of its owner, so readers of the views need no rights on the log.
 CREATE OR REPLACE FUNCTION analytics.ingest_quality_by_day()
 RETURNS TABLE (
     day date, source text, runs bigint, payloads bigint, appended bigint, duplicates bigint,
@@ -23,7 +23,7 @@ WITH run AS (
         GROUP BY 1, 2, 3
     ) c GROUP BY 1, 2
 ), recorded AS (
-    -- A repair by hand or a polled history is late by nature: only live events count as late.
+    -- A manual repair or a polled history is always late, so only live events count as late.
     SELECT (e.recorded_at AT TIME ZONE 'UTC')::date AS day, v.source, count(*) AS events,
         count(*) FILTER (WHERE NOT e.is_imported AND e.recorded_at
             > 'epoch'::timestamptz + (e.as_of_ms + 3600000) * interval '1 millisecond') AS late,

@@ -1,5 +1,5 @@
--- Where a view needs a last day, it is that of Apple's newest signature: no clock of ours enters.
--- The owner's rights, so that whoever may read the views needs none on the log.
+-- Views that need a last day use the day of Apple's newest signature, not the ledger's clock. The
+-- function runs with the rights of its owner, so readers of the views need no rights on the log.
 CREATE OR REPLACE FUNCTION analytics.last_signed_at() RETURNS timestamptz
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog
 AS $$
@@ -9,7 +9,7 @@ AS $$
         SELECT coalesce(max(s.lane_offset), 0) AS lane_offset, max(s.as_of_ms) AS as_of_ms
         FROM operation.newest_signature s WHERE s.lane = l.lane
     ) k
-    -- What followers have not looked at yet; OFFSET 0 keeps that a look-up by lane and offset.
+    -- Events that no follower has read yet. OFFSET 0 makes PostgreSQL look them up by lane and offset.
     CROSS JOIN LATERAL (
         SELECT k.as_of_ms UNION ALL SELECT max(e.as_of_ms)
         FROM (SELECT e.environment, e.kind, e.as_of_ms FROM ledger.event e

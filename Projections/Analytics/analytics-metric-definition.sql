@@ -1,4 +1,4 @@
--- Definitions are never edited: a number that is computed in another way gets a new version.
+-- A definition is never edited: a metric that is computed differently gets a new version.
 CREATE OR REPLACE VIEW analytics.metric_definition (name, version, definition) AS
 VALUES
 ('is_paid', 1, 'A purchase counts as paid that renews itself, is not a free trial, not shared by a family member, and costs something; where Apple did not say the price, it counts.'),

@@ -1,5 +1,5 @@
--- The journal of the business as it is known now, or in movements_history as it became known. The
--- customer and the recorded time are looked up only where a query asks for them.
+-- All changes of purchases and money, as known now; movements_history has them as they became known.
+-- The customer and the recorded time are looked up only if a query selects them.
 CREATE OR REPLACE VIEW analytics.{{table}} AS
 SELECT m.lane, m.environment, m.original_transaction_id, m.ordinal,
     (SELECT c.customer_id FROM analytics.customers c

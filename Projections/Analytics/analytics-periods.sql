@@ -1,4 +1,4 @@
--- The time of each subscription without holes: access, billing retry, and the gaps between.
+-- The time of each subscription without gaps: access, billing retry, and the time without either.
 CREATE OR REPLACE VIEW analytics.periods AS
 WITH span AS (
     SELECT a.lane, a.environment, a.original_transaction_id, a.product_identifier, a.kind,

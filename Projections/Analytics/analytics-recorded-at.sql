@@ -1,5 +1,6 @@
--- When an event was recorded. Called only where a query asks for the column. The owner's rights, so
--- that whoever may read the views needs none on the log; no view depends on the log's own columns.
+-- When an event was recorded. Called only if a query selects the column. The function runs with the
+-- rights of its owner, so readers of the views need no rights on the log. No view depends on the
+-- columns of the log itself.
 CREATE OR REPLACE FUNCTION analytics.recorded_at(lane integer, lane_offset bigint)
 RETURNS timestamptz
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog

@@ -1,7 +1,7 @@
--- Retention by cohort. A subscription is of the month, UTC, and the product of its first paid
--- purchase. Period n ends n times the length of that product after this purchase: a subscription is
--- retained that has paid access at that instant, and one whose instant is not after `as_of` had the
--- opportunity.
+-- Retention by cohort. A subscription belongs to the cohort of its first paid purchase: the month,
+-- UTC, and the product. Period n ends n times the length of that product after this purchase. A
+-- subscription is retained if it has paid access at that instant; it had the opportunity if that
+-- instant is not after `as_of`.
 CREATE OR REPLACE FUNCTION analytics.retention_at(as_of timestamptz)
 RETURNS TABLE (
     cohort date, environment text, product_identifier text, period_number integer,
@@ -12,7 +12,7 @@ RETURNS TABLE (
 LANGUAGE sql STABLE
 AS $$
 WITH purchase AS (
-    -- Instants of UTC from here on: each step of each subscription would convert its own.
+    -- Timestamps are converted to UTC once here, not at each step of each subscription.
     SELECT t.lane, t.environment, t.original_transaction_id, t.ordinal, t.product_identifier,
         t.start_time AT TIME ZONE 'UTC' AS start_time,
         t.effective_end_time AT TIME ZONE 'UTC' AS end_time,
@@ -20,8 +20,8 @@ WITH purchase AS (
             THEN coalesce(t.product_duration, t.billing_duration)::interval END AS length
     FROM analytics.transactions t WHERE t.is_paid AND t.start_time < t.effective_end_time
 ), payer AS MATERIALIZED (
-    -- All that a subscription's purchases say, put together once: joins for each of its periods are
-    -- planned as nested loops.
+    -- Collects the purchases of each subscription once, because PostgreSQL plans a join for each of
+    -- its periods as a nested loop.
     SELECT p.lane, p.environment, p.original_transaction_id,
         range_agg(tsrange(p.start_time, p.end_time)) AS spans,
         min(p.start_time) FILTER (WHERE p.length IS NOT NULL) AS start_time,
@@ -31,7 +31,7 @@ WITH purchase AS (
             FILTER (WHERE p.length IS NOT NULL))[1] AS length
     FROM purchase p GROUP BY p.lane, p.environment, p.original_transaction_id
 ), member AS (
-    -- Not materialized: what a query does not read of it is not looked up.
+    -- Not materialized, so columns that a query does not read are not computed.
     SELECT p.*, as_of AT TIME ZONE 'UTC' AS asked,
         date_trunc('month', p.start_time)::date AS cohort,
         count(*) OVER (PARTITION BY date_trunc('month', p.start_time), p.environment,
@@ -49,7 +49,7 @@ WITH purchase AS (
                 AND m.movement = 'auto_renew_off') AS switched_off
     FROM payer p WHERE p.start_time IS NOT NULL
 ), step AS (
-    -- One more than were reached: where nobody had the opportunity yet.
+    -- One period more than any subscription reached: no subscription had the opportunity yet.
     SELECT m.*, n AS period_number, m.start_time + (n - 1) * m.length AS since,
         m.start_time + n * m.length AS until
     FROM member m

@@ -1,6 +1,6 @@
--- One row a subscription, as it stood when Apple last signed anything.
+-- One row for each subscription, as of Apple's newest signature.
 CREATE OR REPLACE VIEW analytics.subscriptions AS
--- Asked once, not for every row.
+-- Evaluated once, not for every row.
 WITH a AS MATERIALIZED (SELECT analytics.last_signed_at() AS last_signed_at)
 SELECT n.lane, n.environment, n.original_transaction_id,
     (SELECT c.customer_id FROM analytics.customers c

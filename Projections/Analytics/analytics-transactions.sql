@@ -1,6 +1,6 @@
--- One row a purchase as it is known now, or in transactions_history one row a state of it:
--- RevenueCat's columns, and ours. The customer is looked up only where a query asks for it; what
--- needs all customers joins analytics.customers.
+-- One row for each purchase as known now; transactions_history has one row for each of its states.
+-- The columns are RevenueCat's and the ledger's own. The customer is looked up only if a query selects
+-- it; a query that needs all customers should join analytics.customers.
 CREATE OR REPLACE VIEW analytics.{{table}} AS
 SELECT t.lane, t.environment, t.original_transaction_id, t.ordinal,
     (SELECT c.customer_id FROM analytics.customers c
@@ -48,8 +48,8 @@ CROSS JOIN LATERAL (
 CROSS JOIN LATERAL (
     SELECT (t.expires_date_ms - t.purchase_date_ms) / 86400000 AS days
 ) n
--- At the standard price what the catalog says, for an extension moves the end; else RevenueCat's
--- ranges of days. Other environments compress time.
+-- The length of a period. At the standard price, the catalog decides, because an extension moves the
+-- end; otherwise RevenueCat's ranges of days do. Other environments than production compress time.
 CROSS JOIN LATERAL (
     SELECT CASE
         WHEN NOT t.is_auto_renewable THEN NULL

@@ -127,8 +127,8 @@ extension Problem {
 
     private static func status(of code: QuestionError.Code) -> HTTPResponse.Status {
         switch code {
-        case .unknownId, .emptyLedger, .otherEnvironment, .nothingKnownThen, .unknownProduct,
-            .unknownGroup, .unknownReport:
+        case .unknownId, .emptyLedger, .otherEnvironment, .nothingKnownThen, .erased,
+            .unknownProduct, .unknownGroup, .unknownReport:
             .notFound
         case .tablesNotBuilt, .tablesNotReady: .serviceUnavailable
         case .severalEnvironments, .severalSubscriptions, .ambiguousId: .conflict
@@ -140,7 +140,8 @@ extension Problem {
     // The library's message, with the parameter that helps.
     private static func words(_ error: QuestionError) -> String {
         switch error.code {
-        case .unknownId, .unknownPosition, .unknownReport, .tablesNotBuilt, .tablesNotReady:
+        case .unknownId, .erased, .unknownPosition, .unknownReport, .tablesNotBuilt,
+            .tablesNotReady:
             error.message
         case .emptyLedger:
             error.message + "; send notifications to /v1/appstore/notifications, or run "

@@ -112,9 +112,12 @@ public struct SimulatedStoreServer: Service {
         do {
             try await ServiceGroup(configuration: configuration).run()
         } catch let error as IOError {
+            let place = "\(options.host), port \(options.port)"
             throw SimulatedStoreError(
-                description: "cannot listen at \(options.host), port \(options.port): "
-                    + String(cString: strerror(error.errnoCode))
+                description: error.errnoCode == EADDRINUSE
+                    ? "another program listens at \(place); stop it, or serve the store at another "
+                        + "port (--serve PORT, 0 for any free one)"
+                    : "cannot listen at \(place): " + String(cString: strerror(error.errnoCode))
             )
         }
     }

@@ -77,8 +77,8 @@ extension Failure {
 
     private static func exitCode(of code: QuestionError.Code) -> ExitCode {
         switch code {
-        case .unknownId, .emptyLedger, .otherEnvironment, .nothingKnownThen, .unknownProduct,
-            .unknownGroup:
+        case .unknownId, .emptyLedger, .otherEnvironment, .nothingKnownThen, .erased,
+            .unknownProduct, .unknownGroup:
             Exit.notFound
         case .severalEnvironments, .severalSubscriptions, .unknownPosition, .unknownReport,
             .ambiguousId:
@@ -112,6 +112,7 @@ extension Failure {
         case .severalSubscriptions:
             error.message + "; ask about one of them by its originalTransactionId"
         case .nothingKnownThen: error.message + "; leave out --known-at for what is known now"
+        case .erased: error.message + "; `subledger history ID` lists what is left of it"
         case .unknownProduct, .unknownGroup:
             error.message + ", or import a catalog that contains it (`subledger catalog import`)"
         case .ambiguousId:

@@ -54,6 +54,32 @@ import Testing
         return try JSONDecoder().decode(PollReport.self, from: Data(ending.output.utf8))
     }
 
+    @Test func `what stops a first poll is named, with what to do`() async throws {
+        try await TestServer.shared.withDatabase(from: .polled) { settings in
+            let store = try await StoreProcess.start(["--subscriptions", "2"])
+            let id = AppStoreSimulator(seed: 1).life(0).originalTransactionId
+            let flags = store.flags.prefix { $0 != "--root-certificate" }
+            let untrusted = try await subledger(["poll", id] + flags, settings)
+            #expect(untrusted.code == 65, "\(untrusted.errors)")
+            for words in ["[chain-untrusted]", "--root-certificate FILE", "subledger rejections"] {
+                #expect(untrusted.errors.contains(words), "\(untrusted.errors)")
+            }
+            let port = try #require(store.url.split(separator: ":").last)
+            let taken = try await Program("subledger").run(
+                ["simulate", "--serve", "\(port)", "--out", try TestFolder().path]
+            )
+            #expect(taken.code == 78, "\(taken.errors)")
+            #expect(taken.errors.contains("another program listens at 127.0.0.1, port \(port)"))
+            #expect(taken.errors.contains("--serve PORT"), "\(taken.errors)")
+            await store.end()
+            let gone = try await subledger(["poll", id] + store.flags, settings)
+            #expect(gone.code == 75, "\(gone.errors)")
+            let words = "127.0.0.1:\(port) cannot be reached (Connection refused)"
+            #expect(gone.errors.contains(words), "\(gone.errors)")
+            #expect(gone.errors.contains("--api-url") && !gone.errors.contains("errno"))
+        }
+    }
+
     @Test func `settings come from flags, the environment and a file, and each fault is named`()
         async throws
     {

@@ -80,13 +80,45 @@ struct EraseTests {
             #expect(again.contains("\"erased\":"))
             #expect(!again.contains("\"erased\":0,"), "\(again)")
             try await command.expect(0, "verify")
+            for question in ["access", "eligibility"] {
+                let answer = try await command.run(question, id, "--json")
+                #expect(answer.code == 4 && answer.output.isEmpty, "\(question): \(answer)")
+                for words in ["erased on 20", "(ticket 4711)", "nothing about its purchases"] {
+                    #expect(answer.errors.contains(words), "\(question): \(answer.errors)")
+                }
+            }
             let explained = try await command.expect(0, "explain", id)
             #expect(explained.contains("erased: \(id) by event"), "\(explained)")
+            #expect(explained.contains("ENTITLED  ?  "), "\(explained)")
+            let document = try await command.expect(0, "explain", id, "--json")
+            #expect(document.contains(#""access":null"#), "\(document)")
+            #expect(document.contains(#""reason":"erased""#), "\(document)")
             let periods = try await command.run("periods", id)
             #expect(periods.errors.contains("ticket 4711"), "\(periods.errors)")
             try await command.expect(0, "tables", "check", "--quiet")
             let twice = try await Self.erase(command, "subscription", id)
             #expect(twice.erasures.isEmpty)
+        }
+    }
+
+    @Test func `before the tables are followed, a check leaves out what was erased`() async throws {
+        try await Self.withLinked("anna") { command, settings, id in
+            try await command.expect(0, "rebuild", "--quiet")
+            _ = try await Self.erase(command, "subscription", id, "--with-siblings")
+            let check = try await command.run("tables", "check")
+            #expect(check.code == 0, "\(check)")
+            #expect(check.errors.contains("left out"), "\(check.errors)")
+            #expect(check.errors.contains("`subledger follow --once`"), "\(check.errors)")
+            // What differs in other subscriptions is still found.
+            try await settings.meddle(
+                """
+                UPDATE projection.active_periods SET product_identifier = 'altered'
+                WHERE original_transaction_id = (SELECT max(original_transaction_id)
+                    FROM projection.active_periods WHERE original_transaction_id <> '\(id)')
+                """
+            )
+            let altered = try await command.run("tables", "check")
+            #expect(altered.code == 3 && altered.output.contains("altered"), "\(altered)")
         }
     }
 

@@ -213,7 +213,7 @@ struct OneImportTests {
         for id in ids.sorted() {
             let access = try await ledger.access(of: SubjectID(id), at: .systemClock())
             let why = try await ledger.explain(SubjectID(id), at: .systemClock())
-            precondition(access.access == why.entitled.access)
+            precondition(access.access == why.entitled.access.value)
             print(id, access.access ? "has access" : "had none: \\(why.entitled.reason.value ?? "")")
             let periods = try await ledger.periods(of: SubjectID(id))
             let history = try await ledger.history(of: SubjectID(id))

@@ -72,6 +72,51 @@ struct ExplanationSummaryTests {
         )
     }
 
+    @Test func `the answer is learned when it changes, the reason perhaps later`() async throws {
+        let facts = [
+            RecordedFact(recorded: "2024-12-01", fact: try Self.purchase("2024-12-01")),
+            RecordedFact(
+                recorded: "2025-02-12",
+                fact: try Self.purchase("2025-02-12", revoked: "2025-02-01")
+            ),
+            RecordedFact(
+                recorded: "2025-02-25",
+                fact: try Self.purchase("2025-02-25", revoked: "2025-02-05")
+            ),
+        ]
+        try await expect(
+            facts,
+            "2025-02-10",
+            "No access on 10 February 2025: Apple refunded monthly, bought on 1 December 2024, on "
+                + "5 February 2025. The ledger learned of it only on 12 February 2025; at the time it "
+                + "answered \"access\" (monthly was paid for from 1 December 2024 to 1 March 2025). "
+                + "It has known the reason only since 25 February 2025."
+        )
+    }
+
+    @Test func `the future is not told in the past tense, and now is not "at the time"`()
+        async throws
+    {
+        let purchase = RecordedFact(
+            recorded: "2024-12-01",
+            fact: try Self.purchase("2024-12-01", expires: "2998-03-01")
+        )
+        try await expect(
+            [purchase],
+            "2999-01-01",
+            "No access on 1 January 2999: the period of monthly ends on 1 March 2998, and Apple has "
+                + "reported no renewal. That time is in the future: this is what is known now, and "
+                + "the answer may change."
+        )
+        try await withLedger([purchase]) { ledger in
+            let document = try await ledger.explain("1000", at: .systemClock())
+            #expect(document.summary.hasSuffix("to 1 March 2998."), "\(document.summary)")
+            #expect(document.served.access.value == true)
+            let later = try await ledger.explain("1000", at: try #require(Instant("2999-01-01")))
+            #expect(later.served.access.value == nil && later.served.reason.value == "notAsked")
+        }
+    }
+
     @Test func `if nothing was known, the summary says only that`() async throws {
         try await expect(
             [RecordedFact(recorded: "2024-12-01", fact: try Self.purchase("2024-12-01"))],
@@ -95,15 +140,18 @@ struct ExplanationSummaryTests {
                     )
                     let document = try await ledger.explain(subject, at: try #require(Instant(at)))
                     let text = document.summary
-                    let hasAccess = document.entitled.access
+                    let hasAccess = try #require(document.entitled.access.value as Bool?)
                     #expect(text.hasPrefix("Access on ") == hasAccess, "\(text)")
                     #expect(text.hasSuffix(".") && !text.contains("\n"), "\(text)")
                     if text.contains("knew this at the time") {
                         #expect(document.difference.kind == "none", "\(text)")
-                        #expect(document.served.access == hasAccess, "\(text)")
-                    } else if document.served.access != hasAccess {
+                        #expect(document.served.access.value == hasAccess, "\(text)")
+                    } else if let served = document.served.access.value, served != hasAccess {
                         #expect(text.contains("learned of it only on"), "\(text)")
                     }
+                    let isAsked = document.difference.kind != "notAsked"
+                    #expect((document.served.access.value != nil) == isAsked, "\(text)")
+                    #expect((document.served.reason.value == "notAsked") != isAsked, "\(text)")
                     seen.insert(document.entitled.reason.value ?? "access")
                 }
             }
@@ -119,6 +167,20 @@ struct ExplanationSummaryTests {
         _ summary: String,
         location: SourceLocation = #_sourceLocation
     ) async throws {
+        try await withLedger(facts) { ledger in
+            let document = try await ledger.explain(
+                "1000",
+                at: try #require(Instant(at)),
+                knownAt: knownAt
+            )
+            #expect(document.summary == summary, sourceLocation: location)
+        }
+    }
+
+    private func withLedger(
+        _ facts: [RecordedFact],
+        _ body: (Ledger) async throws -> Void
+    ) async throws {
         try await TestServer.shared.withDatabase { settings in
             _ = try await Migrator.migrate(settings)
             var options = FilledLedger.options
@@ -133,22 +195,21 @@ struct ExplanationSummaryTests {
                 clock.now = instant
                 _ = try await ledger.log.append(Self.verified(line.fact))
             }
-            let document = try await ledger.explain(
-                "1000",
-                at: try #require(Instant(at)),
-                knownAt: knownAt
-            )
+            try await body(ledger)
             await ledger.close()
-            #expect(document.summary == summary, sourceLocation: location)
         }
     }
 
-    private static func purchase(_ signed: String, revoked: String? = nil) throws -> Fact {
+    private static func purchase(
+        _ signed: String,
+        revoked: String? = nil,
+        expires: String = "2025-03-01"
+    ) throws -> Fact {
         var content = Content(format: .signedTransaction)
         content[.transactionId] = .text("t1")
         content[.productId] = .text("monthly")
         content[.revocationDate] = try revoked.map { .instant(try #require(Instant($0))) }
-        return try fact(.transaction, signed, content)
+        return try fact(.transaction, signed, content, expires: expires)
     }
 
     /// Renewal info with auto-renewal off, and the notification with its date.
@@ -167,13 +228,18 @@ struct ExplanationSummaryTests {
         ]
     }
 
-    private static func fact(_ kind: Kind, _ signed: String, _ content: Content) throws -> Fact {
+    private static func fact(
+        _ kind: Kind,
+        _ signed: String,
+        _ content: Content,
+        expires: String? = nil
+    ) throws -> Fact {
         Fact(
             stream: StreamID(environment: .production, originalTransactionId: "1000"),
             bundleId: "example.subledger",
             kind: kind,
             purchaseDate: kind == .transaction ? Instant("2024-12-01") : nil,
-            expiresDate: kind == .transaction ? Instant("2025-03-01") : nil,
+            expiresDate: try expires.map { try #require(Instant($0)) },
             asOf: try #require(Instant(signed)),
             content: content
         )

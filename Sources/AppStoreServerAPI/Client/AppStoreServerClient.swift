@@ -263,7 +263,7 @@ extension AppStoreServerClient {
         do {
             return try await transport.send(request)
         } catch let fault as Transport.Fault {
-            throw ServerError(fault, path: path, limits)
+            throw ServerError(fault, at: request.url, path: path, limits)
         }
     }
 }
@@ -303,7 +303,7 @@ extension ServerError {
     }
 
     /// Describes a failure on the way to Apple.
-    init(_ fault: Transport.Fault, path: String, _ limits: ServerLimits) {
+    init(_ fault: Transport.Fault, at url: String, path: String, _ limits: ServerLimits) {
         switch fault {
         case .timedOut:
             self.init(
@@ -318,7 +318,13 @@ extension ServerError {
                     + "of it was taken"
             )
         case .unavailable(let what):
-            self.init(.unavailable, "\(path): Apple cannot be reached (\(what))")
+            let host = url.split(separator: "/").dropFirst().first ?? ""
+            self.init(
+                .unavailable,
+                "\(path): \(host) cannot be reached (\(what)). Check the network, the name server "
+                    + "and the firewall of this machine, and --api-url if it is set; then run this "
+                    + "again"
+            )
         }
     }
 

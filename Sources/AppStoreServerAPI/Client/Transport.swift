@@ -1,7 +1,9 @@
 internal import AsyncHTTPClient
+internal import Foundation
 internal import Events
 internal import NIOCore
 internal import NIOHTTP1
+internal import NIOPosix
 
 /// Sends one HTTP request and reads its whole answer, within the limits.
 final class Transport: Sendable {
@@ -67,7 +69,18 @@ final class Transport: Sendable {
         } catch let error as CancellationError {
             throw error
         } catch {
-            throw Fault.unavailable("\(error)")
+            throw Fault.unavailable(Transport.words(error))
+        }
+    }
+
+    // The system's own words, without the layers through which a failure came.
+    private static func words(_ error: any Error) -> String {
+        switch error {
+        case let error as IOError: String(cString: strerror(error.errnoCode))
+        case let error as NIOConnectionError:
+            error.connectionErrors.first.map { words($0.error) }
+                ?? "no address of \(error.host) is known"
+        default: "\(error)"
         }
     }
 

@@ -219,8 +219,8 @@ extension HistoryImport {
             )
             taken.add(ingestion)
             answered.formUnion(ingestion.facts.map(\.stream))
-        } catch is Rejection {
-            taken.rejected += 1
+        } catch let rejection as Rejection {
+            taken.add(rejection)
         }
     }
 

@@ -33,6 +33,8 @@ public struct PollReport: Codable, Hashable, Sendable {
     public internal(set) var duplicates = 0
     /// Answers that could not be verified; they are recorded among the rejections.
     public internal(set) var rejected = 0
+    /// For each reason why answers were refused, as a machine-readable word, the first message.
+    public internal(set) var rejections: [String: String] = [:]
     /// Subscriptions with an event that cannot be read: none of their periods is certain.
     public internal(set) var unreadable = 0
     /// Selected subscriptions by the reason for asking: together those that were answered,
@@ -89,6 +91,7 @@ public struct PollReport: Codable, Hashable, Sendable {
         appended += taken.appended
         duplicates += taken.duplicates
         rejected += taken.rejected
+        rejections.merge(taken.rejections) { first, _ in first }
     }
 
     mutating func select(_ customers: AskableCustomers) {
@@ -109,13 +112,21 @@ struct TakenAnswers: Sendable {
     var statements = 0
     var appended = 0
     var duplicates = 0
-    var rejected = 0
+    private(set) var rejected = 0
+    /// For each reason why answers were refused, the first message.
+    private(set) var rejections: [String: String] = [:]
     /// Notifications of Apple's history.
     var notifications = 0
     /// Those notifications that the log lacked.
     var newNotifications = 0
     /// The subscriptions and purchases in the answers: all of a customer's.
     var streams: Set<StreamID> = []
+
+    mutating func add(_ rejection: Rejection) {
+        rejected += 1
+        let reason = rejection.code.rawValue
+        if rejections[reason] == nil { rejections[reason] = rejection.message }
+    }
 
     mutating func add(_ ingestion: Ledger.Ingestion) {
         appended += ingestion.outcomes.count(where: \.isNew)

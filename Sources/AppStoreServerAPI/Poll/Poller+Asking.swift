@@ -256,8 +256,8 @@ extension Poller {
                 voucher: .client
             )
             taken.add(ingestion)
-        } catch is Rejection {
-            taken.rejected += 1
+        } catch let rejection as Rejection {
+            taken.add(rejection)
             try await takeParts(of: answer, into: &taken)
         }
     }
@@ -272,8 +272,8 @@ extension Poller {
                     voucher: .client
                 )
                 taken.add(ingestion)
-            } catch is Rejection {
-                taken.rejected += 1
+            } catch let rejection as Rejection {
+                taken.add(rejection)
             }
         }
     }

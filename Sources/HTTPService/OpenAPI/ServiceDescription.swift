@@ -294,9 +294,9 @@ extension RouteDescription {
         case 403: "The token does not have a role that this route needs (role-missing)."
         case 404:
             """
-            No customer, subscription, product or group has this id, or nothing was known of it \
-            then (unknown-id, empty-ledger, other-environment, nothing-known-then, \
-            unknown-product, unknown-group), or the log has no event at this position \
+            No customer, subscription, product or group has this id, nothing was known of it then, \
+            or everything known of it was erased (unknown-id, empty-ledger, other-environment, \
+            nothing-known-then, erased, unknown-product, unknown-group), or the log has no event at this position \
             (unknown-position).
             """
         case 408: "The body did not arrive in time (body-slow)."

@@ -1,5 +1,5 @@
 internal import EventLog
-internal import Events
+public import Events
 internal import Postgres
 public import Projections
 
@@ -26,6 +26,9 @@ extension Projector {
         public let uncomparable: [String]
         /// Events of the log that were in no live table at the time of the comparison.
         public let lag: Int64
+        /// Subscriptions that were left out, because something of them was erased and a live table
+        /// does not contain that yet: the log no longer has what this table was folded from.
+        public let pendingErasures: Set<StreamID>
 
         /// Whether the live tables match a rebuild, and the records about them are true.
         public var isClean: Bool {
@@ -47,6 +50,7 @@ extension Projector {
     /// Builds tables next to the live ones, up to the same positions, and reports what differs.
     ///
     /// The difference is then only one of interpretation, not of how much of the log is included.
+    /// Subscriptions with an erasure that the live tables do not contain yet are left out.
     /// The live tables may be followed in the meantime.
     ///
     /// - Parameters:
@@ -175,7 +179,7 @@ private struct Comparing: Sendable {
             return Projector.Comparison(
                 difference: found.difference,
                 tables: rebuilt,
-                digestMismatches: digestMismatches(found.live, rebuilt, found.difference),
+                digestMismatches: digestMismatches(found, rebuilt),
                 citationMismatches: found.citationMismatches,
                 refusals: found.refusals,
                 unmatched: rebuilt.filter { table in
@@ -185,7 +189,8 @@ private struct Comparing: Sendable {
                 uncomparable: found.difference.tables.filter { table in
                     table.oldVersion == nil && found.live.contains { $0.name == table.name }
                 }.map(\.name),
-                lag: found.live.map { (newest[$0.lane]?.offset ?? 0) - $0.head.offset }.max() ?? 0
+                lag: found.live.map { (newest[$0.lane]?.offset ?? 0) - $0.head.offset }.max() ?? 0,
+                pendingErasures: found.pendingErasures
             )
         }
     }
@@ -219,6 +224,7 @@ private struct Comparing: Sendable {
         let citationMismatches: [String]
         let refusals: RefusalDifference
         let alterations: [LiveAlteration]
+        let pendingErasures: Set<StreamID>
     }
 
     // A process that follows the live tables waits while the new ones are brought to the same
@@ -241,16 +247,21 @@ private struct Comparing: Sendable {
             try await reader.execute("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1")
             try await holder.execute("COMMIT")
             let pairs = pairs(tables, held)
+            // After the tables were filled, so no erasure that they contain is missed.
+            let erased = try await erasures(after: held)
             let difference = try await TableDifference.read(
                 pairs,
+                without: erased,
                 samplesMax: samplesMax,
                 in: reader
             )
             let citationMismatches =
                 comparesCitations && difference.isEqual
-                ? try await TableDifference.citationMismatches(pairs, in: reader) : []
+                ? try await TableDifference.citationMismatches(pairs, without: erased, in: reader)
+                : []
             let refusals = try await RefusalDifference.read(
                 refusingTables(tables, held),
+                without: erased,
                 in: reader
             )
             let alterations = try await LiveAlteration.all(
@@ -266,13 +277,22 @@ private struct Comparing: Sendable {
                 live: held,
                 citationMismatches: citationMismatches,
                 refusals: refusals,
-                alterations: alterations
+                alterations: alterations,
+                pendingErasures: erased
             )
         } catch {
             await holder.close()
             await reader.close()
             throw error
         }
+    }
+
+    // Erasures that some live table does not contain yet.
+    private func erasures(after live: [ProjectionPart]) async throws -> Set<StreamID> {
+        let offsets = live.map { ($0.lane, $0.head.offset) }
+        return try await projector.log.streamsErased(
+            after: Dictionary(offsets, uniquingKeysWith: min)
+        )
     }
 
     private func pairs(
@@ -329,16 +349,17 @@ private struct Comparing: Sendable {
         ) { part in live.first { $0.lane == part.lane && $0.name == part.name }?.head }
     }
 
-    // Equal rows have the same digest; if another one is recorded, following went wrong.
+    // Equal rows have the same digest; if another one is recorded, following went wrong. Before an
+    // erasure reaches the live tables, the rows of its subscription are not equal.
     private func digestMismatches(
-        _ live: [ProjectionPart],
-        _ rebuilt: [Projector.Rebuilt],
-        _ difference: ProjectionDifference
+        _ found: Found,
+        _ rebuilt: [Projector.Rebuilt]
     ) -> [String] {
-        rebuilt.filter { table in
-            let parts = live.filter { $0.name == table.name }
+        guard found.pendingErasures.isEmpty else { return [] }
+        return rebuilt.filter { table in
+            let parts = found.live.filter { $0.name == table.name }
             let content = parts.reduce(into: ProjectionDigest()) { $0.add($1.content) }
-            let isEqual = !difference.totals.contains {
+            let isEqual = !found.difference.totals.contains {
                 $0.name == table.name && $0.rowsChanged > 0
             }
             return !parts.isEmpty && isEqual

@@ -47,12 +47,14 @@ extension RefusalDifference {
     /// out.
     static func read(
         _ tables: [(name: String, old: String, new: String)],
+        without excluded: Set<StreamID>,
         in session: PostgresSession
     ) async throws -> RefusalDifference {
-        let parameters: [PostgresValue] = [
-            .textArray(tables.map(\.name)), .textArray(tables.map(\.old)),
-            .textArray(tables.map(\.new)),
-        ]
+        let parameters: [PostgresValue] =
+            [
+                .textArray(tables.map(\.name)), .textArray(tables.map(\.old)),
+                .textArray(tables.map(\.new)),
+            ] + excluded.parameters
         let counts = try await session.query(countsSQL, parameters).single()
         var difference = RefusalDifference()
         difference.same = Int(try counts.int8(0))
@@ -120,6 +122,8 @@ extension RefusalDifference {
                 r.reason
             FROM compared c JOIN projection.refused_stream r
                 ON r.name = c.name AND r.build_schema = c.\(name)
+            WHERE (r.environment, r.original_transaction_id) NOT IN (
+                SELECT * FROM unnest($4::text[], $5::text[]))
         )
         """
     }

@@ -1,4 +1,4 @@
-internal import Events
+public import Events
 public import Postgres
 public import Projections
 
@@ -49,12 +49,14 @@ public enum TableDifference {
     ///
     /// - Parameters:
     ///   - pairs: The tables, each projection once.
+    ///   - excluded: Subscriptions that are not compared.
     ///   - samplesMax: The most subscriptions to keep as samples.
     ///   - session: A session with an open transaction, preferably `repeatableRead`.
     /// - Returns: The difference, `isEqual` if there is none.
     /// - Throws: The server's error, above all if a new table is missing, or may not be read.
     public static func read(
         _ pairs: [Pair],
+        without excluded: Set<StreamID> = [],
         samplesMax: Int = ProjectionDifference.samplesDefault,
         in session: isolated PostgresSession
     ) throws(PostgresError) -> ProjectionDifference {
@@ -78,7 +80,7 @@ public enum TableDifference {
         )
         let reading = try session.copyOut(
             DifferenceQuery.statement(queries),
-            into: DifferenceReading(difference)
+            into: DifferenceReading(difference, without: excluded)
         ) { reading, row throws(PostgresError) in try reading.take(row) }
         try session.execute(
             "ROLLBACK TO SAVEPOINT table_difference; RELEASE SAVEPOINT table_difference"
@@ -95,6 +97,7 @@ extension TableDifference {
     /// tables built from one log up to one commit they must be equal too.
     static func citationMismatches(
         _ pairs: [Pair],
+        without excluded: Set<StreamID>,
         in session: isolated PostgresSession
     ) throws(PostgresError) -> [String] {
         var names: [String] = []
@@ -108,12 +111,26 @@ extension TableDifference {
                 """
                 SELECT EXISTS (SELECT FROM \(pair.oldTable) o JOIN \(pair.newTable) n
                     USING (original_transaction_id, environment, lane, ordinal)
-                    WHERE o.positions <> n.positions)
-                """
+                    WHERE o.positions <> n.positions
+                        AND (environment, original_transaction_id) NOT IN (
+                            SELECT * FROM unnest($1::text[], $2::text[])))
+                """,
+                excluded.parameters
             )
             if try found.single().bool(0) { names.append(pair.projection.name) }
         }
         return names
+    }
+}
+
+extension Set<StreamID> {
+    /// Their environments and their ids, as two arrays in the same order.
+    var parameters: [PostgresValue] {
+        let streams = sorted()
+        return [
+            .textArray(streams.map(\.environment.word)),
+            .textArray(streams.map(\.originalTransactionId)),
+        ]
     }
 }
 
@@ -123,9 +140,11 @@ private struct DifferenceReading: Sendable {
     private var rows: StreamRows?
     private var lane: Int32 = 0
     private var streams = 0
+    private let excluded: Set<StreamID>
 
-    init(_ difference: ProjectionDifference) {
+    init(_ difference: ProjectionDifference, without excluded: Set<StreamID>) {
         self.difference = difference
+        self.excluded = excluded
     }
 
     /// The difference, including the last subscription.
@@ -168,7 +187,7 @@ private struct DifferenceReading: Sendable {
     }
 
     private mutating func flush() {
-        if let rows { difference.add(rows) }
+        if let rows, !excluded.contains(rows.stream) { difference.add(rows) }
         rows = nil
     }
 

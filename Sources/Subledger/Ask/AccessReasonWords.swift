@@ -31,7 +31,8 @@ struct AccessReasonWords {
             return none(reason, row, timeline(of: row.stream, instant))
         case .none(.notYetBought, nil):
             let start = known.firstPurchase.map { " on \(date($0))" } ?? ""
-            return "the first purchase\(product) began only\(start)"
+            let verb = known.firstPurchase.map(isAhead) == true ? "begins" : "began"
+            return "the first purchase\(product) \(verb) only\(start)"
         case .none(.notKnownYet, nil): return nothing
         case .none(_, nil): return isErased ? nothing : "the ledger has no purchase\(product)"
         }
@@ -49,6 +50,9 @@ struct AccessReasonWords {
         let isSameDay = instant != at && instant.clock.prefix(10) == at.clock.prefix(10)
         return time == "00:00" && !isSameDay ? day : "\(day), \(time) UTC"
     }
+
+    // Whether an instant is still to come, and so must not be described in the past tense.
+    private func isAhead(_ instant: Instant) -> Bool { instant > answer.askedAt }
 
     private static let months = [
         "January", "February", "March", "April", "May", "June", "July", "August", "September",
@@ -87,7 +91,8 @@ extension AccessReasonWords {
             case .grace:
                 "the renewal of \(row.productId) could not be charged, and Apple granted a billing "
                     + "grace period \(span)"
-            case .trial: "\(row.productId) was in a free trial \(span)"
+            case .trial:
+                "\(row.productId) \(isAhead(row.validTo) ? "is" : "was") in a free trial \(span)"
             case .intro: "\(row.productId) was bought with an introductory offer, \(span)"
             case .offer: "\(row.productId) was bought with an offer, \(span)"
             case .paid: "\(row.productId) was paid for \(span)"
@@ -99,7 +104,10 @@ extension AccessReasonWords {
         if isTenureEnd(row) { return "until another customer got it on \(date(row.validTo))" }
         return switch row.endReason {
         case .expired, .open: "to \(date(row.validTo))"
-        case .upgraded: "until another product replaced it on \(date(row.validTo))"
+        case .upgraded:
+            isAhead(row.validTo)
+                ? "until another product replaces it on \(date(row.validTo))"
+                : "until another product replaced it on \(date(row.validTo))"
         case .refunded: "until it was refunded on \(date(row.validTo))"
         case .revoked: "until family sharing ended on \(date(row.validTo))"
         }
@@ -159,7 +167,8 @@ extension AccessReasonWords {
 
     private func expired(_ row: ActivePeriod, _ timeline: Timeline?) -> String {
         let what = row.kind == .grace ? "the billing grace period" : "the period"
-        let ended = "\(what) of \(row.productId) ended on \(date(row.validTo))"
+        let verb = isAhead(row.validTo) ? "ends" : "ended"
+        let ended = "\(what) of \(row.productId) \(verb) on \(date(row.validTo))"
         let states = timeline.map { RenewalStates($0) }
         let after = states?.rows.first { $0.validFrom >= row.validTo && $0.expirationReason != nil }
         let isRetried = states?.state(at: at)?.status == .billingRetry

@@ -19,8 +19,37 @@ package struct ExplanationAnswer: Sendable {
     package let catalogVersion: Int?
     /// When the ledger made its first commit; nil if there is none.
     package let firstCommit: Instant?
+    /// When the question was asked, by our clock.
+    package let askedAt: Instant
     /// The rule by which a sandbox purchase gives access in production; nil if none does.
     package var sandboxRule: SandboxRule?
+
+    /// How long ago, in milliseconds, an instant may be that counts as now: the time between
+    /// writing a question without an instant, and its answer.
+    private static let nowMillisecondsMax: Int64 = 60_000
+
+    /// Whether the question is about the present, so "at the time" is now.
+    package var isAboutNow: Bool {
+        let age = askedAt.milliseconds - explanation.at.milliseconds
+        return (0...ExplanationAnswer.nowMillisecondsMax).contains(age)
+    }
+
+    /// Whether everything known of the subscriptions was erased, so neither answer is known.
+    package var isErased: Bool {
+        guard case .none(_, nil) = explanation.entitled, explanation.rowsNow.isEmpty else {
+            return false
+        }
+        return customer.erasures.contains(where: \.tookEverything)
+    }
+
+    /// When the ledger learned the answer, yes or no, that it has given since; nil if it gave the
+    /// same answer at the instant.
+    package var learnedAnswer: Instant? {
+        let hasAccess = explanation.entitled.hasAccess
+        guard explanation.served.hasAccess != hasAccess else { return nil }
+        return explanation.answers.reversed().prefix { $0.answer.hasAccess == hasAccess }
+            .last?.knownFrom
+    }
 
     /// Whether nothing dates the content of an event, so its `signedAt` is only a lower bound.
     package func isUndated(_ event: DecisiveEvent) -> Bool {
@@ -94,13 +123,18 @@ extension Ledger {
         _ policy: SandboxPolicy
     ) async throws -> SandboxRule? {
         guard policy.rule(for: subject.id, at: instant) != nil else { return nil }
-        return try await access(
-            of: subject,
-            at: instant,
-            to: product.map(AccessScope.product) ?? .anything,
-            knownAt: knownAt,
-            sandbox: policy
-        ).sandboxRule
+        do {
+            return try await access(
+                of: subject,
+                at: instant,
+                to: product.map(AccessScope.product) ?? .anything,
+                knownAt: knownAt,
+                sandbox: policy
+            ).sandboxRule
+        } catch let error as QuestionError where error.code == .erased {
+            // The explanation itself reports the erasure.
+            return nil
+        }
     }
 
     /// The explanation of subscriptions that were read, cut to `knownAt`.
@@ -133,6 +167,7 @@ extension Ledger {
             _ = try KnownProducts(timelines, asked.environment, catalogs).known(.product(product))
         }
         let firstCommit = try await log.firstCommittedAt()
+        let askedAt = Instant.systemClock()
         return ExplanationAnswer(
             customer: asked,
             product: product,
@@ -146,7 +181,7 @@ extension Ledger {
                 tenures: asked.tenures,
                 connections: connections,
                 firstCommit: firstCommit,
-                now: .systemClock()
+                now: askedAt
             ),
             askedKnownAt: askedKnownAt ?? knownAt,
             now: now,
@@ -154,7 +189,8 @@ extension Ledger {
             evidence: try await asked.evidence(in: log),
             connections: connections,
             catalogVersion: catalogs.version(at: instant)?.version,
-            firstCommit: firstCommit
+            firstCommit: firstCommit,
+            askedAt: askedAt
         )
     }
 

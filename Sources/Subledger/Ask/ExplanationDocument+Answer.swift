@@ -19,8 +19,14 @@ extension ExplanationDocument {
         askedKnownAt = OrNull(
             answer.askedKnownAt == .latest ? nil : answer.askedKnownAt.text(lanes: lanes)
         )
-        entitled = Answer(explanation.entitled, answer.now, lanes: lanes)
-        served = Answer(explanation.served, answer.then, lanes: lanes)
+        let unknown: Answer.Unknown? = answer.isErased ? .erased : nil
+        entitled = Answer(explanation.entitled, answer.now, lanes: lanes, unknown: unknown)
+        served = Answer(
+            explanation.served,
+            answer.then,
+            lanes: lanes,
+            unknown: explanation.notAsked == nil ? unknown : .notAsked
+        )
         difference = Difference(explanation.difference, explanation.notAsked)
         refundsAfterEnd = explanation.refundsAfterEnd.map { Refund($0, lanes: lanes) }
         because = explanation.because.map { Cause($0, in: answer) }
@@ -51,9 +57,22 @@ extension ExplanationDocument.ProjectionVersion {
 }
 
 extension ExplanationDocument.Answer {
-    fileprivate init(_ answer: AccessAnswer, _ marks: KnowledgeMarks, lanes: LaneCount) {
-        access = answer.hasAccess
-        reason = OrNull(answer.reason?.rawValue)
+    /// Why there is no answer; the raw value is the word for JSON.
+    fileprivate enum Unknown: String {
+        /// Everything known was erased.
+        case erased
+        /// The ledger cannot have been asked then.
+        case notAsked
+    }
+
+    fileprivate init(
+        _ answer: AccessAnswer,
+        _ marks: KnowledgeMarks,
+        lanes: LaneCount,
+        unknown: Unknown?
+    ) {
+        access = OrNull(unknown == nil ? answer.hasAccess : nil)
+        reason = OrNull(unknown?.rawValue ?? answer.reason?.rawValue)
         knownAt = ExplanationDocument.Knowledge(
             position: marks.value(lanes: lanes),
             time: marks.time

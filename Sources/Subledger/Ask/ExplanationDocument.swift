@@ -4,7 +4,7 @@ internal import Projections
 
 /// Why a customer did or did not have access at an instant, and what the ledger answered then.
 public struct ExplanationDocument: Codable, Hashable, Sendable {
-    /// Always `ledger.explain/2`.
+    /// Always `ledger.explain/3`.
     public let schema: String
     /// The answer, its reason and when the ledger learned it, in a few sentences for a ticket.
     public let summary: String
@@ -24,7 +24,8 @@ public struct ExplanationDocument: Codable, Hashable, Sendable {
     public let askedKnownAt: OrNull<String>
     /// The answer for the instant, with everything that is known.
     public let entitled: Answer
-    /// The answer for the instant, as known at that instant.
+    /// The answer for the instant, as known at that instant; without a value of `access` if the
+    /// ledger cannot have been asked then.
     public let served: Answer
     /// How long the two answers differ around the instant.
     public let difference: Difference
@@ -52,14 +53,16 @@ public struct ExplanationDocument: Codable, Hashable, Sendable {
     public let proof: Proof
 
     /// The value of `schema`.
-    public static let schema = "ledger.explain/2"
+    public static let schema = "ledger.explain/3"
 
     /// One of the two answers.
     public struct Answer: Codable, Hashable, Sendable {
-        /// Whether there is access.
-        public let access: Bool
+        /// Whether there is access; null in `served` if the ledger cannot have been asked then
+        /// (`difference.kind` is `notAsked`), and in both answers if everything known was erased.
+        public let access: OrNull<Bool>
         /// Why there is none: `notKnownYet`, `neverBought`, `notYetBought`, `expired`, `refunded`,
-        /// `revoked`, `upgraded` or `notJudged`; nil if there is access.
+        /// `revoked`, `upgraded` or `notJudged`; `erased` or `notAsked` if `access` is null; null
+        /// if there is access.
         public let reason: OrNull<String>
         /// What the answer was made from.
         public let knownAt: Knowledge

@@ -71,16 +71,22 @@ struct ExplanationSummary {
                 "That time is in the future: this is what is known now, and the answer may change."
             ]
         }
-        guard let learned else { return [] }
+        guard let reasonLearned else { return [] }
         let isConnected = answer.knewItsCustomerThen
+        // The verdict compares yes and no, so a wrong answer counts as learned when that changed.
+        let learned = answer.learnedAnswer ?? reasonLearned
         guard learned > explanation.at else {
-            return [isConnected ? "The ledger knew this at the time." : notConnected]
+            guard isConnected else { return [notConnected] }
+            return answer.isAboutNow ? [] : ["The ledger knew this at the time."]
         }
+        let reason =
+            reasonLearned > learned
+            ? ["It has known the reason only since \(words.date(reasonLearned))."] : []
         if let notAsked {
             return ["The ledger learned of it only on \(words.date(learned)); \(notAsked)."]
         }
         return ["The ledger learned of it only on \(words.date(learned)); \(answerThen)."]
-            + (isConnected ? [] : [notConnected])
+            + reason + (isConnected ? [] : [notConnected])
     }
 
     // Why the ledger cannot have been asked at the time.
@@ -95,7 +101,7 @@ struct ExplanationSummary {
     }
 
     // The first instant of knowledge after which the reason no longer changes.
-    private var learned: Instant? {
+    private var reasonLearned: Instant? {
         let reason = reasonInTheEnd
         var learned: Instant?
         for known in answers.reversed() {

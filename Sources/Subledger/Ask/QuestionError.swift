@@ -22,6 +22,8 @@ public struct QuestionError: Error, Hashable, Sendable {
         case severalSubscriptions = "several-subscriptions"
         /// Nothing was known of the id by then.
         case nothingKnownThen = "nothing-known-then"
+        /// Everything known of the id was erased, and no purchase was reported since.
+        case erased
         /// No catalog contains the product, or its subscription group is not known.
         case unknownProduct = "unknown-product"
         /// No catalog contains the subscription group, or several groups have the name.

@@ -140,6 +140,6 @@ extension Ledger {
 extension QuestionError.Code {
     /// Whether the customer has bought nothing in the environment, as far as is known.
     fileprivate var meansNoPurchase: Bool {
-        self == .otherEnvironment || self == .nothingKnownThen
+        self == .otherEnvironment || self == .nothingKnownThen || self == .erased
     }
 }

@@ -65,8 +65,8 @@ extension SubjectTimelines {
 extension Ledger {
     /// What was known of a customer.
     ///
-    /// - Throws: `QuestionError` if nothing was known, or `knownAt` names a position that does not
-    ///   exist; `EventLogError`; `CatalogError`.
+    /// - Throws: `QuestionError` if nothing was known, everything known was erased, or `knownAt`
+    ///   names a position that does not exist; `EventLogError`; `CatalogError`.
     package func known(
         of subject: SubjectID,
         at instant: Instant,
@@ -84,6 +84,8 @@ extension Ledger {
             throw try await nothingKnown(of: subject, in: environment, knownAt)
         }
         let counted = asked.everStreams(by: instant)
+        let erasures = try await erasures(of: asked, knownAt: knownAt)
+        if let erased = asked.erased(by: erasures, of: subject) { throw erased }
         return SubjectTimelines(
             id: subject.id,
             timelines: asked.streams.map(\.timeline),
@@ -99,7 +101,7 @@ extension Ledger {
             environment: environment,
             catalogs: try await catalogs(knownAt: knownAt),
             lanes: log.identity.lanes,
-            erasures: try await erasures(of: asked, knownAt: knownAt)
+            erasures: erasures
         )
     }
 
@@ -228,5 +230,24 @@ struct AskedSubscriptions {
             customer.linksNotInForce(at: instant).filter { $0.link.from > instant }.map(\.stream)
         )
         return everStreams.filter { own.contains($0.stream) || !later.contains($0.stream) }
+    }
+
+    /// The error if everything known of these subscriptions was erased; nil if a purchase of any of
+    /// them is known.
+    ///
+    /// Without it, "no access" and "bought nothing" would be guesses.
+    fileprivate func erased(by erasures: [ErasureMark], of subject: SubjectID) -> QuestionError? {
+        let isPurchaseKnown = everStreams.contains { found in
+            !found.timeline.purchases.isEmpty || !found.timeline.oneTimePurchases.isEmpty
+        }
+        guard !isPurchaseKnown, let erasure = erasures.last(where: \.tookEverything) else {
+            return nil
+        }
+        return QuestionError(
+            .erased,
+            "everything known of \(subject.id) was erased on \(erasure.recordedAt.clock)"
+                + (erasure.reason.map { " (\($0))" } ?? "")
+                + ", and nothing about its purchases is known any more"
+        )
     }
 }

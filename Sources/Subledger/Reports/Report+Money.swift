@@ -6,7 +6,9 @@ extension Report {
             """
             Monthly recurring revenue of the subscriptions that are active at the end of each \
             month and of the last day of the report, UTC: each price converted to one month by \
-            RevenueCat's formula, before refunds, taxes and commission. arr is twelve times that.
+            RevenueCat's formula, before refunds, taxes and commission. arr is twelve times the \
+            same sum before mrr is rounded for display, so it can differ from twelve times the \
+            mrr shown.
             """,
             by: [.product, .country, .offer],
             usual: [],

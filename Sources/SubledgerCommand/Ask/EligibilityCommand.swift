@@ -12,8 +12,8 @@ struct EligibilityCommand: AsyncParsableCommand {
             its whole group. Each answer names the first rule that applies, and the purchase that \
             it applies to. Apple makes the decision at the time of purchase; this answer is more \
             cautious and lets a refund block offers. A customer never seen before counts as one \
-            who has bought nothing, and is eligible. --product selects the group of a product, \
-            according to the catalog.
+            who has bought nothing, and is eligible; one of whom everything was erased is unknown \
+            (exit 4). --product selects the group of a product, according to the catalog.
             """
     )
 

@@ -42,7 +42,7 @@ struct ExplanationText {
     private var verdicts: [String] {
         let time = answer.then.time.map { ", " + $0.clock } ?? ""
         let entitled =
-            "  ENTITLED  \(word(explanation.entitled))  as known \(used)  "
+            "  ENTITLED  \(answer.isErased ? "?  " : word(explanation.entitled))  as known \(used)  "
             + reason(explanation.entitled)
         if let notAsked {
             let dash = style == .unicode ? "–" : "-"
@@ -51,7 +51,7 @@ struct ExplanationText {
             ]
         }
         return [entitled] + others + [
-            "  SERVED    \(word(explanation.served))  as known then  "
+            "  SERVED    \(answer.isErased ? "?  " : word(explanation.served))  as known then  "
                 + (answer.customer.histories.isEmpty
                     ? "" : "(position \(answer.then.text(lanes: lanes))\(time))  ")
                 + reason(explanation.served)
@@ -135,15 +135,25 @@ struct ExplanationText {
         if answer.customer.histories.isEmpty {
             return "  \(arrow) not compared: the customer had no subscription at that instant"
         }
+        if answer.isErased { return "  \(arrow) not compared: what was known was erased" }
         if explanation.answers.isEmpty {
             return "  \(arrow) not compared: nothing was known of the subscription"
         }
         guard let stretch = explanation.difference else {
-            return "  \(arrow) the answer given then was right"
+            return answer.isAboutNow
+                ? "  \(arrow) the question is about now, so both answers are the same"
+                : "  \(arrow) the answer given then was right"
         }
         let kind = stretch.kind == .wronglyDenied ? "wrongly denied" : "wrongly granted"
         return "  \(arrow) \(kind) for \(Duration.words(stretch.seconds)) "
             + "(\(stretch.from.clock) \(arrow) \(stretch.to.clock)): \(stretch.cause.words)"
+            + learned(after: stretch)
+    }
+
+    // The same instant as in the summary, unless the end of the wrong answers is that instant.
+    private func learned(after stretch: WrongAnswers.Stretch) -> String {
+        guard let learned = answer.learnedAnswer, learned != stretch.to else { return "" }
+        return ", on \(learned.clock)"
     }
 
     private var refundsAfterEnd: [String] {
@@ -205,10 +215,13 @@ struct ExplanationText {
     private var changesIf: String {
         let opposite = explanation.entitled.hasAccess ? "no access" : "access"
         guard !explanation.changesIf.isEmpty else {
-            return explanation.because.isEmpty
-                ? "  decisive  no event"
-                : "  decisive  no single event: without any one of these, the others still give the "
+            return switch explanation.because.count {
+            case 0: "  decisive  no event"
+            case 1: "  decisive  no event: without this one the answer would be the same"
+            default:
+                "  decisive  no single event: without any one of these, the others still give the "
                     + "same answer"
+            }
         }
         let positions = explanation.changesIf.marks(lanes: lanes, separator: ", ")
         let each = explanation.changesIf.count == 1 ? "" : "any one of "

@@ -1,3 +1,4 @@
+import AppStore
 import AppStoreServerAPI
 import ArgumentParser
 import CommandSupport
@@ -18,6 +19,18 @@ extension PollReport {
         }
         if failed > failures.count {
             Terminal.write("\(command): and \(counted(failed - failures.count, "failure")) more")
+        }
+        for (reason, message) in rejections.sorted(by: { $0.key < $1.key }) {
+            Terminal.write("\(command): answers were refused: \(message) [\(reason)]")
+        }
+        if rejections[Rejection.Code.chainUntrusted.rawValue] != nil {
+            Terminal.write(
+                "\(command): if you trust the signer, pass its root with --root-certificate FILE; "
+                    + "`subledger simulate --serve` writes that of its store to root.der"
+            )
+        }
+        if rejected > 0 {
+            Terminal.write("\(command): `subledger rejections` lists the refused answers")
         }
     }
 

@@ -68,6 +68,14 @@ extension RebuildRun {
             Terminal.write("\(work.name): \(line)")
         }
         guard !work.output.quiet else { return }
+        let erased = comparison.pendingErasures.count
+        if erased > 0 {
+            Terminal.write(
+                "\(work.name): \(counted(erased, "subscription")) left out: something of "
+                    + "\(erased == 1 ? "it" : "them") was erased, and the live tables do not "
+                    + "contain that yet; `subledger follow --once` applies it"
+            )
+        }
         if comparison.lag > 0 {
             Terminal.write(
                 "\(work.name): compared up to the position of the live tables, "
