@@ -73,6 +73,9 @@ struct WriterTests {
         variant: Variant
     ) async throws {
         try await variant.withLog { log, settings in
+            try await Inspector.inspect(settings) { inspector in
+                try await inspector.session.execute(WriterTests.countedAttempts)
+            }
             let lane = variant.lanes.lane(of: "1000")
             let writers = (0..<8).map { _ in
                 Appender(
@@ -105,9 +108,28 @@ struct WriterTests {
             let news = appended.filter(\.isNew)
             #expect(news.count == facts.count)
             #expect(Set(appended.map(\.position.offset)) == Set(1...40))
+            let attempts = try await Inspector.inspect(settings) { inspector in
+                try await inspector.number("SELECT last_value FROM attempt")
+            }
+            let commits = try await Inspector.count("commit", settings)
+            #expect(attempts > commits, "no race was lost, so this test showed nothing")
             try await expectSound(log, settings)
         }
     }
+
+    /// Counts the commits that were attempted: a sequence keeps the number of a lost race, too.
+    private static let countedAttempts = """
+        CREATE SEQUENCE attempt;
+        GRANT USAGE ON attempt TO PUBLIC;
+        CREATE FUNCTION count_attempt() RETURNS trigger LANGUAGE plpgsql AS $$
+        BEGIN
+            PERFORM nextval('attempt');
+            RETURN NEW;
+        END
+        $$;
+        CREATE TRIGGER counted_attempt BEFORE INSERT ON ledger.commit
+            FOR EACH ROW EXECUTE FUNCTION count_attempt()
+        """
 
     /// The trigger simulates a faster writer: no commit passes until the lane's row is locked.
     @Test(arguments: Variant.all)

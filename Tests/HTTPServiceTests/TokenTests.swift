@@ -32,6 +32,35 @@ struct TokenTests {
         }
     }
 
+    @Test(arguments: TokenRole.allCases)
+    func `a role opens its own routes and no others, and admin opens all`(
+        role: TokenRole
+    ) async throws {
+        // No route answers finance yet: its reports are not served over HTTP.
+        let routes: [(HTTPRequest.Method, String, Set<TokenRole>)] = [
+            (.get, "/v1/customers/nobody/access", [.support]),
+            (.get, "/v1/customers/nobody/explain", [.support]),
+            (.get, "/v1/subscriptions/1000/periods", [.support]),
+            (.get, "/v1/events/1", [.support]), (.get, "/v1/events/1/proof", [.support]),
+            (.get, "/v1/events/1/payload", [.support]), (.get, "/v1/checkpoint", [.support]),
+            (.get, "/metrics", [.support]), (.post, "/v1/transactions", [.ingest]),
+            (.post, "/v1/receipts", [.ingest]),
+            (.post, "/v1/customers/nobody/refresh", [.support, .ingest]),
+        ]
+        try await TestService.run { service in
+            let token = try await service.token(role)
+            for (method, path, roles) in routes {
+                let body: [UInt8]? = method == .post ? [] : nil
+                let answer = try await service.send(method, path, body, token)
+                let isOpen = role == .admin || roles.contains(role)
+                #expect((answer.status != 403) == isOpen, "\(role) \(path) \(answer.status)")
+                #expect(answer.status != 401, "\(role) \(path)")
+                guard !isOpen else { continue }
+                #expect(try answer.json["code"] as? String == "role-missing", "\(role) \(path)")
+            }
+        }
+    }
+
     @Test
     func `a revoked token is refused once the cached tokens expire, and its name stays taken`()
         async throws

@@ -120,13 +120,18 @@ import Testing
             }
             // There is access only where the status grants it, apart from what an early renewal
             // implies.
-            for interval in ActivePeriods(timeline).active {
-                for instant in [interval.lowerBound, interval.upperBound] {
-                    let isIn = instant == interval.lowerBound
-                    guard let state = RenewalStates(timeline).state(at: instant) else { continue }
-                    let isEntitled = state.status.isEntitled
-                    #expect(isEntitled || !isIn, "seed \(seed)")
+            let periods = ActivePeriods(timeline)
+            for interval in periods.active {
+                let last = Instant(milliseconds: interval.upperBound.milliseconds - 1)
+                for instant in [interval.lowerBound, last] {
+                    let state = RenewalStates(timeline).state(at: instant)
+                    #expect(state?.status.isEntitled ?? true, "seed \(seed), \(instant)")
                 }
+                // A later purchase, even one that was replaced at once, is an early renewal.
+                let end = interval.upperBound
+                guard !periods.rows.contains(where: { $0.validFrom >= end }) else { continue }
+                let state = RenewalStates(timeline).state(at: end)
+                #expect(!(state?.status.isEntitled ?? false), "seed \(seed), \(end)")
             }
         }
     }
