@@ -68,7 +68,7 @@ struct DifferenceReportTests {
             #expect(document.equal && document.samples.isEmpty && document.money.isEmpty)
             #expect(document.projections.map(\.name) == allProjections.map(\.name))
             let lines = DifferenceText(report, style: .ascii, width: 100).text
-            #expect(lines.hasPrefix("\(document.streamsCompared) subscriptions compared, equal"))
+            #expect(lines.hasPrefix("\(document.streamsCompared) streams compared, equal"))
             #expect(DifferencePage(report).text.contains("No differences."))
         }
     }
@@ -82,7 +82,7 @@ struct DifferenceReportTests {
                 #expect(text.contains(sample.difference.stream.originalTransactionId))
             }
             for word in [
-                "subscriptions compared", "access  ", "money (movements)  +", "period-moved",
+                "streams compared", "access  ", "money (movements)  +", "period-moved",
                 "renewal_states",
                 "  old     access until", ": refunded",
                 "subledger explain", "    − valid_to ", "    + valid_to ",

@@ -168,7 +168,7 @@ struct PrivateServerTests {
         for words in [
             "facts appended", "active_periods: ", "verify: ok", "a customer had no access for ",
             "  SERVED    no   as known then  ", "wrongly denied for ", "an upgrade ended",
-            "a refund was undone", "subscriptions compared", "active_periods: live, ", "Try next",
+            "a refund was undone", "streams compared", "active_periods: live, ", "Try next",
             "export DATABASE_URL=",
         ] {
             #expect(demo.output.contains(words), "\(words) is missing in:\n\(demo.output)")

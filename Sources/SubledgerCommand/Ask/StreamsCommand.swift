@@ -5,7 +5,7 @@ import Subledger
 struct StreamsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "streams",
-        abstract: "Every subscription in the log, with its events and products."
+        abstract: "Every subscription and one-time purchase in the log, with events and products."
     )
 
     @OptionGroup var database: DatabaseOptions
@@ -23,7 +23,7 @@ struct StreamsCommand: AsyncParsableCommand {
 
 extension StreamDocument {
     fileprivate static let header = StreamedTable.row([
-        "subscription", "environment", "events", "products",
+        "stream", "environment", "events", "products",
     ])
 
     fileprivate var text: String {

@@ -8,15 +8,15 @@ struct WrongAnswersReport: AsyncParsableCommand {
         commandName: "wrong-answers",
         abstract: "How long access answers were wrong because events arrived late.",
         discussion: """
-            Compares, for every subscription and every instant, what was answered then with what \
-            is known now. Reads the log once and holds one subscription in memory, and evaluates \
-            it once for each time something became known about it. Times at which this ledger \
+            Compares, for every stream (the events of one subscription or one-time purchase) and \
+            every instant, what was answered then with what is known now. Reads the log once and \
+            holds one stream in memory, and evaluates it once for each time something became known about it. Times at which this ledger \
             could not yet be asked are left out and counted separately: those before its first \
             commit, and those of imported payloads; --all includes them.
             """
     )
 
-    @Option(help: "Maximum number of subscriptions to list, longest wrong answers first.")
+    @Option(help: "Maximum number of streams to list, longest wrong answers first.")
     var limit = 20
 
     @Option(
@@ -75,14 +75,14 @@ extension WrongAnswersDocument {
     /// The answer as text.
     fileprivate func printTables(_ countsNotAsked: Bool) {
         Terminal.print(
-            "\(streamsWithAny) of \(streams) subscriptions had wrong answers at some time: denied "
+            "\(streamsWithAny) of \(streams) streams had wrong answers at some time: denied "
                 + "for \(Duration.words(wronglyDeniedSeconds)), granted for "
                 + Duration.words(wronglyGrantedSeconds)
         )
         if streamsNotAsked > 0 {
             Terminal.print(
                 "not asked of this ledger, " + (countsNotAsked ? "and counted" : "and left out")
-                    + ": \(counted(streamsNotAsked, "subscription")), "
+                    + ": \(counted(streamsNotAsked, "stream")), "
                     + "\(Duration.words(notAskedSeconds)) before its first commit or brought by an "
                     + "import" + (countsNotAsked ? "" : "; --all counts them too")
             )
@@ -92,7 +92,7 @@ extension WrongAnswersDocument {
         for total in causes {
             totals.add([total.kind, words(of: total.cause), Duration.words(total.seconds)])
         }
-        var table = TextTable(["subscription", "environment", "denied", "granted", "longest"])
+        var table = TextTable(["stream", "environment", "denied", "granted", "longest"])
         for line in worst {
             let longest = line.stretches.max { $0.seconds < $1.seconds }
             table.add([
@@ -103,6 +103,9 @@ extension WrongAnswersDocument {
             ])
         }
         Terminal.print(totals.text + "\n\n" + table.text)
+        let more = streamsWithAny - worst.count
+        guard more > 0 else { return }
+        Terminal.print("\(counted(more, "stream")) more; list more with --limit")
     }
 
     private func words(of cause: String) -> String {

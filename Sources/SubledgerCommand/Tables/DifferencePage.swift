@@ -74,7 +74,7 @@ struct DifferencePage {
     private var cards: HTML {
         let access = difference.production.access
         var cards = [
-            card("subscriptions compared", [("", "", "\(difference.streamsCompared)")]),
+            card("streams compared", [("", "", "\(difference.streamsCompared)")]),
             card("of them changed", [("", "", "\(difference.streamsChanged)")]),
         ]
         if difference.comparesAccess {

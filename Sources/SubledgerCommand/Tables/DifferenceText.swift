@@ -44,7 +44,7 @@ struct DifferenceText {
             difference.isEqual
             ? "equal"
             : "\(difference.streamsChanged) changed"
-        return "\(counted(difference.streamsCompared, "subscription")) compared, \(verdict)"
+        return "\(counted(difference.streamsCompared, "stream")) compared, \(verdict)"
     }
 
     private var subject: [String] {
@@ -95,7 +95,7 @@ struct DifferenceText {
     }
 
     private var kinds: String {
-        var table = TextTable(["projection", "version", "change", "rows", "subscriptions"])
+        var table = TextTable(["projection", "version", "change", "rows", "streams"])
         for (compared, totals) in zip(difference.tables, difference.totals) {
             var name = compared.name
             if let rows = report.newTables[name] {
