@@ -206,6 +206,12 @@ struct FirstDayTests {
             let report = try await command.expect(0, "report", "wrong-answers")
             #expect(!report.contains("--limit"), "\(report)")
             #expect(report.contains("0 of 2 streams had wrong answers"), "\(report)")
+            let all = ["report", "wrong-answers", "--all"]
+            let cut = try await command.expect(0, all + ["--limit", "1"])
+            #expect(cut.contains("2 of 2 streams had wrong answers"), "\(cut)")
+            #expect(cut.contains("1 stream more; list more with --limit"), "\(cut)")
+            let whole = try await command.expect(0, all)
+            #expect(!whole.contains("--limit"), "\(whole)")
         }
     }
 

@@ -127,7 +127,7 @@ import Testing
                     let state = RenewalStates(timeline).state(at: instant)
                     #expect(state?.status.isEntitled ?? true, "seed \(seed), \(instant)")
                 }
-                // A later purchase, even one that was replaced at once, is an early renewal.
+                // Not compared before a later purchase: the status may then stay active in the gap.
                 let end = interval.upperBound
                 guard !periods.rows.contains(where: { $0.validFrom >= end }) else { continue }
                 let state = RenewalStates(timeline).state(at: end)

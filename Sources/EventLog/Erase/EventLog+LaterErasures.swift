@@ -12,9 +12,7 @@ extension EventLog {
     /// - Throws: `databaseUnavailable`.
     public func streamsErased(
         after offsets: [Int: Int64]
-    ) async throws(EventLogError) -> Set<
-        StreamID
-    > {
+    ) async throws(EventLogError) -> Set<StreamID> {
         let lanes = offsets.keys.sorted()
         return try await reading("look for erasures") { session in
             let rows = try await session.query(
