@@ -21,6 +21,9 @@ public struct EventLogError: Error, Sendable {
         case notUTF8 = "not-utf8"
         /// `migrate` was asked for a number of lanes that differs from the ledger's.
         case laneCountFixed = "lane-count-fixed"
+        /// `migrate` was asked to distribute the ledger over several servers, which this database
+        /// cannot do.
+        case notDistributable = "not-distributable"
         /// The role lacks the privilege.
         case permissionDenied = "permission-denied"
         /// The server lacks one of the ledger's own roles: its database was restored on a new

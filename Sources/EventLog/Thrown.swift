@@ -42,6 +42,19 @@ extension PostgresSession {
     func lookUp(_ statements: [PostgresStatement]) throws -> [PostgresRows] {
         try pipeline(statements, planning: .generic)
     }
+
+    /// Runs a statement that joins keys to a table of the log, probing an index for each key even if
+    /// the table was never analysed.
+    func probe(_ sql: String, _ keys: [PostgresValue]) throws -> PostgresRows {
+        let setting = PostgresStatement(
+            """
+            SELECT set_config('enable_hashjoin', 'off', true),
+                set_config('enable_mergejoin', 'off', true),
+                set_config('enable_seqscan', 'off', true)
+            """
+        )
+        return try pipeline([setting, PostgresStatement(sql, keys)])[1]
+    }
 }
 
 extension PostgresPool {

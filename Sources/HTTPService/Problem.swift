@@ -115,7 +115,8 @@ extension Problem {
         case .cursorNotOfLog, .cursorBeyondLog:
             self.init(.conflict, error.code.rawValue, error.message)
         case .notMigrated, .schemaTooNew, .schemaTooOld, .migrationEdited, .notUTF8,
-            .laneCountFixed, .permissionDenied, .roleMissing, .invalidSettings, .database,
+            .laneCountFixed, .notDistributable, .permissionDenied, .roleMissing, .invalidSettings,
+            .database,
             .malformedLog, .clockSkew, .catalogTaken, .temporaryFile, .sharedConnection:
             self.init(failure: error.code.rawValue)
         }

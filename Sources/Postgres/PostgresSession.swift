@@ -96,7 +96,7 @@ public actor PostgresSession {
         let isLocal = transactionIsOpen
         do {
             let rows = try connection.pipeline(
-                [planning.setting(isLocal: isLocal)] + statements,
+                [PostgresStatement(planning.setting(isLocal: isLocal))] + statements,
                 .obeyed
             )
             if !isLocal { self.planning = planning }
@@ -228,14 +228,19 @@ extension PostgresSession {
 }
 
 extension PostgresSession.Planning {
-    /// Sets it for the session or for the transaction.
-    fileprivate func setting(isLocal: Bool) -> PostgresStatement {
+    /// The statement that sets it, for the session or for the transaction.
+    ///
+    /// A coordinator of Citus finds the server with the rows in the parameters, so there the plans
+    /// depend on them in any case.
+    public func setting(isLocal: Bool) -> String {
         switch self {
-        case .automatic: PostgresStatement("RESET plan_cache_mode")
+        case .automatic: isLocal ? "SET LOCAL plan_cache_mode = auto" : "RESET plan_cache_mode"
         case .generic:
-            PostgresStatement(
-                "SET \(isLocal ? "LOCAL " : "")plan_cache_mode = force_generic_plan"
-            )
+            """
+            SELECT set_config('plan_cache_mode',
+                CASE WHEN current_setting('citus.shard_count', true) IS NULL
+                    THEN 'force_generic_plan' ELSE 'auto' END, \(isLocal))
+            """
         }
     }
 }

@@ -62,7 +62,8 @@ extension Failure {
     private static func exitCode(of code: EventLogError.Code) -> ExitCode {
         switch code {
         case .notMigrated, .notUTF8, .schemaTooNew, .schemaTooOld, .migrationEdited,
-            .laneCountFixed, .roleMissing, .temporaryFile, .clockSkew, .sharedConnection,
+            .laneCountFixed, .notDistributable, .roleMissing, .temporaryFile, .clockSkew,
+            .sharedConnection,
             .invalidSettings:
             Exit.configuration
         case .tableInUse: Exit.tryAgain

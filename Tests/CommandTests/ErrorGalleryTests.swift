@@ -57,6 +57,13 @@ struct ErrorGalleryTests {
             words: ["1 lane", "never be changed", "new ledger"]
         ),
         Case(
+            code: .notDistributable,
+            exit: 78,
+            meddling: "",
+            arguments: ["migrate", "--distributed"],
+            words: ["Citus", "CREATE EXTENSION citus", "without --distributed"]
+        ),
+        Case(
             code: .malformedLog,
             exit: 3,
             meddling: "UPDATE ledger.event SET content = '\\x63' WHERE lane_offset = 1",

@@ -135,6 +135,7 @@ public struct LedgerInspector: Sendable {
                 return try SchemaDifference.all(in: session).map(\.what)
                     + functions.filter { try !$0.isThere(in: session) }
                     .map { "function \($0.name)" }
+                    + Distribution.unguardedShards(in: session)
             }
             let indexes = IndexBuilding(migrations: Schema.migrations, notice: { _ in })
             return try await found + indexes.run(isDryRun: true, in: session).map { "index \($0)" }

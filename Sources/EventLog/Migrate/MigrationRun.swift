@@ -15,6 +15,7 @@ struct MigrationRun: Sendable {
         try await takeTurn(session)
         do {
             var changes = try await change(session)
+            changes.distributed = try await distribute(session)
             let building = IndexBuilding(migrations: migrations, notice: notice)
             changes.indexed += try await building.run(isDryRun: isDryRun, in: session)
             return changes
@@ -41,12 +42,51 @@ struct MigrationRun: Sendable {
 
     private static let turnPause = Duration.milliseconds(100)
 
+    // Each step stands alone: the next run continues where this one was interrupted.
+    private func distribute(_ session: PostgresSession) async throws -> [String] {
+        let steps: [@Sendable (Distribution, isolated PostgresSession) throws -> Void] = [
+            { try $0.distributeLanes(in: $1) }, { try $0.split(in: $1) },
+            { try $0.distributeTables(in: $1) },
+        ]
+        var missing: [String] = []
+        for (index, step) in steps.enumerated() {
+            let found = try await session.atomically { session -> [String] in
+                try session.execute(MigrationRun.settings)
+                try session.execute("SET LOCAL lock_timeout = '\(lockTimeoutSeconds)s'")
+                guard let distribution = try distribution(in: session) else { return [] }
+                if !isDryRun, !distribution.missing.isEmpty { try step(distribution, session) }
+                return distribution.missing
+            }
+            if index == 0 { missing = found }
+        }
+        let unguarded = try await session.atomically { session in
+            try Distribution.unguardedShards(in: session)
+        }
+        for shard in unguarded {
+            notice(
+                "not repaired: \(shard) differ from those of the table; compare them in \\d of both, "
+                    + "and create or enable the missing ones on the shard"
+            )
+        }
+        return missing
+    }
+
+    // In a dry run, a new ledger does not exist.
+    private func distribution(in session: isolated PostgresSession) throws -> Distribution? {
+        guard try AppliedSchema.isThere("ledger.ledger_config", in: session) else { return nil }
+        let lanes = try AppliedSchema.identity(session).lanes
+        return try Distribution(isAsked: layout.isDistributed, lanes: lanes, in: session)
+    }
+
     private func change(_ session: PostgresSession) async throws -> Migrator.Changes {
         do {
             return try await session.atomically { session in
                 try session.execute(MigrationRun.settings)
                 try requireUTF8(session)
                 let applied = try AppliedSchema.version(of: session, among: migrations)
+                if layout.isDistributed {
+                    try Distribution.requireCluster(layout, in: session)
+                }
                 let lanes = try laneCount(isNew: applied == 0, in: session)
                 let found = try SchemaDifference.all(in: session)
                 let functions = try FunctionSource.before(lanes: lanes) + FunctionSource.after

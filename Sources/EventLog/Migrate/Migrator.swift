@@ -22,11 +22,16 @@ public enum Migrator {
         ///
         /// With partitions, PostgreSQL itself refuses a key without the lane.
         public var partitions: Int
+        /// Whether the tables are distributed by lane over the servers of a Citus cluster.
+        ///
+        /// A ledger that exists is moved with its rows. One that is distributed stays so.
+        public var isDistributed: Bool
 
         /// A layout; the default is one lane and plain tables.
-        public init(lanes: LaneCount? = nil, partitions: Int = 0) {
+        public init(lanes: LaneCount? = nil, partitions: Int = 0, isDistributed: Bool = false) {
             self.lanes = lanes
             self.partitions = partitions
+            self.isDistributed = isDistributed
         }
     }
 
@@ -42,9 +47,13 @@ public enum Migrator {
         public var mended: [String] = []
         /// Indexes of large tables that were missing, or left invalid by an interrupted run.
         public var indexed: [String] = []
+        /// What was distributed over the servers of a Citus cluster, as text.
+        public var distributed: [String] = []
 
         /// Whether there was nothing to do.
-        public var isEmpty: Bool { applied.isEmpty && mended.isEmpty && indexed.isEmpty }
+        public var isEmpty: Bool {
+            applied.isEmpty && mended.isEmpty && indexed.isEmpty && distributed.isEmpty
+        }
     }
 
     /// The default time to wait for a lock on a table, in seconds: appends wait behind it for as
@@ -67,7 +76,7 @@ public enum Migrator {
     ///   - notice: Receives sentences for the operator, before what they announce.
     /// - Returns: What was changed.
     /// - Throws: `notUTF8`, `schemaTooNew`, `migrationEdited`, `laneCountFixed`,
-    ///   `permissionDenied`, `tableInUse` ….
+    ///   `notDistributable`, `permissionDenied`, `tableInUse` ….
     public static func migrate(
         _ settings: ConnectionSettings,
         _ layout: Layout = Layout(),

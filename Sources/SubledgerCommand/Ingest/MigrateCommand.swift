@@ -50,6 +50,14 @@ struct MigrateCommand: AsyncParsableCommand {
         @Option(help: "Hash partitions of the tables of a new ledger; 0 for plain tables.")
         var partitions = 0
 
+        @Flag(
+            help: """
+                Distribute the tables by lane over the servers of a Citus cluster; a ledger that \
+                exists is moved with its rows (article Scaling out).
+                """
+        )
+        var distributed = false
+
         @Flag(help: "List what would change: apply all changes, then roll them back.")
         var dryRun = false
 
@@ -68,6 +76,9 @@ struct MigrateCommand: AsyncParsableCommand {
             if let lanes, LaneCount(lanes) == nil {
                 throw ValidationError("--lanes must be a power of two from 1 to 1024, not \(lanes)")
             }
+            if distributed, partitions > 0 {
+                throw ValidationError("--distributed and --partitions exclude each other")
+            }
             guard (0...1024).contains(partitions) else {
                 throw ValidationError("--partitions must be from 0 to 1024, not \(partitions)")
             }
@@ -76,7 +87,8 @@ struct MigrateCommand: AsyncParsableCommand {
         func run() async throws {
             let layout = Migrator.Layout(
                 lanes: lanes.flatMap(LaneCount.init),
-                partitions: partitions
+                partitions: partitions,
+                isDistributed: distributed
             )
             let changes = try await Migrator.migrate(
                 try await database.settings(createIfAbsent: !dryRun),
@@ -89,13 +101,14 @@ struct MigrateCommand: AsyncParsableCommand {
                 try Terminal.print(json: Report(changes, dryRun: dryRun))
                 return
             }
-            let (applied, mended, built) =
+            let (applied, mended, built, distributed) =
                 dryRun
-                ? ("would apply", "would repair", "would build")
-                : ("applied", "repaired", "built")
+                ? ("would apply", "would repair", "would build", "would create")
+                : ("applied", "repaired", "built", "created")
             for step in changes.applied { Terminal.print("\(applied)  \(step.name)") }
             for what in changes.mended { Terminal.print("\(mended)  \(what)") }
             for name in changes.indexed { Terminal.print("\(built)  index \(name)") }
+            for what in changes.distributed { Terminal.print("\(distributed)  \(what)") }
             if changes.isEmpty {
                 Terminal.print("the schema is up to date (version \(Migrator.newestVersion))")
             }
@@ -105,6 +118,7 @@ struct MigrateCommand: AsyncParsableCommand {
             let applied: [String]
             let mended: [String]
             let indexed: [String]
+            let distributed: [String]
             let dryRun: Bool
             let version: Int
 
@@ -112,6 +126,7 @@ struct MigrateCommand: AsyncParsableCommand {
                 applied = changes.applied.map(\.name)
                 mended = changes.mended
                 indexed = changes.indexed
+                distributed = changes.distributed
                 self.dryRun = dryRun
                 version = Migrator.newestVersion
             }
