@@ -14,7 +14,9 @@ extension EventLog {
         of histories: [StreamHistory]
     ) async throws(EventLogError) -> [[Digest]] {
         // Most subscriptions have none, and their events show that without a look-up.
-        let asked = histories.filter { $0.events.contains(where: \.fact.content.format.isOfReceipt) }
+        let asked = histories.filter {
+            $0.events.contains(where: \.fact.content.format.isOfReceipt)
+        }
         guard !asked.isEmpty else { return histories.map { _ in [] } }
         let receiptKinds: [PayloadKind] = [
             .appReceipt, .verifyReceiptResponse, .statusUpdateNotification,
