@@ -38,12 +38,21 @@ extension PostgresSession {
 }
 
 extension PostgresSession {
+    /// Sets plans that do not depend on the parameters.
+    ///
+    /// A coordinator of Citus finds the shard in the parameters, so there the server decides.
+    static func genericPlans(isLocal: Bool) -> String {
+        """
+        SELECT set_config('plan_cache_mode',
+            CASE WHEN current_setting('citus.shard_count', true) IS NULL
+                THEN 'force_generic_plan' ELSE 'auto' END, \(isLocal))
+        """
+    }
+
     /// Looks up by keys, in one round trip and with plans that do not depend on the keys: planning
     /// takes several times as long as looking up.
     func lookUp(_ statements: [PostgresStatement]) throws -> [PostgresRows] {
-        let setting = PostgresStatement(
-            "SELECT set_config('plan_cache_mode', 'force_generic_plan', true)"
-        )
+        let setting = PostgresStatement(PostgresSession.genericPlans(isLocal: true))
         return Array(try pipeline([setting] + statements).dropFirst())
     }
 }

@@ -303,7 +303,7 @@ extension AppendInsert {
     private static let root = """
         INSERT INTO ledger.root_certificate (lane, root_key, digest)
         SELECT $1, r.key, r.digest FROM unnest($2::int[], $3::bytea[]) AS r (key, digest)
-        WHERE NOT EXISTS (SELECT FROM ledger.root_certificate k
+        WHERE NOT EXISTS (SELECT 1 FROM ledger.root_certificate k
             WHERE k.lane = $1 AND k.root_key = r.key AND k.digest = r.digest)
         """
 
@@ -352,21 +352,23 @@ extension AppendInsert {
         VALUES ($1, $2, $3, $4, $5, $6, $7)
         """
 
+    // From the lane's row, because a list of values may not contain a query on Citus.
     private static func commit(isFirst: Bool) -> String {
         """
         INSERT INTO ledger.commit (lane, count, commit_no, first_offset, first_evidence_no,
             committed_at, evidence, confirmations, format, digest)
-        VALUES ($1, CASE WHEN \(isFirst ? isOwnLedger : isOwnPredecessor)
+        SELECT l.lane, CASE WHEN \(isFirst ? isOwnLedger : isOwnPredecessor)
                 THEN $2 ELSE ledger.refuse_orphan($1, $3) END,
-            $3, $4, $5, $6, $7, $8, $9, $10)
+            $3, $4, $5, $6, $7, $8, $9, $10
+        FROM ledger.lane l WHERE l.lane = $1
         """
     }
 
     // The digest that the commit is based on must be that of the previous commit.
     private static let isOwnPredecessor =
-        "$11 = (SELECT digest FROM ledger.commit WHERE lane = $1 AND commit_no = $3 - 1)"
+        "$11 = (SELECT k.digest FROM ledger.commit k WHERE k.lane = $1 AND k.commit_no = $3 - 1)"
 
     // Before the first commit, `$11` is the id of the ledger whose genesis the commit is based on.
     private static let isOwnLedger =
-        "$3 = 1 AND EXISTS (SELECT FROM ledger.ledger_config WHERE ledger_id = $11)"
+        "$3 = 1 AND EXISTS (SELECT 1 FROM ledger.ledger_config WHERE ledger_id = $11)"
 }

@@ -350,11 +350,8 @@ extension AppendLookUp {
         SELECT stream.ordinal, e.lane, e.lane_offset, e.as_of_ms, e.content
         FROM unnest($1::int[], $2::text[], $3::text[])
             WITH ORDINALITY AS stream (lane, environment, id, ordinal)
-        CROSS JOIN LATERAL (
-            SELECT * FROM ledger.event
-            WHERE kind = 'erasure' AND lane = stream.lane
-                AND original_transaction_id = stream.id AND environment = stream.environment
-            OFFSET 0) e
+        JOIN ledger.event e ON e.kind = 'erasure' AND e.lane = stream.lane
+            AND e.original_transaction_id = stream.id AND e.environment = stream.environment
         """
 
     private static let latest = """

@@ -13,7 +13,7 @@ enum AppendSQL {
     ) -> String {
         """
         SET ROLE \(role.rawValue); \(lasting("", "false", secondsMax));
-        SET plan_cache_mode = force_generic_plan;
+        \(PostgresSession.genericPlans(isLocal: false));
         SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off;
         SET enable_bitmapscan = off; SET jit = off
         """
@@ -35,7 +35,7 @@ enum AppendSQL {
         """
     }
 
-    static let lockLane = "SELECT FROM ledger.lane WHERE lane = $1 FOR UPDATE"
+    static let lockLane = "SELECT 1 FROM ledger.lane WHERE lane = $1 FOR UPDATE"
 
     static let readHead = """
         SELECT commit_no, first_offset + (count - 1), committed_at, digest,

@@ -32,7 +32,7 @@ extension EvidenceSummary {
     static let knownSQL = """
         SELECT v.digest, v.verification, r.digest
         FROM unnest($1::bytea[]) AS asked (digest)
-        CROSS JOIN LATERAL (SELECT * FROM ledger.evidence WHERE \(isAsked) OFFSET 0) v
+        CROSS JOIN LATERAL (SELECT * FROM ledger.evidence WHERE \(isAsked)) v
         LEFT JOIN ledger.root_certificate r USING (lane, root_key)
         """
 

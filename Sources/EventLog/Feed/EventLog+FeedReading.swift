@@ -131,9 +131,10 @@ private enum FeedSQL {
         """
 
     static let heads = """
-        SELECT h.* FROM generate_series(0, $1 - 1) AS l (lane) CROSS JOIN LATERAL (
+        SELECT h.* FROM ledger.lane AS l CROSS JOIN LATERAL (
             SELECT \(columns) FROM ledger.commit c
             WHERE c.lane = l.lane ORDER BY c.commit_no DESC LIMIT 1) h
+        WHERE l.lane < $1
         """
 
     // One more than a page has events, because the first was read before. With a literal limit, the

@@ -41,8 +41,9 @@ extension EventLog {
         return try await reading("read the first commit") { session in
             try await session.query(
                 """
-                SELECT c.committed_at FROM generate_series(0, $1 - 1) AS l (lane)
+                SELECT c.committed_at FROM ledger.lane AS l
                 JOIN ledger.commit c ON c.lane = l.lane AND c.commit_no = 1
+                WHERE l.lane < $1
                 ORDER BY c.committed_at LIMIT 1
                 """,
                 [lanes]

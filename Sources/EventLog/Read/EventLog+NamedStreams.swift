@@ -24,16 +24,12 @@ extension EventLog {
         return try await reading("look up \(ids.count) subscriptions") { session in
             let rows = try await session.query(
                 """
-                SELECT e.environment, e.original_transaction_id, e.other, e.linked
+                SELECT e.environment, e.original_transaction_id,
+                    bool_or(e.kind NOT IN ('link', 'erasure')), bool_or(e.kind = 'link')
                 FROM unnest($1::int[], $2::text[]) AS asked (lane, id)
-                CROSS JOIN LATERAL (
-                    SELECT environment, original_transaction_id,
-                        bool_or(kind NOT IN ('link', 'erasure')) AS other,
-                        bool_or(kind = 'link') AS linked
-                    FROM ledger.event
-                    WHERE lane = asked.lane AND original_transaction_id = asked.id
-                    GROUP BY environment, original_transaction_id
-                ) e
+                JOIN ledger.event e
+                    ON e.lane = asked.lane AND e.original_transaction_id = asked.id
+                GROUP BY e.lane, e.environment, e.original_transaction_id
                 """,
                 [.int4Array(lanes), .textArray(ids)]
             )

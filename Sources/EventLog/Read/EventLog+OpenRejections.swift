@@ -9,7 +9,7 @@ extension EventLog {
     /// - Throws: `databaseUnavailable`.
     public func hasRejections() async throws(EventLogError) -> Bool {
         try await reading("look for rejections") { session in
-            try await session.query("SELECT EXISTS (SELECT FROM ledger.rejection)", [])
+            try await session.query("SELECT EXISTS (SELECT 1 FROM ledger.rejection)", [])
                 .single().bool(0)
         }
     }
@@ -136,7 +136,7 @@ extension EventLog {
             AND r.run_started_at <> $5
             AND ($6::timestamptz IS NULL
                 OR (r.run_started_at, r.input_no, r.payload_digest) > ($6, $7::bigint, $8::bytea))
-            AND NOT EXISTS (SELECT FROM ledger.rejection n
+            AND NOT EXISTS (SELECT 1 FROM ledger.rejection n
                 WHERE n.lane = r.lane AND n.payload_digest = r.payload_digest
                     AND (n.run_started_at, n.reason) > (r.run_started_at, r.reason)
                     AND n.run_started_at <> $5)

@@ -140,10 +140,11 @@ extension EventLog {
             let rows = try await session.query(
                 """
                 SELECT l.lane, h.head, h.commit_no, h.digest
-                FROM generate_series(0, $1 - 1) AS l (lane) CROSS JOIN LATERAL (
+                FROM ledger.lane AS l CROSS JOIN LATERAL (
                     SELECT first_offset + (count - 1) AS head, commit_no, digest
                     FROM ledger.commit c
                     WHERE c.lane = l.lane ORDER BY commit_no DESC LIMIT 1) h
+                WHERE l.lane < $1
                 """,
                 [lanes]
             )

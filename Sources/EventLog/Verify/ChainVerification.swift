@@ -193,10 +193,12 @@ struct LaneState: Hashable, Sendable {
         let rows = try await session.query(
             """
             SELECT \(CommitMark.columns)
-            FROM unnest($1, $2) AS k (lane, commit_no) CROSS JOIN LATERAL (
+            FROM ledger.lane AS l CROSS JOIN LATERAL (
                 -- LIMIT: a probe each, also where the table was never analysed.
-                SELECT * FROM ledger.commit c
-                WHERE c.lane = k.lane AND c.commit_no = k.commit_no LIMIT 1) c
+                SELECT * FROM ledger.commit k
+                WHERE k.lane = l.lane AND k.commit_no = ($2)[array_position($1, l.lane)]
+                LIMIT 1) c
+            WHERE l.lane = ANY ($1)
             """,
             [
                 .int4Array(commits.map { Int32($0.lane) }), .int8Array(commits.map(\.commit)),
@@ -214,9 +216,10 @@ struct LaneState: Hashable, Sendable {
         let rows = try await session.query(
             """
             SELECT \(CommitMark.columns)
-            FROM generate_series(0, $1 - 1) AS l (lane) CROSS JOIN LATERAL (
+            FROM ledger.lane AS l CROSS JOIN LATERAL (
                 SELECT * FROM ledger.commit k
                 WHERE k.lane = l.lane ORDER BY k.commit_no DESC LIMIT 1) c
+            WHERE l.lane < $1
             """,
             [.int4(Int32(lanes.value))]
         )

@@ -74,10 +74,8 @@ struct KeptHeadsComparison {
             let rows = try await session.query(
                 """
                 SELECT \(CommitMark.columns)
-                FROM unnest($1, $2) AS k (lane, commit_no) CROSS JOIN LATERAL (
-                    -- LIMIT: a probe each, also where the table was never analysed.
-                    SELECT * FROM ledger.commit c
-                    WHERE c.lane = k.lane AND c.commit_no = k.commit_no LIMIT 1) c
+                FROM unnest($1, $2) AS k (lane, commit_no)
+                JOIN ledger.commit c ON c.lane = k.lane AND c.commit_no = k.commit_no
                 """,
                 [
                     .int4Array(asked.map { Int32(clamping: $0.lane) }),

@@ -90,12 +90,13 @@ enum UnaccountedRows {
                 (SELECT min(evidence_no) FROM ledger.evidence e
                  WHERE e.lane = l.lane AND e.evidence_no > coalesce(k.last_evidence_no, 0))),
             v.extra
-        FROM unnest($1) AS l (lane)
+        FROM ledger.lane AS l
         LEFT JOIN LATERAL (
             SELECT c.commit_no, least(c.first_offset, \(room)) + (c.count - 1) AS last_offset,
                 least(c.first_evidence_no, \(room)) + (c.evidence - 1) AS last_evidence_no
             FROM ledger.commit c
             WHERE c.lane = l.lane ORDER BY c.commit_no DESC LIMIT 1) k ON true
         LEFT JOIN version v ON v.lane = l.lane
+        WHERE l.lane = ANY ($1)
         """
 }

@@ -63,6 +63,7 @@ struct Build: Sendable {
         let quoted = ProjectionSchema.quoted(schema)
         try session.execute(
             """
+            \(ProjectionSchema.staysHere);
             CREATE SCHEMA \(quoted) AUTHORIZATION ledger_projector;
             SET LOCAL ROLE ledger_projector;
             GRANT USAGE ON SCHEMA \(quoted) TO ledger_writer, ledger_reader;
@@ -208,7 +209,9 @@ struct Build: Sendable {
     private func writeRefusals(from channel: Channel<[UInt8]>) async throws {
         try await writing(from: channel) { session in
             try await session.transaction { session throws(PostgresError) in
-                try session.execute("SET LOCAL ROLE ledger_projector")
+                try session.execute(
+                    "\(ProjectionSchema.staysHere); SET LOCAL ROLE ledger_projector"
+                )
                 try session.copyIn(
                     """
                     COPY projection.refused_stream (\(RefusedStreams.columns))
@@ -244,7 +247,7 @@ struct Build: Sendable {
         let quoted = ProjectionSchema.quoted(schema)
         let table = ProjectionSchema.table(projection.name, in: schema)
         try session.execute(
-            "SET LOCAL ROLE ledger_projector; "
+            "\(ProjectionSchema.staysHere); SET LOCAL ROLE ledger_projector; "
                 + [projection.tableSQL, projection.commentSQL].joined(separator: ";\n")
                 .replacing("{{schema}}", with: quoted)
         )

@@ -21,6 +21,7 @@ enum LeftOvers {
             _ = try await execute(
                 """
                 BEGIN;
+                \(ProjectionSchema.staysHere);
                 SET LOCAL ROLE ledger_projector;
                 SET LOCAL lock_timeout = '\(ProjectionSchema.LockTimeout.readers.rawValue)';
                 DROP TABLE IF EXISTS \(table);

@@ -2,10 +2,15 @@ internal import Projections
 
 /// Schema `projection`: the views for readers, and the table that records what is behind them.
 enum ProjectionSchema {
+    /// Keeps the tables of projections on the coordinator of a Citus cluster; means nothing to a
+    /// server without Citus.
+    static let staysHere = "SET LOCAL citus.enable_ddl_propagation = off"
+
     /// Executed once, by the first rebuild.
     static let bootstrap = """
         BEGIN;
         SET LOCAL client_min_messages = warning;
+        \(staysHere);
         SELECT pg_advisory_xact_lock(x'50726f6a'::bigint);
         DO $$
         BEGIN
@@ -112,6 +117,7 @@ enum ProjectionSchema {
         // Not CASCADE, which would drop views of other owners.
         """
         BEGIN;
+        \(staysHere);
         SET LOCAL ROLE ledger_projector;
         SET LOCAL client_min_messages = warning;
         SET LOCAL lock_timeout = '\(timeout.rawValue)';

@@ -245,7 +245,9 @@ extension Projector {
             ]
         }
         try await session.transaction { session throws(PostgresError) in
-            try session.execute("SET LOCAL ROLE ledger_projector")
+            try session.execute(
+                "\(ProjectionSchema.staysHere); SET LOCAL ROLE ledger_projector"
+            )
             for start in stride(from: 0, to: updates.count, by: 1000) {
                 try session.pipeline(Array(updates[start..<min(start + 1000, updates.count)]))
             }
@@ -271,7 +273,9 @@ extension Projector {
         in session: PostgresSession
     ) async throws {
         try await session.transaction { session throws(PostgresError) in
-            try session.execute("SET LOCAL ROLE ledger_projector")
+            try session.execute(
+                "\(ProjectionSchema.staysHere); SET LOCAL ROLE ledger_projector"
+            )
             try state.set(tables, in: session)
         }
     }

@@ -152,6 +152,7 @@ extension LiveViews {
     /// It makes the server print all objects with their schemas. It waits only briefly for the lock
     /// on a view, because new readers wait behind it for as long.
     static let begin = """
+        \(ProjectionSchema.staysHere);
         SET LOCAL ROLE ledger_projector;
         SET LOCAL lock_timeout = 200;
         SET LOCAL search_path = pg_catalog

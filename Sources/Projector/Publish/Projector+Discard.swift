@@ -140,6 +140,7 @@ extension Projector {
         try await session.transaction { session throws(PostgresError) in
             try session.execute(
                 """
+                \(ProjectionSchema.staysHere);
                 SET LOCAL ROLE ledger_projector;
                 SET LOCAL client_min_messages = warning;
                 SET LOCAL search_path = pg_catalog;

@@ -53,7 +53,9 @@ extension Projector {
         in session: PostgresSession
     ) async throws {
         try await session.transaction { session throws(PostgresError) in
-            try session.execute("SET LOCAL ROLE ledger_projector")
+            try session.execute(
+                "\(ProjectionSchema.staysHere); SET LOCAL ROLE ledger_projector"
+            )
             try Table.State.ready.unregister(names, in: session)
             guard let schema else { return }
             let tables = ShadowTables(schema: schema, names: names)
