@@ -38,6 +38,19 @@ extension PostgresSession {
 }
 
 extension PostgresSession {
+    /// Runs a statement that joins keys to a table of the log, probing an index for each key even if
+    /// the table was never analysed.
+    func probe(_ sql: String, _ keys: [PostgresValue]) throws -> PostgresRows {
+        let setting = PostgresStatement(
+            """
+            SELECT set_config('enable_hashjoin', 'off', true),
+                set_config('enable_mergejoin', 'off', true),
+                set_config('enable_seqscan', 'off', true)
+            """
+        )
+        return try pipeline([setting, PostgresStatement(sql, keys)])[1]
+    }
+
     /// Sets plans that do not depend on the parameters.
     ///
     /// A coordinator of Citus finds the shard in the parameters, so there the server decides.

@@ -58,7 +58,7 @@ extension EventLog {
             "look evidence up",
             by: limits.deadline()
         ) { session in
-            let rows = try await session.query(EvidenceSummary.knownSQL, [.byteaArray(asked)])
+            let rows = try await session.probe(EvidenceSummary.knownSQL, [.byteaArray(asked)])
             var known: [Digest: Verification] = [:]
             for row in rows {
                 guard let digest = Digest(bytes: try row.bytea(0)),

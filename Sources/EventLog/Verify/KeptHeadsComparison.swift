@@ -71,7 +71,7 @@ struct KeptHeadsComparison {
         var found: [HeadKey: VerificationReport.Head] = [:]
         for start in stride(from: 0, to: keys.count, by: KeptHeadsComparison.headsMax) {
             let asked = keys[start..<min(start + KeptHeadsComparison.headsMax, keys.count)]
-            let rows = try await session.query(
+            let rows = try await session.probe(
                 """
                 SELECT \(CommitMark.columns)
                 FROM unnest($1, $2) AS k (lane, commit_no)
