@@ -191,8 +191,8 @@ extension EmbeddedServer {
         )
         if dataVersion(folders) == nil { try cluster.create() }
         try cluster.configure()
-        let patience = process == .stale ? Self.orphansTimeoutSeconds : 0
-        try launch(folders, user, binaries, patienceSeconds: patience)
+        let wait = process == .stale ? Self.orphansTimeoutSeconds : 0
+        try launch(folders, user, binaries, waitSeconds: wait)
     }
 
     private func stopLocked(
@@ -215,13 +215,13 @@ extension EmbeddedServer {
         _ folders: ServerFolders,
         _ user: ServerUser,
         _ binaries: ServerBinaries,
-        patienceSeconds: Int
+        waitSeconds: Int
     ) throws(EmbeddedServerError) {
         let command = user.command([
             binaries.path("pg_ctl"), "start", "--silent", "-w",
             "-t", String(Self.startTimeoutSeconds), "-D", folders.data, "-l", folders.log,
         ])
-        let deadline = ContinuousClock.now + .seconds(patienceSeconds)
+        let deadline = ContinuousClock.now + .seconds(waitSeconds)
         let logStart = Self.size(folders.log)
         while true {
             let ending = try ChildProcess(command: command).run()

@@ -8,9 +8,9 @@ extension Projector.Table {
         /// Complete, and ready to be promoted.
         case ready
         /// Kept next to the live one, in a schema of its own.
-        case beside
+        case kept
         /// The same, up to a given position of the log, where it stays.
-        case fixed
+        case pinned
         /// Being filled; or, if no rebuild is running, left by one that was killed.
         case filling
     }
@@ -23,17 +23,17 @@ extension Projector.Table.State {
     /// The states to which a table in this state may change.
     var next: [Self] {
         switch self {
-        case .filling: [.live, .ready, .beside, .fixed]
+        case .filling: [.live, .ready, .kept, .pinned]
         case .ready: [.live]
-        case .live, .beside, .fixed: []
+        case .live, .kept, .pinned: []
         }
     }
 
     /// The states whose tables `follow` keeps up to date.
-    static let followed: [Self] = [.live, .ready, .beside]
+    static let followed: [Self] = [.live, .ready, .kept]
 
     /// The states whose tables stay until `discard` drops their schema.
-    static let kept: [Self] = [.beside, .fixed]
+    static let lasting: [Self] = [.kept, .pinned]
 
     /// The place of tables in this state in a list.
     var rank: Int { Self.allCases.firstIndex(of: self) ?? Self.allCases.count }

@@ -82,11 +82,11 @@ struct FoldRefusalTests {
             _ = try await projector.follow(.once("test"))
             let tables = try await projector.tables()
             let live = tables.filter { $0.state == .live }
-            let beside = tables.filter { $0.state == .beside }
-            #expect(live.map(\.digest) == beside.map(\.digest))
+            let kept = tables.filter { $0.state == .kept }
+            #expect(live.map(\.digest) == kept.map(\.digest))
             #expect(live.map(\.digest) != then.map(\.digest))
-            let fixed = tables.filter { $0.state == .fixed }
-            #expect(fixed.map(\.digest) == then.map(\.digest))
+            let pinned = tables.filter { $0.state == .pinned }
+            #expect(pinned.map(\.digest) == then.map(\.digest))
             await #expect(throws: ProjectorError.self) { try await projector.build(into: "then") }
             try await projector.discard(schema: "then")
             try await projector.discard(schema: "side")

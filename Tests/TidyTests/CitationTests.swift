@@ -5,7 +5,7 @@ import Testing
 @Suite struct CitationTests {
     private static let endings = [".swift", ".sql", ".md", ".txt", ".py", ".h"]
 
-    /// Every file that may cite, except the catalogue, and this one, which shows broken citations.
+    /// Every file that may cite, except the catalog, and this one, which shows broken citations.
     private static func citingFiles() throws -> [(path: String, text: String)] {
         let folders = ["Sources", "Tests", "Projections", "schema"]
         let single = ["README.md", "Package.swift", "Makefile"].map { path in
@@ -16,8 +16,8 @@ import Testing
             + single.map { (path: $0, text: try String(contentsOf: $1, encoding: .utf8)) }
     }
 
-    private static func catalogue() throws -> Catalogue {
-        Catalogue(
+    private static func catalog() throws -> Catalog {
+        Catalog(
             try TidyTests.files(in: ["Sources/Subledger/Subledger.docc"], ending: ".md").map(\.text)
         )
     }
@@ -32,12 +32,12 @@ import Testing
     }
 
     @Test func `every cited heading is in the documentation`() throws {
-        let catalogue = try CitationTests.catalogue()
+        let catalog = try CitationTests.catalog()
         var count = 0
         for (path, text) in try CitationTests.citingFiles() {
             let citations = Citations(text)
             count += citations.headings.count
-            let broken = citations.headings.filter { !catalogue.contains($0) }
+            let broken = citations.headings.filter { !catalog.contains($0) }
             #expect(broken.isEmpty, "\(path) cites \(broken)")
         }
         #expect(count > 300, "only \(count) citations were found")
@@ -54,7 +54,7 @@ import Testing
             }
         }
         let rules = ["magazine rule", "offer eligibility"]
-        let owed = try CitationTests.catalogue().headings.filter { heading in
+        let owed = try CitationTests.catalog().headings.filter { heading in
             heading.name.contains(#/^(?:trap|scenario) \d+$/#) || rules.contains(heading.name)
         }
         #expect(owed.count == 48 + 18 + rules.count)
@@ -62,14 +62,14 @@ import Testing
     }
 
     @Test func `a broken citation is found`() {
-        let catalogue = Catalogue(["# Apple's data: traps\n\n## Traps\n\n### Trap 1: an id\n"])
+        let catalog = Catalog(["# Apple's data: traps\n\n## Traps\n\n### Trap 1: an id\n"])
         let text = """
             /// Cited well (Apple's data: traps, trap 1), over two lines (Apple's
             /// data: trap 1): and more.
             // Apple's data: traps 1 to 3.
             -- Cited badly (Apple's data: trap 1, wishes; Decisions are made), (Concepts: trust).
             """
-        let broken = Citations(text).headings.filter { !catalogue.contains($0) }
+        let broken = Citations(text).headings.filter { !catalog.contains($0) }
         #expect(broken.map(\.name) == ["trap 2", "trap 3", "wishes", "trust"])
     }
 
@@ -84,7 +84,7 @@ import Testing
 }
 
 /// The articles that comments cite.
-private struct Catalogue {
+private struct Catalog {
     private(set) var headings: Set<Citations.Heading> = []
 
     /// The headings and bold terms of articles, each up to a colon.

@@ -85,7 +85,7 @@ extension Projector {
             let tables = ShadowTables(schema: schema, names: plan.names)
             // A table up to a past position must not be brought up to date.
             let isFixed = !(isFollowed ?? (knownAt == .latest))
-            try await set(tables, to: isFixed ? .fixed : .beside, in: session)
+            try await set(tables, to: isFixed ? .pinned : .kept, in: session)
             return try await rebuilt(tables, folded, in: session)
         }
     }

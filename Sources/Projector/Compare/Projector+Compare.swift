@@ -205,7 +205,7 @@ private struct Comparing: Sendable {
         case .drop:
             _ = try await LeftOvers.drop(tables.schema, options, .maintenance, in: session)
         case .keep:
-            try await projector.set(tables, to: .beside, in: session)
+            try await projector.set(tables, to: .kept, in: session)
         case .wait:
             try await projector.catchUp(tables, to: try await projector.log.heads(), in: session)
             // Only now, so if anything fails, the tables that were ready stay ready.

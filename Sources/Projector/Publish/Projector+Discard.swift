@@ -45,7 +45,7 @@ extension Projector {
             let found = try await session.query(
                 """
                 SELECT FROM projection.ledger_projection
-                WHERE \(Table.State.kept.condition) AND build_schema = $1 LIMIT 1
+                WHERE \(Table.State.lasting.condition) AND build_schema = $1 LIMIT 1
                 """,
                 [.text(schema)]
             )

@@ -5,7 +5,7 @@ public import Projector
 public struct TableDocument: Codable, Hashable, Sendable {
     /// The projection's name.
     public let name: String
-    /// `live`, `ready`, `beside`, `fixed` or `filling`.
+    /// `live`, `ready`, `kept`, `pinned` or `filling`.
     public let state: String
     /// The schema with the table.
     public let schema: String

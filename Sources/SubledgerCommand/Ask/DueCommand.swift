@@ -54,7 +54,7 @@ struct DueCommand: AsyncParsableCommand {
         try await AnswerNotes.writeIfEmpty(ledger)
         await ledger.close()
         printer.finish()
-        unreadable.tell("due")
+        unreadable.printNote("due")
     }
 }
 

@@ -86,7 +86,7 @@ struct AnomaliesReport: AsyncParsableCommand {
         try await AnswerNotes.writeIfEmpty(ledger)
         await ledger.close()
         if output.json { try Terminal.print(json: answer) } else { answer.printTable() }
-        UnreadableStreams.tell(answer.unreadable, answer.unreadableStreams, "report anomalies")
+        UnreadableStreams.printNote(answer.unreadable, answer.unreadableStreams, "report anomalies")
         guard answer.unreadableStreams == 0 else { throw Exit.mismatch }
     }
 }

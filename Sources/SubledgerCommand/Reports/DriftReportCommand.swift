@@ -40,7 +40,7 @@ struct DriftReportCommand: AsyncParsableCommand {
         try await AnswerNotes.writeIfEmpty(ledger)
         await ledger.close()
         if output.json { try Terminal.print(json: answer) } else { answer.printTable() }
-        UnreadableStreams.tell(answer.unreadable, answer.unreadableStreams, "report drift")
+        UnreadableStreams.printNote(answer.unreadable, answer.unreadableStreams, "report drift")
         guard answer.unreadableStreams == 0, answer.checked == answer.agreeing else {
             throw Exit.mismatch
         }

@@ -91,7 +91,7 @@ struct GapsReport: AsyncParsableCommand {
         } else {
             answer.printTable()
         }
-        UnreadableStreams.tell(answer.unreadable, answer.unreadableStreams, "report gaps")
+        UnreadableStreams.printNote(answer.unreadable, answer.unreadableStreams, "report gaps")
         let open = answer.counts
             .filter { $0.key != "notification_missed" }
             .values.reduce(0, +)

@@ -3,10 +3,10 @@ import Subledger
 
 extension UnreadableStreams {
     /// Reports on stderr how many there are, and which is the first.
-    func tell(_ command: String) { UnreadableStreams.tell(named, count, command) }
+    func printNote(_ command: String) { UnreadableStreams.printNote(named, count, command) }
 
     /// The same for a document that lists them.
-    static func tell(_ named: [Named], _ count: Int, _ command: String) {
+    static func printNote(_ named: [Named], _ count: Int, _ command: String) {
         guard let first = named.first, let position = first.positions.first else { return }
         let subscriptions = count == 1 ? "1 subscription" : "\(count) subscriptions"
         Terminal.write(

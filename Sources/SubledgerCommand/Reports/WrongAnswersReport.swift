@@ -66,7 +66,11 @@ struct WrongAnswersReport: AsyncParsableCommand {
         )
         await ledger.close()
         if output.json { try Terminal.print(json: answer) } else { answer.printTables(all) }
-        UnreadableStreams.tell(answer.unreadable, answer.unreadableStreams, "report wrong-answers")
+        UnreadableStreams.printNote(
+            answer.unreadable,
+            answer.unreadableStreams,
+            "report wrong-answers"
+        )
         guard answer.unreadableStreams == 0 else { throw Exit.mismatch }
     }
 }

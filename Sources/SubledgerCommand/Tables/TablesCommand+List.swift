@@ -15,11 +15,11 @@ extension TablesCommand {
 
                   live     shown by the view of the same name in schema projection
                   ready    built by `tables diff`, waiting for `tables promote`
-                  beside   kept by `rebuild --into`
-                  fixed    kept by `rebuild --into` as of --to
+                  kept     next to the live one, in the schema of `rebuild --into`
+                  pinned   the same, up to the position of `rebuild --to`
                   filling  being rebuilt, or left by a killed rebuild; the next rebuild drops it
 
-                `follow` updates live, ready and beside tables, except those of another policy \
+                `follow` updates live, ready and kept tables, except those of another policy \
                 (what-if, kept by `rebuild --with --into`) or of another fold.
                 """
         )

@@ -152,10 +152,10 @@ struct SimulateCommand: AsyncParsableCommand {
         }
         progress.finish()
         try writer.finish()
-        try tell(writer)
+        try printSummary(writer)
     }
 
-    private func tell(_ writer: SimulationWriter) throws {
+    private func printSummary(_ writer: SimulationWriter) throws {
         if output.json {
             try Terminal.print(
                 json: Summary(
