@@ -72,7 +72,7 @@ install: release ## Install the optimised program, its manual and completions be
 	    --configuration debug
 	install -m 644 .build/plugins/GenerateManual/outputs/*/*.1 "$(SHARE)/man/man1"
 
-snapshot: dependencies ## Write anew what is kept beside the sources: the schema, what the folds give.
+snapshot: dependencies ## Rewrite what tests compare with: the schema, and what the folds return.
 	SNAPSHOT_UPDATE=1 swift test --disable-xctest --skip LawTests \
 	    --filter 'SnapshotTests|KeptFoldTests|ProjectionsTests'
 
