@@ -24,16 +24,8 @@ test: dependencies ## Run all tests; a PostgreSQL of their own is started and st
 	swift build --build-tests
 	swift test --skip-build --disable-xctest
 
-acceptance: dependencies ## A lossy store of SUBLEDGER_STORE_SUBSCRIPTIONS (1000); reports over SUBLEDGER_SUBSCRIPTIONS (50000); exports read by DuckDB, Polars and Spark (PyPI, Java).
-	python3 -m venv .build/engines
-	.build/engines/bin/pip install --quiet duckdb polars pyspark
-	swift build --build-tests
-	SUBLEDGER_STORE_SUBSCRIPTIONS=$${SUBLEDGER_STORE_SUBSCRIPTIONS:-1000} SUBLEDGER_STORE_SECONDS=120 \
-	    swift test --skip-build --disable-xctest --filter LossyStoreTests
-	SUBLEDGER_SUBSCRIPTIONS=$${SUBLEDGER_SUBSCRIPTIONS:-50000} \
-	    swift test --skip-build --disable-xctest --filter RevenueCatScaleTests
-	PATH="$$PWD/.build/engines/bin:$$PATH" SUBLEDGER_ENGINES=duckdb,polars,spark \
-	    swift test --skip-build --disable-xctest --filter 'ExportCommandTests.*engine'
+acceptance: dependencies ## Run what is too heavy for CI, as root on Debian, and print a table; ONLY='postgres-17 replica' selects lines.
+	python3 Tests/Acceptance/acceptance.py $(ONLY)
 
 laws: dependencies ## Hold the laws and the truth against SUBLEDGER_HISTORIES random histories (200000), optimised.
 	SUBLEDGER_HISTORIES=$${SUBLEDGER_HISTORIES:-200000} swift test -c release \

@@ -15,6 +15,10 @@ public enum Schema {
         public let check: String
         /// Indexes on large tables, built after the step, while appends continue.
         public let indexes: [Index]
+        /// The table of schema `operation` that is all it creates, with its schema; nil for others.
+        ///
+        /// Unlike the log it may be lost, and is created again.
+        public let workingTable: String?
 
         /// A step.
         ///
@@ -24,13 +28,15 @@ public enum Schema {
             name: String,
             sql: String,
             check: String,
-            indexes: [Index] = []
+            indexes: [Index] = [],
+            workingTable: String? = nil
         ) {
             self.version = version
             self.name = name
             self.sql = sql
             self.check = check
             self.indexes = indexes
+            self.workingTable = workingTable
         }
     }
 
@@ -149,13 +155,15 @@ public enum Schema {
             version: 7,
             name: "v007-currency-rate",
             sql: text(PackageResources.v007_currency_rate_sql),
-            check: text(PackageResources.check_v007_currency_rate_sql)
+            check: text(PackageResources.check_v007_currency_rate_sql),
+            workingTable: "operation.currency_rate"
         ),
         Migration(
             version: 8,
             name: "v008-newest-signature",
             sql: text(PackageResources.v008_newest_signature_sql),
-            check: text(PackageResources.check_v008_newest_signature_sql)
+            check: text(PackageResources.check_v008_newest_signature_sql),
+            workingTable: "operation.newest_signature"
         ),
     ]
 

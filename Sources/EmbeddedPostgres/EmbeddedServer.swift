@@ -81,6 +81,11 @@ public actor EmbeddedServer {
         self.options = options
     }
 
+    /// The folder of the programs that a new server runs.
+    package static func binaries() throws(EmbeddedServerError) -> String {
+        try ServerBinaries.find(explicit: nil, dataVersion: nil).folder
+    }
+
     /// The thread that waits for the server's programs.
     public nonisolated var unownedExecutor: UnownedSerialExecutor {
         executor.asUnownedSerialExecutor()

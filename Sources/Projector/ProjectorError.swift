@@ -49,6 +49,8 @@ public struct ProjectorError: Error, Sendable {
                     + "database. If another role owns them, for example after a restore, "
                     + "`subledger migrate` corrects the owner"
             )
+        case let error as PostgresError where error.sqlState == "25006":
+            self.init(.databaseUnavailable, EventLogError(error, doing: action).message)
         case let error as PostgresError where LedgerRole.missing(from: error) != nil:
             self.init(.log(.roleMissing), EventLogError(error, doing: action).message)
         case let error as PostgresError:

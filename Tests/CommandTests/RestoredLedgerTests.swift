@@ -49,7 +49,7 @@ struct RestoredLedgerTests {
             let heads = try await command.expect(0, "verify", "--json")
             let folder = try TestFolder()
             let dump = folder.path(of: "ledger.dump")
-            let dumped = try await Self.program("pg_dump").run([
+            let dumped = try await Program(ofServer: "pg_dump").run([
                 "-Fc", "--file", dump, "--dbname", settings.fullConnectionString,
             ])
             #expect(dumped.code == 0, "\(dumped.errors)")
@@ -58,12 +58,53 @@ struct RestoredLedgerTests {
                 options: .init(lifetime: .process, settings: ["fsync": "off"])
             )
             let new = try await server.start()
-            let restored = try await Self.program("pg_restore").run(
+            let restored = try await Program(ofServer: "pg_restore").run(
                 way.options + ["--dbname", new.fullConnectionString, dump]
             )
             #expect(restored.code == way.restored, "\(restored.errors)")
             try await Self.expectWhole(new, way)
             #expect(try await Command(new).expect(0, "verify", "--json") == heads)
+            try await server.stop()
+        }
+    }
+
+    @Test func `with the roles of the old cluster a restored ledger lacks nothing`() async throws {
+        let simulation = try await Simulation.shared
+        try await withSimulatedLedger { command, settings in
+            try await command.expect(0, "rebuild", "--quiet")
+            let folder = try TestFolder()
+            let (dump, roles) = (folder.path(of: "ledger.dump"), folder.path(of: "roles.sql"))
+            let outside = folder.path(of: "outside.json")
+            try await command.expect(0, "checkpoint", "--quiet", "--no-store", "--out", outside)
+            let heads = try await command.expect(0, "verify", "--json")
+            let server = EmbeddedServer(
+                home: TestServer.temporaryHome(),
+                options: .init(lifetime: .process, settings: ["fsync": "off"])
+            )
+            let new = try await server.start()
+            for (program, arguments) in [
+                ("pg_dumpall", ["--roles-only", "-f", roles, "-d", settings.fullConnectionString]),
+                ("pg_dump", ["-Fc", "-f", dump, "-d", settings.fullConnectionString]),
+                // It complains about the one role that is there already.
+                ("psql", ["-q", "-f", roles, new.fullConnectionString]),
+                ("pg_restore", ["--exit-on-error", "-d", new.fullConnectionString, dump]),
+            ] {
+                let ending = try await Program(ofServer: program).run(arguments)
+                #expect(ending.code == 0, "\(program): \(ending.errors)")
+            }
+            let restored = Command(new)
+            #expect(try await restored.expect(0, "migrate").contains("up to date"))
+            #expect(try await restored.expect(0, "verify", "--json") == heads)
+            try await restored.expect(0, "verify", "--against", outside)
+            try await restored.expect(0, "tables", "check", "--quiet")
+            let again = try await restored.ingest(
+                "--quiet",
+                "--root-certificate",
+                simulation.root,
+                simulation.payloads
+            )
+            #expect(again.appended == 0 && again.rejected == 0)
+            #expect(try await restored.rebuiltDigest() == command.rebuiltDigest())
             try await server.stop()
         }
     }
@@ -107,13 +148,5 @@ struct RestoredLedgerTests {
         let rows = try await session.query("SELECT count(*) FROM projection.movements")
         #expect(try rows.single().int8(0) > 0)
         await session.close()
-    }
-
-    /// The pg_restore and pg_dump that belong to the server are installed next to its other
-    /// programs.
-    private static func program(_ name: String) throws -> Program {
-        let beside = "/usr/lib/postgresql/15/bin/\(name)"
-        return FileManager.default.isExecutableFile(atPath: beside)
-            ? Program(path: beside) : Program(path: "/usr/bin/\(name)")
     }
 }

@@ -23,11 +23,11 @@ struct CrashLedger {
     private(set) var backendKills = 0
     private(set) var childKills = 0
 
-    private let seed: UInt64
+    let seed: UInt64
     private let lanes: Int
     /// Whether erasures, checkpoints and polls are among the work.
     private let erases: Bool
-    private let server: CrashServer
+    private let server: any KilledServer
     private let root: RootCertificate
     // For each payload, the addresses of the evidence in it.
     private let digests: [[Digest]]
@@ -39,7 +39,12 @@ struct CrashLedger {
     private var referred: Set<Position> = []
 
     /// Makes an empty ledger and the payloads for it.
-    init(seed: UInt64, lanes: Int, erases: Bool = false, server: CrashServer) async throws {
+    init(
+        seed: UInt64,
+        lanes: Int,
+        erases: Bool = false,
+        server: any KilledServer
+    ) async throws {
         let simulator = AppStoreSimulator(seed: seed)
         var payloads = simulator.sampleHistory(count: Self.lives).map(\.payload)
         if erases {
@@ -69,7 +74,7 @@ struct CrashLedger {
     private static func makeDatabase(
         _ name: String,
         lanes: Int,
-        on server: CrashServer
+        on server: any KilledServer
     ) async throws -> ConnectionSettings {
         let session = try await PostgresSession.connect(server.settings)
         try await session.execute("CREATE DATABASE \(name) TEMPLATE template0")

@@ -99,6 +99,14 @@ struct MigrationRepairTests {
             mended: ["privileges on schema operation"]
         ),
         Damage(sql: "DROP TABLE operation.lease", mended: ["table operation.lease"]),
+        Damage(
+            sql: "DROP TABLE operation.currency_rate",
+            mended: ["table operation.currency_rate"]
+        ),
+        Damage(
+            sql: "DROP TABLE operation.newest_signature",
+            mended: ["table operation.newest_signature"]
+        ),
         Damage(sql: "DROP TABLE operation.poll", mended: ["table operation.poll"]),
         Damage(sql: "DROP TABLE operation.backfill", mended: ["table operation.backfill"]),
         Damage(

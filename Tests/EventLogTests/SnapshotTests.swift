@@ -21,17 +21,10 @@ struct SnapshotTests {
 
     private static func dump(_ settings: ConnectionSettings) async throws -> String {
         let output = try await PythonVerifier.run([
-            try program(), "--schema-only", "--schema=ledger", "--schema=operation", "--no-owner",
-            "--dbname",
-            try PythonVerifier.conninfo(settings),
+            try Program(ofServer: "pg_dump").path, "--schema-only", "--schema=ledger",
+            "--schema=operation", "--no-owner", "--dbname", try PythonVerifier.conninfo(settings),
         ])
         return normalised(String(decoding: output, as: UTF8.self))
-    }
-
-    /// The pg_dump that belongs to the server is installed next to its other programs.
-    private static func program() throws -> String {
-        let beside = "/usr/lib/postgresql/15/bin/pg_dump"
-        return FileManager.default.isExecutableFile(atPath: beside) ? beside : "pg_dump"
     }
 
     /// The part that does not depend on program versions or on the order of the tools' output.

@@ -121,6 +121,53 @@ struct StandbyTests {
         for server in servers { try await server.stop() }
     }
 
+    /// A commit waits for the standby, and what a commit that gave up has left in the log is not
+    /// acknowledged as known before the standby has it.
+    @Test(arguments: ["off", "on"])
+    func `without its synchronous standby a server acknowledges nothing`(
+        isReadOnlyByDefault: String
+    ) async throws {
+        let server = EmbeddedServer(
+            home: TestServer.temporaryHome(),
+            options: .init(lifetime: .process, settings: ["fsync": "off"])
+        )
+        let settings = try await server.start()
+        _ = try await Migrator.migrate(settings)
+        var admin = try await PostgresSession.connect(settings)
+        try await admin.execute("ALTER SYSTEM SET synchronous_standby_names = '*'")
+        try await admin.execute(
+            "ALTER SYSTEM SET default_transaction_read_only = \(isReadOnlyByDefault)"
+        )
+        await admin.close()
+        try await server.stop()
+        admin = try await PostgresSession.connect(try await server.start())
+        var options = EventLog.Options.test()
+        options.appendSecondsMax = 1
+        let log = try await EventLog.open(settings, options)
+        let fact = TestFacts.transaction(asOf: 1)
+        await expect(.databaseUnavailable) { _ = try await log.append(verified(fact)) }
+        // The commit that waited was cancelled: its rows are there, and only there.
+        while try await admin.query("SELECT count(*) = 0 FROM ledger.event")[0].bool(0) {}
+        for _ in 1...2 {
+            await expect(.databaseUnavailable) { _ = try await log.append(verified(fact)) }
+        }
+        try await admin.execute("ALTER SYSTEM RESET synchronous_standby_names")
+        _ = try await admin.query("SELECT pg_reload_conf()")
+        var outcome: AppendOutcome?
+        while outcome == nil {
+            do throws(EventLogError) {
+                outcome = try await log.append(verified(fact)).first
+            } catch {
+                guard error.isRetryable else { throw error }
+            }
+        }
+        #expect(outcome?.isNew == false && outcome?.position.offset == 1)
+        #expect(try await log.verify().isOK)
+        await log.close()
+        await admin.close()
+        try await server.stop()
+    }
+
     private static let rejection = RejectedPayload(
         RejectedPayload.Original([1, 2, 3]),
         body: nil,

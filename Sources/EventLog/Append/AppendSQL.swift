@@ -35,6 +35,17 @@ enum AppendSQL {
         """
     }
 
+    /// Returns once the synchronous standbys, where there are any, have every commit that this
+    /// session can see.
+    ///
+    /// A commit that was cancelled while it waited for them is visible. A batch that adds nothing
+    /// to it makes no commit of its own that would wait, and must not be answered before.
+    static let waitForStandbys = """
+        SELECT CASE WHEN current_setting('synchronous_standby_names') <> ''
+                AND NOT pg_is_in_recovery()
+            THEN pg_logical_emit_message(true, 'subledger', '') END
+        """
+
     static let lockLane = "SELECT 1 FROM ledger.lane WHERE lane = $1 FOR UPDATE"
 
     static let readHead = """

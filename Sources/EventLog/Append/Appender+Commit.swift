@@ -25,7 +25,10 @@ extension Appender {
                 session.setDeadline(deadline)
                 if isPlanStale { try session.execute("DISCARD PLANS") }
                 let plan = try making.plan(batch, lookUp, head: head, in: session)
-                guard !plan.isEmpty else { return (plan, SharedParts()) }
+                guard !plan.isEmpty else {
+                    try session.query(AppendSQL.waitForStandbys)
+                    return (plan, SharedParts())
+                }
                 let insert = AppendInsert(plan, stored: stored, ledgerId: ledgerId)
                 try insert.run(in: session)
                 return (plan, insert.shared)
@@ -59,7 +62,10 @@ extension Appender {
                     genesis: genesis
                 )
                 let plan = try making.plan(batch, lookUp, head: head, in: session)
-                guard !plan.isEmpty else { return (plan, SharedParts()) }
+                guard !plan.isEmpty else {
+                    try session.query(AppendSQL.waitForStandbys)
+                    return (plan, SharedParts())
+                }
                 let insert = AppendInsert(plan, stored: stored, ledgerId: ledgerId)
                 try insert.write(in: session)
                 return (plan, insert.shared)

@@ -173,6 +173,8 @@ actor Appender {
             deadline = deadline.capped(after: .seconds(AppendLimits.probeSecondsMax))
         }
         var (attempt, lostRaces, mayBeWritten) = (0, 0, false)
+        // The last attempt may only have lacked time.
+        var earlier: EventLogError?
         while true {
             do throws(AppenderFailure) {
                 let lookUp = AppendLookUp(batch, lane: lane, of: identity.lanes)
@@ -201,8 +203,9 @@ actor Appender {
                     stored = [:]
                     mayBeWritten = mayBeWritten || isUnknown
                     guard !isUnavailable, !deadline.isPassed else {
-                        return unavailable(cause, mayBeWritten: mayBeWritten)
+                        return unavailable(earlier ?? cause, mayBeWritten: mayBeWritten)
                     }
+                    earlier = cause
                     await AppendLimits.backOff(attempt: attempt)
                     attempt += 1
                 case .refused(let cause):

@@ -81,6 +81,24 @@ enum AppliedSchema {
         return try rows[0].bool(0)
     }
 
+    /// The applied migrations whose working table was lost: only the schema `ledger` was restored,
+    /// or a table was dropped.
+    static func lost(
+        among migrations: [Schema.Migration],
+        in session: isolated PostgresSession
+    ) throws -> [Schema.Migration] {
+        guard try isThere("ledger.migration", in: session) else { return [] }
+        let applied = try session.query("SELECT version FROM ledger.migration").map {
+            Int(try $0.int4(0))
+        }
+        return try migrations.filter { migration in
+            guard applied.contains(migration.version), let table = migration.workingTable else {
+                return false
+            }
+            return try !isThere(table, in: session)
+        }
+    }
+
     /// The number of partitions of the tables; 0 for plain tables.
     static func partitionCount(_ session: isolated PostgresSession) throws -> Int {
         let rows = try session.query(

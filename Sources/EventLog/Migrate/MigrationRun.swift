@@ -92,14 +92,16 @@ struct MigrationRun: Sendable {
                 let functions = try FunctionSource.before(lanes: lanes) + FunctionSource.after
                 let replaced = try functions.filter { try !$0.isThere(in: session) }
                 let pending = migrations.filter { $0.version > applied }
+                let lost = try AppliedSchema.lost(among: migrations, in: session)
                 var changes = Migrator.Changes()
-                guard !(found.isEmpty && replaced.isEmpty && pending.isEmpty) else {
-                    return changes
-                }
+                guard !(found.isEmpty && replaced.isEmpty && pending.isEmpty && lost.isEmpty)
+                else { return changes }
                 if applied > 0 {
-                    changes.mended = found.map(\.what) + replaced.map { "function \($0.name)" }
+                    changes.mended =
+                        found.map(\.what) + replaced.map { "function \($0.name)" }
+                        + lost.compactMap(\.workingTable).map { "table \($0)" }
                 }
-                try apply(pending, onto: applied, lanes, in: session)
+                try apply(pending, lost, onto: applied, lanes, in: session)
                 changes.applied = pending.map {
                     Migrator.Step(version: $0.version, name: $0.name, isApplied: true)
                 }
@@ -154,6 +156,7 @@ struct MigrationRun: Sendable {
 
     private func apply(
         _ pending: [Schema.Migration],
+        _ lost: [Schema.Migration],
         onto version: Int,
         _ lanes: LaneCount,
         in session: isolated PostgresSession
@@ -169,6 +172,7 @@ struct MigrationRun: Sendable {
         for function in try FunctionSource.before(lanes: lanes) {
             try function.replace(in: session)
         }
+        for migration in lost { try session.execute(migration.sql) }
         for migration in pending {
             try apply(migration, onto: version, lanes, partitions, in: session)
         }
@@ -179,7 +183,7 @@ struct MigrationRun: Sendable {
         for difference in try SchemaDifference.all(in: session) {
             notice("not repaired: \(difference.what); a role other than ledger_owner granted it")
         }
-        for migration in pending { try session.execute(migration.check) }
+        for migration in lost + pending { try session.execute(migration.check) }
     }
 
     private static let oneLane = """

@@ -127,16 +127,21 @@ extension EventLog {
 
     /// Runs work that is safe to repeat, and repeats it until its time is over while the database
     /// is unavailable or does not accept writes.
+    ///
+    /// Throws the error of the last attempt that had time to fail.
     func retryingUntilDeadline<Value>(
         _ body: (Deadline) async throws(EventLogError) -> Value
     ) async throws(EventLogError) -> Value {
         let deadline = limits.deadline()
         var attempt = 0
+        var cause: EventLogError?
         while true {
             do {
                 return try await body(deadline)
             } catch {
-                guard error.isRetryable, !deadline.isPassed else { throw error }
+                guard error.isRetryable else { throw error }
+                guard !deadline.isPassed else { throw cause ?? error }
+                cause = error
             }
             await AppendLimits.backOff(attempt: attempt)
             attempt += 1

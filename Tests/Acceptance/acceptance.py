@@ -1,0 +1,275 @@
+#!/usr/bin/env python3
+"""What is too heavy for CI, line by line, with a table of the results at the end.
+
+    acceptance.py [LINE ...]      all lines, unless some are named
+
+Runs in a clone of the repository, as root on Debian: it installs what a line needs. What a line
+prints goes to .build/acceptance/LINE.log. Exits with 1 if a line failed.
+"""
+
+import collections
+import dataclasses
+import glob
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+LOGS = ROOT / ".build" / "acceptance"
+ENGINES = ROOT / ".build" / "engines" / "bin"
+
+# A line that takes longer hangs.
+LINE_SECONDS_MAX = 4 * 3600
+
+# What uses a database; SUBLEDGER_SUITES names fewer for the lines of other versions.
+SUITES = "PostgresTests EmbeddedPostgresTests EventLogTests SubledgerTests CommandTests"
+
+# Suites among them that need none take longest; and OneImportTests builds another package, where CI
+# is set, which CI itself does.
+LEFT_OUT = (
+    "MassTruthTests|SimulatorTruthTests|SimulatorStateTests|KeptFoldTests|CrossFormatTests"
+    "|EvidencePackingTests|EvidenceTamperingTests|OneImportTests"
+)
+
+# How the output of `swift test` reports the end of a test.
+ENDING = re.compile(
+    r'^\S+ Test (".*"|\w+\(.*?\)) (?:with \d+ test cases? )?(passed|failed|skipped)\b(?:: (.*))?'
+)
+
+
+@dataclasses.dataclass
+class Result:
+    """How a line ended: `passed`, `failed` or `skipped`; on what; and what there is to say."""
+
+    outcome: str
+    version: str
+    note: str
+
+
+def setting(name, default):
+    """A variable that makes a line lighter or heavier."""
+    return os.environ.get(name, default)
+
+
+def run(command, log, environment=None, folders=()):
+    """Runs a command with more variables, and with folders that are searched for programs first."""
+    variables = {k: v for k, v in os.environ.items() if k != "DATABASE_URL" and k[:2] != "PG"}
+    variables.update(environment or {})
+    variables["PATH"] = ":".join([*map(str, folders), os.environ["PATH"], "/usr/sbin"])
+    with open(log, "a") as file:
+        file.write(f"$ {' '.join(map(str, command))}\n")
+        file.flush()
+        return subprocess.run(
+            command, cwd=ROOT, env=variables, stdin=subprocess.DEVNULL, stdout=file,
+            stderr=subprocess.STDOUT, timeout=LINE_SECONDS_MAX,
+        ).returncode
+
+
+def output(*command):
+    """What a program prints."""
+    return subprocess.run(command, cwd=ROOT, text=True, stdout=subprocess.PIPE, check=True).stdout
+
+
+def install(program, package):
+    """Installs a package of Debian unless its program is there."""
+    if shutil.which(program, path=os.environ["PATH"] + ":/usr/sbin") is None:
+        subprocess.run(["apt-get", "update", "-qq"], check=True)
+        subprocess.run(
+            ["apt-get", "install", "-y", "-qq", "--no-install-recommends", package],
+            check=True, env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"},
+        )
+
+
+def install_from_pypi(package):
+    """Installs a package of PyPI into a folder of its own; returns its version."""
+    if not ENGINES.exists():
+        install("python3", "python3-venv")
+        subprocess.run([sys.executable, "-m", "venv", ENGINES.parent], check=True)
+    subprocess.run([ENGINES / "pip", "install", "--quiet", package], check=True)
+    version = f"import importlib.metadata as m; print(m.version('{package}'))"
+    return output(ENGINES / "python3", "-c", version).strip()
+
+
+def server_version(folder=None):
+    """The version of the server in a folder, or of the one that tests find by themselves."""
+    found = sorted(glob.glob("/usr/lib/postgresql/*/bin/postgres"), key=lambda path: [
+        int(number) for number in re.findall(r"\d+", path)
+    ])
+    program = f"{folder}/postgres" if folder else found[-1] if found else "postgres"
+    return "PostgreSQL " + re.search(r"\d+\.\d+", output(program, "--version")).group()
+
+
+def build_tests(built=[]):
+    """Builds the tests, once."""
+    if not built:
+        subprocess.run(["swift", "build", "--build-tests"], cwd=ROOT, check=True)
+        built.append(True)
+
+
+def tests(name, pattern, environment=None, folders=(), version=None):
+    """Runs the tests whose names match."""
+    build_tests()
+    install("pgbouncer", "pgbouncer")
+    log = LOGS / f"{name}.log"
+    # Where CI is set, tests fail that would be skipped because a server or a program is missing.
+    code = run(
+        ["swift", "test", "--skip-build", "--disable-xctest", "--filter", pattern,
+         "--skip", LEFT_OUT],
+        log, {"CI": "true", **(environment or {})}, [*folders, ENGINES],
+    )
+    lines = log.read_text(errors="replace").splitlines()
+    endings = {match[1]: match for match in map(ENDING.match, lines) if match}.values()
+    count = collections.Counter(match[2] for match in endings)
+    words = [word for word in ["passed", "failed", "skipped"] if count[word]]
+    note = ", ".join(f"{count[word]} {word}" for word in words)
+    reasons = sorted({match[3] for match in endings if match[2] == "skipped" and match[3]})
+    if reasons:
+        note += f" ({'; '.join(reasons)})"
+    passed = code == 0 and count["passed"] > 0
+    if not passed:
+        fault = re.compile(r"recorded an issue|error: |Fatal error")
+        print(*[line for line in lines if fault.search(line)][:8], sep="\n")
+    return Result(
+        "passed" if passed else "failed",
+        version or server_version(),
+        (note or "no test ran") + ("" if passed else f"; see {log.relative_to(ROOT)}"),
+    )
+
+
+def engine(name):
+    """Exports, read by an engine."""
+    if name == "spark":
+        install("java", "default-jre-headless")
+    install_from_pypi("duckdb")
+    version = install_from_pypi({"spark": "pyspark"}.get(name, name))
+    return tests(
+        name, r"ExportCommandTests.*engine", {"SUBLEDGER_ENGINES": name},
+        version=f"{name} {version}",
+    )
+
+
+def postgres(version):
+    """The suites that use a database, on another version of the server."""
+    install_from_pypi("duckdb")
+    folder = output(ROOT / "Tests/Acceptance/postgres.sh", version).strip()
+    suites = setting("SUBLEDGER_SUITES", SUITES)
+    pattern = rf"^({'|'.join(suites.split())})\."
+    result = tests(
+        f"postgres-{version}", pattern, folders=[folder], version=server_version(folder)
+    )
+    result.note = f"{suites}: {result.note}"
+    return result
+
+
+def pgbouncer():
+    """Poolers in both modes; later ones are among the suites on later servers."""
+    install("pgbouncer", "pgbouncer")
+    version = output("env", f"PATH={os.environ['PATH']}:/usr/sbin", "pgbouncer", "--version")
+    return tests(
+        "pgbouncer", "PoolerTests|DatabaseSettingsTests", version=version.splitlines()[0]
+    )
+
+
+def citus():
+    """A cluster that runs elsewhere."""
+    url = os.environ.get("SUBLEDGER_CITUS")
+    if not url:
+        return Result("skipped", "", "SUBLEDGER_CITUS is not set")
+    query = "SELECT extversion FROM pg_extension WHERE extname = 'citus'"
+    version = output("psql", url, "-Atc", query).strip()
+    return tests("citus", r"\.Citus", {"SUBLEDGER_CITUS": url}, version=f"Citus {version}")
+
+
+def events():
+    """Rebuild and follow over a quarter of the events, and over all of them."""
+    most = int(setting("SUBLEDGER_EVENTS", "20000000"))
+    log = LOGS / "events.log"
+    # The server runs as another user than root, who may not enter root's own folders.
+    home = "/var/tmp/subledger-acceptance"
+    subprocess.run(
+        ["swift", "build", "-c", "release", "--product", "subledger"], cwd=ROOT, check=True
+    )
+    subledger = ROOT / ".build" / "release" / "subledger"
+    measured = []
+    for count in [most // 4, most]:
+        command = [subledger, "bench", "rebuild", "--events", str(count), "--rounds", "1", "--json"]
+        code = run(command, log, {"SUBLEDGER_HOME": home})
+        run([subledger, "database", "stop"], log, {"SUBLEDGER_HOME": home})
+        shutil.rmtree(home, ignore_errors=True)
+        if code != 0:
+            return Result("failed", server_version(), f"see {log.relative_to(ROOT)}")
+        text = log.read_text()
+        measured.append(json.loads(text[text.rindex("\n{"):text.rindex("}") + 1]))
+    less, more = measured
+    pace = [one["seconds"]["all"] / one["events"] for one in measured]
+    notes = [
+        f"{one['events'] / 1e6:.3g} M: all projections {one['events'] / one['seconds']['all']:,.0f}"
+        f" events/s, follow {one['followEventsPerSecond']:,}/s, {one['peakMemoryMiB']} MiB"
+        for one in measured
+    ]
+    notes.append(f"{(pace[1] / pace[0] - 1) * 100:+.0f} % of linear")
+    return Result("passed", server_version(), "; ".join(notes))
+
+
+LINES = {
+    "store": lambda: tests("store", "LossyStoreTests", {
+        "SUBLEDGER_STORE_SUBSCRIPTIONS": setting("SUBLEDGER_STORE_SUBSCRIPTIONS", "1000"),
+        "SUBLEDGER_STORE_SECONDS": "120",
+    }),
+    "reports": lambda: tests("reports", "RevenueCatScaleTests", {
+        "SUBLEDGER_SUBSCRIPTIONS": setting("SUBLEDGER_SUBSCRIPTIONS", "50000"),
+    }),
+    "duckdb": lambda: engine("duckdb"),
+    "polars": lambda: engine("polars"),
+    "spark": lambda: engine("spark"),
+    "postgres-16": lambda: postgres("16"),
+    "postgres-17": lambda: postgres("17"),
+    "postgres-18": lambda: postgres("18"),
+    "pgbouncer": pgbouncer,
+    "replica": lambda: tests("replica", "ReplicaTests|StandbyTests|CrashTests.*failover", {
+        "SUBLEDGER_FAILOVERS": setting("SUBLEDGER_FAILOVERS", "10"),
+    }),
+    "restore": lambda: tests("restore", "RestoredLedgerTests"),
+    "logical": lambda: tests("logical", "LogicalReplicationTests"),
+    "citus": citus,
+    "events": events,
+}
+
+
+def table(rows):
+    """Rows as text, in columns."""
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows
+    )
+
+
+def main():
+    names = sys.argv[1:] or list(LINES)
+    unknown = [name for name in names if name not in LINES]
+    if unknown:
+        sys.exit(f"acceptance.py: no line {', '.join(unknown)}; lines: {', '.join(LINES)}")
+    LOGS.mkdir(parents=True, exist_ok=True)
+    rows = [["line", "on", "result", "seconds", "what"]]
+    for name in names:
+        print(f"── {name}", flush=True)
+        (LOGS / f"{name}.log").unlink(missing_ok=True)
+        begin = time.monotonic()
+        try:
+            result = LINES[name]()
+        except (OSError, subprocess.SubprocessError) as error:
+            result = Result("failed", "", str(error))
+        seconds = f"{time.monotonic() - begin:.0f}"
+        rows.append([name, result.version, result.outcome, seconds, result.note])
+        print("  ".join(rows[-1]), flush=True)
+    print("\n" + table(rows))
+    sys.exit(any(row[2] == "failed" for row in rows))
+
+
+if __name__ == "__main__":
+    main()
