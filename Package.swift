@@ -238,7 +238,7 @@ let package = Package(
         ),
         .target(
             name: "TestSupport",
-            dependencies: ["EmbeddedPostgres", "Events", "Postgres", "Projections"],
+            dependencies: ["EmbeddedPostgres", "EventLog", "Events", "Postgres", "Projections"],
             path: "Tests/TestSupport",
             swiftSettings: strict
         ),

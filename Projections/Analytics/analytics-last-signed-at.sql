@@ -3,19 +3,27 @@
 CREATE OR REPLACE FUNCTION analytics.last_signed_at() RETURNS timestamptz
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog
 AS $$
-    SELECT 'epoch'::timestamptz + max(m.as_of_ms) * interval '1 millisecond'
-    FROM ledger.lane l
-    CROSS JOIN LATERAL (
-        SELECT coalesce(max(s.lane_offset), 0) AS lane_offset, max(s.as_of_ms) AS as_of_ms
-        FROM operation.newest_signature s WHERE s.lane = l.lane
-    ) k
-    -- Events that no follower has read yet. OFFSET 0 makes PostgreSQL look them up by lane and offset.
-    CROSS JOIN LATERAL (
-        SELECT k.as_of_ms UNION ALL SELECT max(e.as_of_ms)
-        FROM (SELECT e.environment, e.kind, e.as_of_ms FROM ledger.event e
-            WHERE e.lane = l.lane AND e.lane_offset > k.lane_offset OFFSET 0) e
-        WHERE e.kind IN ('transaction', 'renewal', 'notification')
-    ) m
+    -- Arrays, because Citus joins a distributed table in this way with nothing else.
+    WITH kept AS MATERIALIZED (
+        SELECT array_agg(s.lane) AS lanes, array_agg(s.lane_offset) AS lane_offsets,
+            max(s.as_of_ms) AS as_of_ms
+        FROM (
+            SELECT lane, max(lane_offset) AS lane_offset, max(as_of_ms) AS as_of_ms
+            FROM operation.newest_signature GROUP BY lane
+        ) s
+    )
+    SELECT 'epoch'::timestamptz + interval '1 millisecond' * greatest(
+        (SELECT k.as_of_ms FROM kept k), (
+        -- Events that no follower has read yet. OFFSET 0 makes PostgreSQL look them up by lane and
+        -- offset.
+        SELECT max(e.as_of_ms)
+        FROM ledger.lane l
+        CROSS JOIN LATERAL (
+            SELECT e.kind, e.as_of_ms FROM ledger.event e
+            WHERE e.lane = l.lane AND e.lane_offset > coalesce((SELECT k.lane_offsets FROM kept k)[
+                array_position((SELECT k.lanes FROM kept k), l.lane)], 0) OFFSET 0
+        ) e
+        WHERE e.kind IN ('transaction', 'renewal', 'notification')))
 $$;
 COMMENT ON FUNCTION analytics.last_signed_at() IS
     'The newest instant that Apple signed, of all environments: nothing is known of the time after it.'

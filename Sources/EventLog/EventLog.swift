@@ -23,7 +23,9 @@ public final class EventLog: Sendable {
     /// The budget for keeping refused payloads.
     let rejectedBodies: Mutex<RejectedBodyBudget>
     /// Callers that mark refused payloads as accepted.
-    let takenMarks = TakenMarks()
+    let takenMarks = SharedCalls<TakenMark, Void>(sizeMax: 2000)
+    /// Callers that look payloads up.
+    let knownPayloads = SharedCalls<[Digest], [Digest: Verification]>(sizeMax: 2000)
     let appenders: [Appender]
 
     /// Options for opening a log.
@@ -140,17 +142,17 @@ public final class EventLog: Sendable {
     ) async throws(EventLogError) -> [[AppendOutcome]] {
         var places: [Int: [(element: Int, indexes: [Int])]] = [:]
         var waiting: [Int: [Submission]] = [:]
+        var isShared = false
         for (element, verified) in verified.enumerated() {
-            for (lane, submission, indexes) in try submissions(of: verified, known: known) {
+            let parts = try submissions(of: verified, known: known)
+            isShared = isShared || parts.count > 1
+            for (lane, submission, indexes) in parts {
                 places[lane, default: []].append((element, indexes))
                 waiting[lane, default: []].append(submission)
             }
         }
         var outcomes = verified.map { [AppendOutcome?](repeating: nil, count: $0.value.count) }
-        let deadline = limits.deadline()
-        for (lane, submissions) in waiting.sorted(by: { $0.key < $1.key }) {
-            let appender = appenders[lane % appenders.count]
-            let appended = try await appender.append(submissions, to: lane, by: deadline)
+        for (lane, appended) in try await append(waiting, atOnce: !isShared) {
             for (place, appended) in zip(places[lane, default: []], appended) {
                 for (index, outcome) in zip(place.indexes, appended) {
                     outcomes[place.element][index] = outcome
@@ -158,6 +160,37 @@ public final class EventLog: Sendable {
             }
         }
         return outcomes.map { $0.compactMap { $0 } }
+    }
+
+    // At once, because the next commit of each lane then has what every caller brings to it; but a
+    // payload of several lanes waits in one queue at a time, or its bytes would count several times.
+    private func append(
+        _ waiting: [Int: [Submission]],
+        atOnce: Bool
+    ) async throws(EventLogError) -> [Int: [[AppendOutcome]]] {
+        let deadline = limits.deadline()
+        var appended: [Int: [[AppendOutcome]]] = [:]
+        guard atOnce, waiting.count > 1 else {
+            for (lane, submissions) in waiting.sorted(by: { $0.key < $1.key }) {
+                let appender = appenders[lane % appenders.count]
+                appended[lane] = try await appender.append(submissions, to: lane, by: deadline)
+                    .get()
+            }
+            return appended
+        }
+        let results = await withTaskGroup { group in
+            for (lane, submissions) in waiting {
+                let appender = appenders[lane % appenders.count]
+                group.addTask { (lane, await appender.append(submissions, to: lane, by: deadline)) }
+            }
+            var results: [Int: Result<[[AppendOutcome]], EventLogError>] = [:]
+            for await (lane, result) in group { results[lane] = result }
+            return results
+        }
+        for (lane, result) in results.sorted(by: { $0.key < $1.key }) {
+            appended[lane] = try result.get()
+        }
+        return appended
     }
 
     /// The same for one payload.
@@ -178,7 +211,7 @@ public final class EventLog: Sendable {
             [submission],
             to: lane,
             by: limits.deadline()
-        )[0]
+        ).get()[0]
     }
 
     /// The submissions to each lane, with the indexes of their facts.

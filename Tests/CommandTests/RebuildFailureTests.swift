@@ -10,7 +10,7 @@ import Testing
 @Suite(.enabled { await TestServer.isAvailable })
 struct RebuildFailureTests {
     private static let fourLanes = TestTemplate("command_four_lanes") {
-        _ = try await Migrator.migrate($0, Migrator.Layout(lanes: LaneCount(4), partitions: 4))
+        _ = try await Migrator.migrate($0, .divided)
     }
 
     @Test func `a reader that dies ends the rebuild with 69, even if others wait for a lock`()

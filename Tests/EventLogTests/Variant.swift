@@ -7,24 +7,26 @@ import Testing
 /// A layout of the log's tables; every behaviour must be the same on each.
 struct Variant: Sendable, CustomTestStringConvertible {
     let lanes: LaneCount
-    let partitions: Int
+    let isDivided: Bool
 
     static let four = LaneCount(4) ?? .one
 
-    /// Plain and partitioned tables, with one lane and with four.
+    /// Plain and divided tables, with one lane and with four.
     static let all = [
-        Variant(lanes: .one, partitions: 0), Variant(lanes: four, partitions: 0),
-        Variant(lanes: .one, partitions: 4), Variant(lanes: four, partitions: 4),
+        Variant(lanes: .one, isDivided: false), Variant(lanes: four, isDivided: false),
+        Variant(lanes: .one, isDivided: true), Variant(lanes: four, isDivided: true),
     ]
 
     /// The two that differ in every respect, for suites that need many databases.
     static let extremes = [all[0], all[3]]
 
-    var testDescription: String { "\(lanes.value) lanes, \(partitions) partitions" }
+    var testDescription: String { "\(lanes.value) lanes, \(isDivided ? "divided" : "plain")" }
 
-    var layout: Migrator.Layout { Migrator.Layout(lanes: lanes, partitions: partitions) }
+    var layout: Migrator.Layout {
+        isDivided ? .divided(lanes: lanes) : Migrator.Layout(lanes: lanes)
+    }
 
-    var name: String { "log\(lanes.value)_\(partitions)" }
+    var name: String { "log\(lanes.value)_\(isDivided ? "divided" : "plain")" }
 
     /// An empty ledger to copy.
     var template: TestTemplate {

@@ -97,7 +97,7 @@ struct WriterTests {
                                 [submission(fact)],
                                 to: lane,
                                 by: log.limits.deadline()
-                            )[0]
+                            ).get()[0]
                         }
                         return outcomes
                     }
@@ -201,15 +201,15 @@ struct WriterTests {
                 let won = try await log.append(verified(fact))
                 #expect(won == [.appended(Position(lane: lane, offset: 1))])
                 try await inspector.session.execute("SELECT pg_advisory_unlock(7)")
-                let duplicate = try await lost
+                let duplicate = try await lost.get()
                 #expect(duplicate == [[.duplicate(Position(lane: lane, offset: 1))]])
             }
-            let next = try await loser.append(
+            let next = await loser.append(
                 [submission(TestFacts.transaction(purchased: 1))],
                 to: lane,
                 by: log.limits.deadline()
             )
-            #expect(next == [[.appended(Position(lane: lane, offset: 2))]])
+            #expect(try next.get() == [[.appended(Position(lane: lane, offset: 2))]])
             await loser.close()
             try await expectSound(log, settings)
         }

@@ -10,13 +10,13 @@ import Testing
 
 /// A ledger that is distributed over the servers of a Citus cluster keeps the promises of one on a
 /// single server.
-@Suite(.enabled(if: CitusCluster.url != nil), .serialized)
+@Suite(.enabled(if: CitusCluster.shared != nil), .serialized)
 struct CitusTests {
     private static let lanes = LaneCount(8)
     private static let distributed = Migrator.Layout(lanes: lanes, isDistributed: true)
 
     @Test func `followed tables of a distributed ledger equal those of a rebuild`() async throws {
-        try await CitusCluster.withDatabase { settings in
+        try await TestServer.shared.withDatabase { settings in
             let changes = try await Migrator.migrate(settings, Self.distributed)
             #expect(changes.distributed.contains("distribution of ledger.event"))
             #expect(try await Migrator.migrate(settings).isEmpty)
@@ -39,7 +39,7 @@ struct CitusTests {
     }
 
     @Test func `a filled ledger is moved with its rows, its chains and its guards`() async throws {
-        try await CitusCluster.withDatabase { settings in
+        try await TestServer.shared.withDatabase { settings in
             _ = try await Migrator.migrate(settings, Migrator.Layout(lanes: Self.lanes))
             let deliveries = FollowTests.deliveries(seed: 2)
             var ledger = try await FilledLedger.open(settings)
@@ -64,7 +64,7 @@ struct CitusTests {
     }
 
     @Test func `a shard without a guard is reported`() async throws {
-        try await CitusCluster.withDatabase { settings in
+        try await TestServer.shared.withDatabase { settings in
             _ = try await Migrator.migrate(settings, Self.distributed)
             let inspector = LedgerInspector(settings)
             #expect(try await inspector.differences().isEmpty)

@@ -13,7 +13,7 @@ import Testing
 struct CustomerTests {
     private static let start: Int64 = 1_780_000_000_000
 
-    @Test(arguments: [FilledLedger.plain, FilledLedger.partitioned])
+    @Test(arguments: [FilledLedger.plain, FilledLedger.divided])
     func `a customer read step by step is the same as among all subscriptions`(
         template: TestTemplate
     ) async throws {

@@ -273,7 +273,7 @@ extension ErasureTests {
         lanes: Int,
         _ body: (Ledger, ConnectionSettings) async throws -> Void
     ) async throws {
-        let template = lanes == 1 ? FilledLedger.plain : FilledLedger.partitioned
+        let template = lanes == 1 ? FilledLedger.plain : FilledLedger.divided
         try await TestServer.shared.withDatabase(from: template) { settings in
             var options = FilledLedger.options
             options.readersMax = 3

@@ -17,10 +17,8 @@ enum FilledLedger {
     /// One lane, plain tables.
     static let plain = TestTemplate("filled") { try await fill($0, Migrator.Layout(), order: 1) }
 
-    /// The same payloads in four lanes and four partitions, in another order.
-    static let partitioned = TestTemplate("filled_lanes") {
-        try await fill($0, Migrator.Layout(lanes: LaneCount(4), partitions: 4), order: 2)
-    }
+    /// The same payloads in four lanes, divided, in another order.
+    static let divided = TestTemplate("filled_lanes") { try await fill($0, .divided, order: 2) }
 
     /// The ledger of such a database.
     static func open(_ settings: ConnectionSettings) async throws -> Ledger {

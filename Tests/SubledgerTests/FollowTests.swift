@@ -180,7 +180,7 @@ struct FollowTests {
 
 extension FollowTests {
     private static let fourLanes = TestTemplate("migrated_four_lanes") {
-        _ = try await Migrator.migrate($0, Migrator.Layout(lanes: LaneCount(4), partitions: 4))
+        _ = try await Migrator.migrate($0, .divided)
     }
 
     /// A ledger without events.

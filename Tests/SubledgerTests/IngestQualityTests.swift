@@ -14,7 +14,7 @@ struct IngestQualityTests {
     private static let lives = 20
     private static let payloads = simulator.sampleHistory(count: lives).map(\.payload)
 
-    @Test(arguments: [TestTemplate.migrated, .partitioned])
+    @Test(arguments: [TestTemplate.migrated, .divided])
     func `counts add up, by source and in total`(template: TestTemplate) async throws {
         try await withLedger(template) { ledger in
             let facts = try Self.facts(ledger)

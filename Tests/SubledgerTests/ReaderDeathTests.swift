@@ -17,7 +17,7 @@ struct ReaderDeathTests {
     func `the death of one reader ends a rebuild with others ahead of it, and the next finishes`(
         lanes: Int
     ) async throws {
-        let template = lanes == 1 ? FilledLedger.plain : FilledLedger.partitioned
+        let template = lanes == 1 ? FilledLedger.plain : FilledLedger.divided
         try await TestServer.shared.withDatabase(from: template) { settings in
             // Each lane through a temporary file, or lane by lane along the index.
             let ledger = try await Self.open(settings, spooledEventsMin: lanes == 1 ? 1 : .max)

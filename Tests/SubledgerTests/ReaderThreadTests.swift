@@ -15,7 +15,7 @@ struct ReaderThreadTests {
     func `the end of a range is handed over by the thread that read it`(
         spooledEventsMin: Int64
     ) async throws {
-        try await TestServer.shared.withDatabase(from: FilledLedger.partitioned) { settings in
+        try await TestServer.shared.withDatabase(from: FilledLedger.divided) { settings in
             var options = EventLog.Options()
             options.readersMax = 2
             options.spooledEventsMin = spooledEventsMin

@@ -10,7 +10,7 @@ import Testing
 /// What a rebuild creates, and what it leaves alone.
 @Suite(.enabled { await TestServer.isAvailable })
 struct RebuildTests {
-    @Test(arguments: [FilledLedger.plain, FilledLedger.partitioned])
+    @Test(arguments: [FilledLedger.plain, FilledLedger.divided])
     func `the table contains the live fold of every stream`(template: TestTemplate) async throws {
         try await TestServer.shared.withDatabase(from: template) { settings in
             let ledger = try await FilledLedger.open(settings)
@@ -37,7 +37,7 @@ struct RebuildTests {
         async throws
     {
         var digests: Set<[Digest]> = []
-        for template in [FilledLedger.plain, FilledLedger.partitioned] {
+        for template in [FilledLedger.plain, FilledLedger.divided] {
             try await TestServer.shared.withDatabase(from: template) { settings in
                 let ledger = try await FilledLedger.open(settings)
                 for _ in 0..<2 {

@@ -24,7 +24,7 @@ struct RejectionTests {
         #"{"token":"S"}"#, #"{"notification_type":"CANCEL","password":"other","token":"S"}"#,
     ].map { $0.replacing("S", with: secret) }
 
-    @Test(arguments: [TestTemplate.migrated, .partitioned])
+    @Test(arguments: [TestTemplate.migrated, .divided])
     func `a refused payload is kept once, and thrown or reported`(
         template: TestTemplate
     ) async throws {
@@ -63,7 +63,7 @@ struct RejectionTests {
         }
     }
 
-    @Test(arguments: [TestTemplate.migrated, .partitioned], [nil, Self.secret])
+    @Test(arguments: [TestTemplate.migrated, .divided], [nil, Self.secret])
     func `no secret is stored anywhere in the database`(
         template: TestTemplate,
         known: String?
@@ -129,10 +129,9 @@ struct RejectionTests {
 }
 
 extension TestTemplate {
-    /// An empty ledger of four lanes and four partitions.
-    static let partitioned = TestTemplate("subledger_partitioned") { settings in
-        let layout = Migrator.Layout(lanes: LaneCount(4), partitions: 4)
-        _ = try await Migrator.migrate(settings, layout)
+    /// An empty ledger of four lanes, divided.
+    static let divided = TestTemplate("subledger_divided") {
+        _ = try await Migrator.migrate($0, .divided)
     }
 }
 

@@ -14,7 +14,7 @@ struct ReportTests {
     @Test func `as known where the tables stand every report is the one of the tables`()
         async throws
     {
-        for template in [FilledLedger.plain, FilledLedger.partitioned] {
+        for template in [FilledLedger.plain, FilledLedger.divided] {
             try await TestServer.shared.withDatabase(from: template) { settings in
                 let ledger = try await FilledLedger.open(settings)
                 _ = try await ledger.projector.rebuild()

@@ -13,7 +13,7 @@ struct SignatureTests {
     private static let simulator = FilledLedger.simulator
     private static let other = AppStoreSimulator(seed: 78)
 
-    @Test(arguments: [FilledLedger.plain, FilledLedger.partitioned], [1, 3])
+    @Test(arguments: [FilledLedger.plain, FilledLedger.divided], [1, 3])
     func `a simulated ledger is fully proven`(template: TestTemplate, jobs: Int) async throws {
         try await TestServer.shared.withDatabase(from: template) { settings in
             let log = try await EventLog.open(settings, FilledLedger.options)

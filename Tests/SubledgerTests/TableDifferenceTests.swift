@@ -10,7 +10,7 @@ import Testing
 /// The difference between two real builds, one of them altered by hand.
 @Suite(.enabled { await TestServer.isAvailable })
 struct TableDifferenceTests {
-    @Test(arguments: [FilledLedger.plain, FilledLedger.partitioned])
+    @Test(arguments: [FilledLedger.plain, FilledLedger.divided])
     func `two builds of one log are equal`(template: TestTemplate) async throws {
         try await withTwoBuilds(from: template) { builds in
             let difference = try await builds.difference()
@@ -41,7 +41,7 @@ struct TableDifferenceTests {
     }
 
     @Test func `a row inserted in the middle is one added row, in any lane`() async throws {
-        try await withTwoBuilds(from: FilledLedger.partitioned) { builds in
+        try await withTwoBuilds(from: FilledLedger.divided) { builds in
             try await builds.alter(
                 """
                 DELETE FROM old.transactions WHERE ordinal = 1;
@@ -59,7 +59,7 @@ struct TableDifferenceTests {
     }
 
     @Test func `samples contain the rows with the events that caused them`() async throws {
-        try await withTwoBuilds(from: FilledLedger.partitioned) { builds in
+        try await withTwoBuilds(from: FilledLedger.divided) { builds in
             try await builds.alter(
                 "UPDATE old.active_periods SET valid_to = valid_to + interval '1 ms' WHERE ordinal = 1"
             )

@@ -10,7 +10,7 @@ import Testing
 /// The way of a payload through PostgreSQL.
 @Suite(.enabled { await TestServer.isAvailable })
 struct TruthInDatabaseTests {
-    @Test(arguments: [FilledLedger.plain, FilledLedger.partitioned])
+    @Test(arguments: [FilledLedger.plain, FilledLedger.divided])
     func `a ledger in PostgreSQL contains the whole truth`(template: TestTemplate) async throws {
         try await TestServer.shared.withDatabase(from: template) { settings in
             let ledger = try await FilledLedger.open(settings)

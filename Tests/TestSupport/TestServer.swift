@@ -4,9 +4,9 @@ public import Postgres
 
 /// The PostgreSQL server of one test run.
 ///
-/// It is the one that SUBLEDGER_TEST_DATABASE_URL names, as a user that may create databases;
-/// otherwise an embedded one in a temporary folder that disappears with the process, without fsync
-/// unless SUBLEDGER_TEST_FSYNC is `on`.
+/// It is the one that SUBLEDGER_TEST_DATABASE_URL names, as a user that may create databases, or
+/// the coordinator of the ``CitusCluster``; otherwise an embedded one in a temporary folder that
+/// disappears with the process, without fsync unless SUBLEDGER_TEST_FSYNC is `on`.
 public actor TestServer {
     /// The server that all tests of the process share.
     public static let shared = TestServer()
@@ -54,6 +54,7 @@ public actor TestServer {
         if let url = environment["SUBLEDGER_TEST_DATABASE_URL"], !url.isEmpty {
             return ConnectionSettings(url)
         }
+        if let cluster = CitusCluster.shared { return cluster.coordinator }
         var options = EmbeddedServer.Options(lifetime: .process)
         // It has no replicas, and this makes it faster to create and fill tables in one
         // transaction.
@@ -100,7 +101,7 @@ public actor TestServer {
     ) async throws -> R {
         if let template { try await prepare(template) }
         let name = await nextName()
-        let settings = try await create(name, from: template?.databaseName ?? "template0")
+        let settings = try await create(name, from: template?.databaseName)
         do {
             let result = try await body(settings)
             try await drop(name)
@@ -120,7 +121,7 @@ public actor TestServer {
         if let task = templates[template.name] { return try await task.value }
         let task = Task {
             try await drop(template.databaseName)
-            let settings = try await create(template.databaseName, from: "template0")
+            let settings = try await create(template.databaseName)
             try await template.prepare(settings)
         }
         templates[template.name] = task
@@ -129,16 +130,22 @@ public actor TestServer {
 
     private func create(
         _ name: String,
-        from template: String
+        from template: String? = nil
     ) async throws -> ConnectionSettings {
-        let fresh = template == "template0" ? " ENCODING 'UTF8' LOCALE 'C'" : ""
-        try await administer("CREATE DATABASE \(name) TEMPLATE \(template)\(fresh)")
+        if let cluster = CitusCluster.shared {
+            return try await Task { try await cluster.create(name, from: template) }.value
+        }
+        let source = template ?? "template0 ENCODING 'UTF8' LOCALE 'C'"
+        try await administer("CREATE DATABASE \(name) TEMPLATE \(source)")
         var settings = try await settings()
         settings.database = name
         return settings
     }
 
     private func drop(_ name: String) async throws {
+        if let cluster = CitusCluster.shared {
+            return try await Task { try await cluster.drop(name) }.value
+        }
         try await administer("DROP DATABASE IF EXISTS \(name) WITH (FORCE)")
     }
 

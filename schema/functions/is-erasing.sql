@@ -5,12 +5,12 @@ LANGUAGE plpgsql STABLE
 AS $$
 BEGIN
     -- What this transaction has written bears its number; a transaction without one wrote nothing.
-    RETURN EXISTS (
-        SELECT FROM ledger.event e
-        WHERE e.kind = 'erasure' AND e.xmin = pg_current_xact_id_if_assigned()::xid
-            AND (asked_lane IS NULL OR e.lane = asked_lane)
-            AND (asked_id IS NULL OR (e.original_transaction_id = asked_id
-                AND e.environment = asked_environment)));
+    PERFORM 1 FROM ledger.event e
+    WHERE e.kind = 'erasure' AND e.xmin = pg_current_xact_id_if_assigned()::xid
+        AND (asked_lane IS NULL OR e.lane = asked_lane)
+        AND (asked_id IS NULL OR (e.original_transaction_id = asked_id
+            AND e.environment = asked_environment));
+    RETURN FOUND;
 END
 $$;
 COMMENT ON FUNCTION ledger.is_erasing(int, text, text) IS

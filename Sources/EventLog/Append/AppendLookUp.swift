@@ -14,7 +14,8 @@ struct AppendLookUp {
     private let lane: Int
     private let subjects: [AskedSubject]
     private let payloads: Set<Digest>
-    private let streams: [StreamID]
+    /// By lane, the streams of the batch and those that its payloads also prove.
+    private let streams: [(lane: Int, streams: [StreamID])]
 
     /// A subject of the batch, with the range of its facts' as-of.
     private struct AskedSubject {
@@ -48,21 +49,14 @@ struct AppendLookUp {
         }
         self.subjects = subjects
         payloads = Set(batch.map(\.evidence.digest))
-        streams = Array(
-            Set(subjects.map(\.subject.stream)).union(batch.flatMap(\.elsewhere))
-        )
-        statements = [
-            PostgresStatement("SELECT clock_timestamp()"),
-            AppendLookUp.knownStatement(subjects, lane: lane),
-            PostgresStatement(
-                AppendLookUp.erasures,
-                [
-                    .int4Array(streams.map { Int32(lanes.lane(of: $0.originalTransactionId)) }),
-                    .textArray(streams.map(\.environment.word)),
-                    .textArray(streams.map(\.originalTransactionId)),
-                ]
-            ),
-        ]
+        let named = Set(subjects.map(\.subject.stream)).union(batch.flatMap(\.elsewhere))
+        streams = Dictionary(grouping: named) { lanes.lane(of: $0.originalTransactionId) }
+            .map { (lane: $0.key, streams: $0.value) }
+        statements =
+            [
+                PostgresStatement("SELECT clock_timestamp()"),
+                AppendLookUp.knownStatement(subjects, lane: lane),
+            ] + streams.map { AppendLookUp.erasureStatement(lane: $0.lane, streams: $0.streams) }
     }
 
     /// Evaluates the answers to `statements`, including the server's clock.
@@ -72,7 +66,9 @@ struct AppendLookUp {
     ) throws -> (known: AppendKnowledge, now: Instant) {
         var known = AppendKnowledge()
         let now = Instant(microseconds: try found[0][0].timestamptz(0))
-        try learnErasures(in: found[2], into: &known)
+        for ((lane, streams), rows) in zip(streams, found.dropFirst(2)) {
+            try learnErasures(of: streams, lane: lane, in: rows, into: &known)
+        }
         var events = try self.events(in: found[1])
         if !events.isEmpty {
             try learnProofs(of: &events, into: &known, session)
@@ -129,7 +125,7 @@ struct AppendLookUp {
         let streams = Array(Set(events.values.map { subjects[$0.subject].subject.stream }))
         let asked = events.values.filter { subjects[$0.subject].asOf.contains($0.asOf) }
         let answers = try session.pipeline([
-            latestStatement(streams),
+            PostgresStatement(AppendLookUp.latest, AppendLookUp.parameters(lane, streams)),
             PostgresStatement(
                 AppendLookUp.evidence,
                 [.int4(Int32(lane)), .byteaArray(payloads.map(\.bytes))]
@@ -177,18 +173,20 @@ struct AppendLookUp {
     }
 
     private func learnErasures(
+        of streams: [StreamID],
+        lane: Int,
         in rows: PostgresRows,
         into known: inout AppendKnowledge
     ) throws {
         for row in rows {
-            let position = Position(lane: Int(try row.int4(1)), offset: try row.int8(2))
-            guard let content = Content(canonicalBytes: try row.bytea(4)),
+            let position = Position(lane: lane, offset: try row.int8(1))
+            guard let content = Content(canonicalBytes: try row.bytea(3)),
                 let erasure = Erasure(content)
             else { throw EventRows.malformed(position) }
             let stream = streams[Int(try row.int8(0)) - 1]
             let found = KnownErasure(
                 erasure.scope,
-                asOf: Instant(milliseconds: try row.int8(3)),
+                asOf: Instant(milliseconds: try row.int8(2)),
                 at: position
             )
             if known.erasures[stream]?.merge(found) == nil { known.erasures[stream] = found }
@@ -317,14 +315,17 @@ extension AppendLookUp {
         )
     }
 
-    private func latestStatement(_ streams: [StreamID]) -> PostgresStatement {
-        PostgresStatement(
-            AppendLookUp.latest,
-            [
-                .int4(Int32(lane)), .textArray(streams.map(\.environment.word)),
-                .textArray(streams.map(\.originalTransactionId)),
-            ]
-        )
+    // One statement for each lane: on a distributed ledger it goes to one server, whereas a join
+    // with a list of lanes goes to all.
+    private static func erasureStatement(lane: Int, streams: [StreamID]) -> PostgresStatement {
+        PostgresStatement(erasures, parameters(lane, streams))
+    }
+
+    private static func parameters(_ lane: Int, _ streams: [StreamID]) -> [PostgresValue] {
+        [
+            .int4(Int32(lane)), .textArray(streams.map(\.environment.word)),
+            .textArray(streams.map(\.originalTransactionId)),
+        ]
     }
 
     // One probe of a range of the unique index for each subject: LATERAL and OFFSET 0 leave the
@@ -347,10 +348,9 @@ extension AppendLookUp {
         """
 
     private static let erasures = """
-        SELECT stream.ordinal, e.lane, e.lane_offset, e.as_of_ms, e.content
-        FROM unnest($1::int[], $2::text[], $3::text[])
-            WITH ORDINALITY AS stream (lane, environment, id, ordinal)
-        JOIN ledger.event e ON e.kind = 'erasure' AND e.lane = stream.lane
+        SELECT stream.ordinal, e.lane_offset, e.as_of_ms, e.content
+        FROM unnest($2::text[], $3::text[]) WITH ORDINALITY AS stream (environment, id, ordinal)
+        JOIN ledger.event e ON e.kind = 'erasure' AND e.lane = $1
             AND e.original_transaction_id = stream.id AND e.environment = stream.environment
         """
 

@@ -71,15 +71,15 @@ actor Appender {
         _ submissions: [Submission],
         to lane: Int,
         by deadline: Deadline
-    ) async throws(EventLogError)
-        -> [[AppendOutcome]]
-    {
+    ) async -> Result<[[AppendOutcome]], EventLogError> {
         guard !isClosed else {
-            throw EventLogError(.closed, "append: the event log is closed; open it again")
+            return .failure(
+                EventLogError(.closed, "append: the event log is closed; open it again")
+            )
         }
         let bytes = submissions.reduce(0) { $0 + $1.byteCount }
-        guard queue.hasRoom(forBytes: bytes, limits: limits) else { throw fullQueue() }
-        let result = await withCheckedContinuation { answer in
+        guard queue.hasRoom(forBytes: bytes, limits: limits) else { return .failure(fullQueue()) }
+        return await withCheckedContinuation { answer in
             queue.add(
                 WaitingAppend(submissions: submissions, deadline: deadline, answer: answer),
                 to: lane
@@ -88,7 +88,6 @@ actor Appender {
             isDraining = true
             Task { await self.drain() }
         }
-        return try result.get()
     }
 
     private func fullQueue() -> EventLogError {

@@ -9,25 +9,29 @@ extension EventLog {
     /// - Throws: `databaseUnavailable`, `malformedLog`.
     public func erasures(of streams: [StreamID]) async throws(EventLogError) -> [Event] {
         guard !streams.isEmpty else { return [] }
-        let lanes = identity.lanes
-        let parameters: [PostgresValue] = [
-            .int4Array(streams.map { Int32(lanes.lane(of: $0.originalTransactionId)) }),
-            .textArray(streams.map(\.environment.word)),
-            .textArray(streams.map(\.originalTransactionId)),
-        ]
-        return try await reading("look for erasures") { session in
-            let statement = PostgresStatement(
+        let asked = Dictionary(grouping: streams) {
+            identity.lanes.lane(of: $0.originalTransactionId)
+        }
+        let statements = asked.sorted { $0.key < $1.key }.map { lane, streams in
+            PostgresStatement(
                 """
                 SELECT \(EventRows.columns)
-                FROM unnest($1::int[], $2::text[], $3::text[]) AS stream (lane, environment, id)
-                JOIN ledger.event e ON e.kind = 'erasure' AND e.lane = stream.lane
+                FROM unnest($2::text[], $3::text[]) AS stream (environment, id)
+                JOIN ledger.event e ON e.kind = 'erasure' AND e.lane = $1
                     AND e.original_transaction_id = stream.id
                     AND e.environment = stream.environment
-                ORDER BY e.lane, e.lane_offset
+                ORDER BY e.lane_offset
                 """,
-                parameters
+                [
+                    .int4(Int32(lane)), .textArray(streams.map(\.environment.word)),
+                    .textArray(streams.map(\.originalTransactionId)),
+                ]
             )
-            return try await session.lookUp([statement])[0].map { try EventRows.event(in: $0) }
+        }
+        return try await reading("look for erasures") { session in
+            try await session.lookUp(statements).flatMap { rows in
+                try rows.map { try EventRows.event(in: $0) }
+            }
         }
     }
 
@@ -205,12 +209,11 @@ extension EventLog {
         _ session: isolated PostgresSession
     ) throws -> [(lane: Int, numbers: Set<Int64>)] {
         guard !digests.isEmpty else { return [] }
-        let rows = try session.query(
+        let rows = try session.probe(
             """
             SELECT v.lane, v.evidence_no
             FROM unnest($1::bytea[]) AS asked (digest)
-            CROSS JOIN LATERAL (
-                SELECT * FROM ledger.evidence WHERE \(EvidenceSummary.isAsked) OFFSET 0) v
+            CROSS JOIN LATERAL (SELECT * FROM ledger.evidence WHERE \(EvidenceSummary.isAsked)) v
             WHERE v.lane <> $2
             """,
             [.byteaArray(digests.map(\.bytes)), .int4(Int32(lane))]

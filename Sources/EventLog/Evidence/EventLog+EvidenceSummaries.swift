@@ -48,11 +48,24 @@ extension EventLog {
     /// The digests among these that any lane contains, each with the strongest trust with which it
     /// was stored.
     ///
+    /// Callers that arrive during a look-up share the next one, because it asks all servers of a
+    /// distributed ledger.
+    ///
+    /// - Returns: At least these digests; also others that were looked up together with them.
     /// - Throws: `databaseUnavailable`, also if no answer came within the time of an append.
     package func knownEvidence(
         _ digests: [Digest]
     ) async throws(EventLogError) -> [Digest: Verification] {
         guard !digests.isEmpty else { return [:] }
+        return try await knownPayloads.join(digests, size: digests.count) {
+            digests throws(EventLogError) in
+            try await self.lookUp(digests.flatMap { $0 })
+        }
+    }
+
+    private func lookUp(
+        _ digests: [Digest]
+    ) async throws(EventLogError) -> [Digest: Verification] {
         let asked = digests.map { $0.bytes }
         return try await reading(
             "look evidence up",

@@ -16,8 +16,12 @@ struct Distribution: Sendable {
     /// Roles that other servers would refuse: servers connect to each other in the role of SET
     /// ROLE.
     private let rolesWithoutLogin: [String]
+    /// Functions that only the coordinator has, because they name tables, with their arguments.
+    private let localFunctions: [String]
     /// Whether each lane has a shard of its own.
     private let isSplit: Bool
+    /// Whether an erasure runs on the server that has the lane.
+    private let isErasureDelegated: Bool
 
     /// Reads the state of a ledger; nil if it is not distributed, and was not asked to be.
     ///
@@ -40,6 +44,7 @@ struct Distribution: Sendable {
         }
         localTables = tables.filter { $0.1 }.map(\.0)
         localReferences = tables.filter { !$0.1 }.map(\.0)
+        localFunctions = try session.query(Distribution.functionsHere).map { try $0.text(0) }
         rolesWithoutLogin = try session.query(
             Distribution.withoutLogin,
             [.textArray(LedgerRole.allCases.map(\.rawValue))]
@@ -48,6 +53,7 @@ struct Distribution: Sendable {
             isDistributed
             ? try session.query(Distribution.shardCount).single().int8(0) == lanes.value
             : false
+        isErasureDelegated = try session.query(Distribution.erasureIsDelegated).single().bool(0)
     }
 
     /// What is missing, as text.
@@ -56,6 +62,8 @@ struct Distribution: Sendable {
             + (isSplit ? [] : ["a shard for each lane"])
             + localReferences.map { "copies of \($0) on every server" }
             + localTables.map { "distribution of \($0)" }
+            + localFunctions.map { "copies of function \($0) on every server" }
+            + (isErasureDelegated ? [] : ["erasures on the server of the lane"])
     }
 
     /// Distributes the lanes alone, in one shard: Citus splits a shard only in a transaction of its
@@ -97,6 +105,13 @@ struct Distribution: Sendable {
             )
             try removeLocalRows(of: table, in: session)
         }
+        for function in localFunctions {
+            _ = try session.query(
+                "SELECT create_distributed_function($1::regprocedure)",
+                [.text(function)]
+            )
+        }
+        if !isErasureDelegated { _ = try session.query(Distribution.delegateErasure) }
     }
 
     // The shards have the rows now, and the triggers. Only the empty table of the coordinator lets
@@ -217,6 +232,26 @@ extension Distribution {
         WHERE c.relnamespace = to_regnamespace('ledger')::oid AND c.relkind = 'r'
             AND NOT EXISTS (SELECT FROM pg_dist_partition d WHERE d.logicalrelid = c.oid)
         ORDER BY 1
+        """
+
+    private static let functionsHere = """
+        SELECT p.oid::regprocedure::text FROM pg_proc p
+        WHERE p.pronamespace = to_regnamespace('ledger')::oid
+            AND NOT EXISTS (SELECT FROM pg_dist_object o
+                WHERE o.classid = 'pg_proc'::regclass AND o.objid = p.oid)
+        ORDER BY 1
+        """
+
+    private static let erasureIsDelegated = """
+        SELECT coalesce(bool_or(o.force_delegation), false) FROM pg_catalog.pg_dist_object o
+        WHERE o.classid = 'pg_proc'::regclass AND o.objid = to_regproc('ledger.erase')::oid
+        """
+
+    // In one transaction with the event that records it, and with the rights of the function's owner:
+    // only one session has both, that of the lane's server.
+    private static let delegateErasure = """
+        SELECT create_distributed_function(to_regproc('ledger.erase')::oid::regprocedure,
+            'erasure_lane', colocate_with := 'ledger.lane', force_delegation := true)
         """
 
     private static let shardCount =

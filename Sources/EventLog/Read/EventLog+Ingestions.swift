@@ -171,7 +171,7 @@ extension EventLog {
                 e.expires_date_ms, e.product_id, r.transaction_id, c.known_from_offset,
                 e.evidence_no
             FROM ledger.confirmation c
-                CROSS JOIN LATERAL ledger.repetitions(c) r
+                CROSS JOIN LATERAL \(EventRows.repetitions) r
                 JOIN ledger.event e ON e.lane = c.lane AND e.lane_offset = r.lane_offset
             WHERE c.transaction_ids IS NOT NULL AND r.transaction_id <> ''
                 AND e.kind = 'transaction'

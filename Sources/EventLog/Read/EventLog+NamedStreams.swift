@@ -20,28 +20,31 @@ extension EventLog {
     public func streams(
         withOriginalTransactionIds ids: [String]
     ) async throws(EventLogError) -> [NamedStream] {
-        let lanes = ids.map { Int32(identity.lanes.lane(of: $0)) }
-        return try await reading("look up \(ids.count) subscriptions") { session in
-            let rows = try await session.query(
+        let asked = Dictionary(grouping: ids) { identity.lanes.lane(of: $0) }
+        guard !asked.isEmpty else { return [] }
+        let statements = asked.map { lane, ids in
+            PostgresStatement(
                 """
-                SELECT e.environment, e.original_transaction_id,
-                    bool_or(e.kind NOT IN ('link', 'erasure')), bool_or(e.kind = 'link')
-                FROM unnest($1::int[], $2::text[]) AS asked (lane, id)
-                JOIN ledger.event e
-                    ON e.lane = asked.lane AND e.original_transaction_id = asked.id
-                GROUP BY e.lane, e.environment, e.original_transaction_id
+                SELECT environment, original_transaction_id,
+                    bool_or(kind NOT IN ('link', 'erasure')), bool_or(kind = 'link')
+                FROM ledger.event WHERE lane = $1 AND original_transaction_id = ANY ($2)
+                GROUP BY lane, environment, original_transaction_id
                 """,
-                [.int4Array(lanes), .textArray(ids)]
+                [.int4(Int32(lane)), .textArray(ids)]
             )
-            return try (0..<rows.count).map { row in
-                NamedStream(
-                    stream: StreamID(
-                        environment: Environment(try rows[row].text(0)),
-                        originalTransactionId: try rows[row].text(1)
-                    ),
-                    isKnownByApple: try rows[row].bool(2),
-                    isLinked: try rows[row].bool(3)
-                )
+        }
+        return try await reading("look up \(ids.count) subscriptions") { session in
+            try await session.pipeline(statements).flatMap { rows in
+                try rows.map { row in
+                    NamedStream(
+                        stream: StreamID(
+                            environment: Environment(try row.text(0)),
+                            originalTransactionId: try row.text(1)
+                        ),
+                        isKnownByApple: try row.bool(2),
+                        isLinked: try row.bool(3)
+                    )
+                }
             }
         }
     }

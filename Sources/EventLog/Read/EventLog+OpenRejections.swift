@@ -1,6 +1,12 @@
 public import Events
 internal import Postgres
 
+/// Payloads that one caller accepted, with the time.
+struct TakenMark: Sendable {
+    let digests: [Digest]
+    let instant: Instant
+}
+
 /// Accepting refused payloads later.
 extension EventLog {
     /// Whether any payload was ever refused.
@@ -29,8 +35,8 @@ extension EventLog {
         at instant: Instant
     ) async throws(EventLogError) {
         guard !digests.isEmpty else { return }
-        let marks = TakenMark(digests: digests, instant: instant)
-        try await takenMarks.join(marks) { marks throws(EventLogError) in
+        let mark = TakenMark(digests: digests, instant: instant)
+        try await takenMarks.join(mark, size: digests.count) { marks throws(EventLogError) in
             // Payloads that share a query get the latest of their times.
             try await self.markTogether(
                 marks.flatMap(\.digests),

@@ -60,6 +60,15 @@ enum EventRows {
         c.transaction_ids
         """
 
+    /// What the row of table alias `c` repeats, a line each.
+    ///
+    /// Column by column, because on Citus the row has the type of its shard.
+    static let repetitions = """
+        ledger.repetitions(ROW(c.lane, c.commit_no, c.known_from_offset, c.recorded_at, c.as_of_ms,
+            c.evidence_no, c.environment, c.original_transaction_id, c.salt, c.repetitions,
+            c.transaction_ids)::ledger.confirmation)
+        """
+
     /// The row in the columns of `confirmationColumns`.
     static func confirmationRow(
         in row: borrowing some PostgresFields & ~Copyable

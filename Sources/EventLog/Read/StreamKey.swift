@@ -52,15 +52,15 @@ extension EventLog {
         withEach groups: [[StreamKey]]
     ) async throws(EventLogError) -> [[StreamID]] {
         let asked = groups.enumerated().flatMap { index, keys in
-            Dictionary(grouping: keys.filter { !$0.isEmpty }, by: \.kind)
+            Dictionary(grouping: keys.filter { !$0.isEmpty }) { $0.place(among: identity.lanes) }
                 .sorted { $0.key < $1.key }
-                .map { (group: index, kind: $0.key, keys: $0.value) }
+                .map { (group: index, place: $0.key, keys: $0.value) }
         }
         guard !asked.isEmpty else { return groups.map { _ in [] } }
         let statements = asked.map { look in
             PostgresStatement(
-                look.kind.sql,
-                look.kind.parameters(look.keys, identity.lanes)
+                look.place.kind.sql,
+                look.place.parameters(look.keys)
                     + [.int8(Int64(EventLog.customerStreamsMax + 1))]
             )
         }
@@ -77,7 +77,7 @@ extension EventLog {
         var streams = [Set<StreamID>](repeating: [], count: groups.count)
         for (look, found) in zip(asked, found) {
             guard found.count <= EventLog.customerStreamsMax else {
-                throw EventLogError.tooManyStreams(look.keys[0].text, look.kind.name)
+                throw EventLogError.tooManyStreams(look.keys[0].text, look.place.kind.name)
             }
             streams[look.group].formUnion(found)
         }
@@ -111,6 +111,16 @@ extension StreamKey {
         }
     }
 
+    // An id decides its lane, so the look-up reads one server of a distributed ledger; other keys
+    // may lead anywhere.
+    fileprivate func place(among lanes: LaneCount) -> KeyPlace {
+        if case .originalTransactionId(let id) = self {
+            KeyPlace(kind: kind, lane: lanes.lane(of: id))
+        } else {
+            KeyPlace(kind: kind, lane: nil)
+        }
+    }
+
     // The key as text and, except for payloads, as an SQL parameter.
     fileprivate var text: String {
         switch self {
@@ -125,14 +135,26 @@ extension StreamKey {
     fileprivate var isEmpty: Bool { text.isEmpty }
 }
 
-/// Keys of one kind are looked up by one statement.
-private enum StreamKeyKind: Int, Comparable {
+/// Where one statement looks keys up.
+private struct KeyPlace: Hashable, Comparable {
+    let kind: StreamKeyKind
+    /// The only lane; nil for all.
+    let lane: Int?
+
+    static func < (left: KeyPlace, right: KeyPlace) -> Bool {
+        (left.kind.rawValue, left.lane ?? -1) < (right.kind.rawValue, right.lane ?? -1)
+    }
+
+    /// The keys as parameters of the kind's statement, without the limit.
+    func parameters(_ keys: [StreamKey]) -> [PostgresValue] {
+        lane.map { [.int4(Int32($0))] + kind.parameters(keys) } ?? kind.parameters(keys)
+    }
+}
+
+/// Keys of one kind, and of one lane if they decide it, are looked up by one statement.
+private enum StreamKeyKind: Int {
     case originalTransactionId, customer, appAccountToken, transactionId, webOrderLineItemId
     case appTransactionId, previousOriginalTransactionId, payload
-
-    static func < (left: StreamKeyKind, right: StreamKeyKind) -> Bool {
-        left.rawValue < right.rawValue
-    }
 
     /// The kind as text.
     var name: String {
@@ -148,21 +170,17 @@ private enum StreamKeyKind: Int, Comparable {
         }
     }
 
-    /// The keys as parameters of `sql`, without the limit.
-    func parameters(_ keys: [StreamKey], _ lanes: LaneCount) -> [PostgresValue] {
+    /// The keys as parameters of `sql`, without lane and limit.
+    func parameters(_ keys: [StreamKey]) -> [PostgresValue] {
         let texts = keys.map(\.text)
         switch self {
-        case .originalTransactionId:
-            return [.textArray(texts), .int4Array(texts.map { Int32(lanes.lane(of: $0)) })]
         case .appAccountToken: return [.textArray(texts.flatMap(\.spellingsOfUUID))]
         case .payload:
-            return [
-                .byteaArray(
-                    keys.compactMap {
-                        if case .payload(let digest) = $0 { digest.bytes } else { nil }
-                    }
-                )
-            ]
+            let digests = keys.compactMap {
+                if case .payload(let digest) = $0 { digest.bytes } else { nil }
+            }
+            // The beginnings are what the index has.
+            return [.byteaArray(digests), .byteaArray(digests.map { Array($0.prefix(7)) })]
         default: return [.textArray(texts)]
         }
     }
@@ -172,10 +190,8 @@ private enum StreamKeyKind: Int, Comparable {
         switch self {
         case .originalTransactionId:
             """
-            SELECT DISTINCT e.environment, e.original_transaction_id
-            FROM unnest($1::text[], $2::int[]) AS asked (id, lane)
-                JOIN ledger.event e ON e.lane = asked.lane AND e.original_transaction_id = asked.id
-            LIMIT $3
+            SELECT DISTINCT environment, original_transaction_id FROM ledger.event
+            WHERE lane = $1 AND original_transaction_id = ANY ($2) LIMIT $3
             """
         case .customer:
             """
@@ -227,10 +243,8 @@ private enum StreamKeyKind: Int, Comparable {
             """
             WITH proof AS (
                 SELECT c.lane, c.commit_no, c.first_offset, c.count, v.evidence_no
-                FROM unnest($1::bytea[]) AS asked (digest)
-                CROSS JOIN LATERAL (
-                    SELECT * FROM ledger.evidence WHERE \(EvidenceSummary.isAsked) OFFSET 0) v
-                JOIN ledger.commit c USING (lane, commit_no))
+                FROM ledger.evidence v JOIN ledger.commit c USING (lane, commit_no)
+                WHERE v.digest = ANY ($1) AND substr(v.digest, 1, 7) = ANY ($2))
             SELECT e.environment, e.original_transaction_id
             FROM proof p JOIN ledger.event e ON e.lane = p.lane AND e.lane_offset >= p.first_offset
                 AND e.lane_offset < p.first_offset + p.count AND e.evidence_no = p.evidence_no
@@ -238,10 +252,10 @@ private enum StreamKeyKind: Int, Comparable {
             UNION
             SELECT c.environment, c.original_transaction_id
             FROM proof p JOIN ledger.confirmation c ON c.lane = p.lane AND c.commit_no = p.commit_no
-                CROSS JOIN LATERAL ledger.repetitions(c) r
+                CROSS JOIN LATERAL \(EventRows.repetitions) r
             WHERE r.evidence_no = p.evidence_no
                 AND c.environment <> '' AND c.original_transaction_id <> ''
-            LIMIT $2
+            LIMIT $3
             """
         }
     }

@@ -32,23 +32,33 @@ package enum NewestSignature {
                 WHERE \(isApples)\(isAsked("e"))
                 """
         }
-        // OFFSET 0 makes the planner keep both as look-ups by lane and offset.
+        // The bounds as arrays, because Citus joins a distributed table in this way with nothing
+        // else. OFFSET 0 makes the planner look events up by lane and offset.
         return """
-            SELECT max(m.as_of_ms) FROM \(heads)
-            LEFT JOIN LATERAL (
-                SELECT max(s.lane_offset) AS lane_offset FROM operation.newest_signature s
-                WHERE s.lane = h.lane
-            ) k ON k.lane_offset <= h.lane_offset
-            CROSS JOIN LATERAL (
-                SELECT max(s.as_of_ms) AS as_of_ms FROM operation.newest_signature s
-                WHERE s.lane = h.lane AND k.lane_offset IS NOT NULL\(isAsked("s"))
-                UNION ALL SELECT max(e.as_of_ms) FROM (
+            WITH kept AS MATERIALIZED (
+                SELECT array_agg(h.lane) AS lanes, array_agg(h.lane_offset) AS ends,
+                    array_agg(coalesce(k.lane_offset, 0)) AS starts, max(k.as_of_ms) AS as_of_ms
+                FROM \(heads)
+                LEFT JOIN LATERAL (
+                    SELECT max(s.lane_offset) AS lane_offset,
+                        max(s.as_of_ms) FILTER (WHERE true\(isAsked("s"))) AS as_of_ms
+                    FROM operation.newest_signature s WHERE s.lane = h.lane
+                ) k ON k.lane_offset <= h.lane_offset
+            )
+            SELECT greatest((SELECT k.as_of_ms FROM kept k), (
+                SELECT max(e.as_of_ms)
+                FROM ledger.lane l
+                CROSS JOIN LATERAL (
                     SELECT e.environment, e.kind, e.as_of_ms FROM ledger.event e
-                    WHERE e.lane = h.lane AND e.lane_offset > coalesce(k.lane_offset, 0)
-                        AND e.lane_offset <= h.lane_offset OFFSET 0
-                ) e WHERE \(isApples)\(isAsked("e"))
-            ) m
+                    WHERE e.lane = l.lane AND e.lane_offset > \(bound("starts"))
+                        AND e.lane_offset <= \(bound("ends")) OFFSET 0
+                ) e
+                WHERE \(isApples)\(isAsked("e"))))
             """
+    }
+
+    private static func bound(_ name: String) -> String {
+        "(SELECT k.\(name) FROM kept k)[array_position((SELECT k.lanes FROM kept k), l.lane)]"
     }
 
     /// Advances the stored value of a lane to an offset; it may be there already, or further.

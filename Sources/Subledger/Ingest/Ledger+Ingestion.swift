@@ -3,10 +3,10 @@ public import EventLog
 public import Events
 
 extension Ledger {
-    /// Payloads that are verified or appended at once.
+    /// Payloads that are verified or appended at once, for each lane up to four.
     ///
     /// The appends that wait while one commit is flushed form the next one, so there must be enough
-    /// to fill it.
+    /// to fill it; and every commit writes one lane.
     public static let ingestWindow = 512
 
     /// Bytes of payloads that are held at once, so memory is bounded whatever their size.
@@ -91,7 +91,8 @@ extension Ledger {
         _ isStopped: () -> Bool,
         _ progress: (IngestReport.Progress) -> Void
     ) async throws -> IngestReport {
-        var run = RunningIngest()
+        let lanes = min(log.identity.lanes.value, 4)
+        var run = RunningIngest(window: Ledger.ingestWindow * lanes)
         do {
             try await take(all: next, by: channel, isStopped, progress, in: &run)
             run.report.bodiesNotKept += try await log.record(run.refused.take())

@@ -39,11 +39,17 @@ struct RunningIngest {
     private var numbered: Int64 = 0
     private var repeats = RecentRepeats()
     private var chunk = Chunk()
+    private let window: Int
+
+    /// Nothing yet; at most `window` payloads will be under way at once.
+    init(window: Int) {
+        self.window = window
+    }
 
     func hasRoom(for located: LocatedPayload) -> Bool {
         let count = report.underWay
         return count == 0
-            || count < Ledger.ingestWindow && bytes + located.byteCount <= Ledger.ingestBytesMax
+            || count < window && bytes + located.byteCount <= Ledger.ingestBytesMax
     }
 
     /// Adds a payload; returns the chunk to start now, nil while it waits for others.
