@@ -71,6 +71,11 @@ extension Instant: CustomStringConvertible {
     /// a numeric offset, and a space for the `T`. Nil for anything else; never guesses a time zone:
     /// a time without one is UTC.
     public init?(_ text: String) {
+        self.init(utf8: Array(text.utf8)[...])
+    }
+
+    /// The instant that a text in UTF-8 names, as above.
+    public init?(utf8 text: ArraySlice<UInt8>) {
         var scanner = DigitScanner(text)
         guard let year = scanner.digits(4), scanner.skip("-"), let month = scanner.digits(2),
             scanner.skip("-"), let day = scanner.digits(2),
@@ -136,10 +141,10 @@ private struct CivilDate: Equatable {
 
 /// Reads fixed-width numbers and single characters from the front of a text.
 private struct DigitScanner {
-    private var rest: Substring.UTF8View
+    private var rest: ArraySlice<UInt8>
 
-    init(_ text: String) {
-        rest = text[...].utf8
+    init(_ text: ArraySlice<UInt8>) {
+        rest = text
     }
 
     var isAtEnd: Bool { rest.isEmpty }

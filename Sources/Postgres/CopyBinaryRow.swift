@@ -6,19 +6,9 @@ public struct CopyBinaryRow: PostgresFields, ~Copyable {
     /// The number of fields.
     public var fieldCount: Int { fields.count }
 
-    /// Passes the bytes of a field, nil for null; a COPY contains no types.
-    public func withField<R>(
-        _ column: Int,
-        _ body: (PostgresType?, UnsafeRawBufferPointer?) throws(PostgresError) -> R
-    ) throws(PostgresError) -> R {
-        guard column >= 0, column < fields.count else {
-            throw PostgresError(
-                .misuse,
-                "There is no column \(column) in a row of \(fields.count) columns."
-            )
-        }
-        guard let range = fields[column] else { return try body(nil, nil) }
-        return try body(nil, UnsafeRawBufferPointer(rebasing: bytes[range]))
+    /// A field; a COPY contains no types.
+    public func field(_ column: Int) throws(PostgresError) -> PostgresField {
+        PostgresField(column: column, type: nil, bytes: try bytes(column))
     }
 }
 
@@ -27,7 +17,7 @@ public struct CopyBinaryRow: PostgresFields, ~Copyable {
 extension CopyBinaryRow {
     /// Reads an integer of eight bytes.
     public func int8(_ column: Int) throws(PostgresError) -> Int64 {
-        guard let value = try int8IfPresent(column) else { throw missing(column) }
+        guard let value = try int8IfPresent(column) else { throw PostgresField.isNull(column) }
         return value
     }
 
@@ -40,7 +30,7 @@ extension CopyBinaryRow {
 
     /// Copies the bytes of a field.
     public func bytea(_ column: Int) throws(PostgresError) -> [UInt8] {
-        guard let bytes = try self.bytes(column) else { throw missing(column) }
+        guard let bytes = try self.bytes(column) else { throw PostgresField.isNull(column) }
         return [UInt8](bytes)
     }
 
@@ -54,14 +44,6 @@ extension CopyBinaryRow {
         }
         guard let range = fields[column] else { return nil }
         return UnsafeRawBufferPointer(rebasing: bytes[range])
-    }
-
-    private func missing(_ column: Int) -> PostgresError {
-        PostgresError(
-            .unexpectedNull,
-            "Column \(column) is null, but a value is expected. Read it with the accessor whose "
-                + "name ends in IfPresent."
-        )
     }
 
     private func unreadable(_ column: Int) -> PostgresError {

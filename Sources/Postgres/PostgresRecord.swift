@@ -43,20 +43,20 @@ public struct PostgresRecord: PostgresFields, ~Copyable {
         fields.indices.contains(column) ? fields[column].type : nil
     }
 
-    /// Passes the type and the bytes of a field, nil for null.
-    public func withField<R>(
-        _ column: Int,
-        _ body: (PostgresType?, UnsafeRawBufferPointer?) throws(PostgresError) -> R
-    ) throws(PostgresError) -> R {
+    /// A field; its bytes are valid only as long as those of the record.
+    public func field(_ column: Int) throws(PostgresError) -> PostgresField {
         guard fields.indices.contains(column) else {
             throw PostgresError(
                 .misuse,
                 "There is no field \(column) in a record of \(fields.count) fields."
             )
         }
-        let field = fields[column]
-        guard let range = field.range else { return try body(field.type, nil) }
-        return try body(field.type, UnsafeRawBufferPointer(rebasing: bytes[range]))
+        let (type, range) = fields[column]
+        return PostgresField(
+            column: column,
+            type: type,
+            bytes: range.map { UnsafeRawBufferPointer(rebasing: bytes[$0]) }
+        )
     }
 
     private static func violation(_ what: String) -> PostgresError {

@@ -53,11 +53,7 @@ public final class PostgresRows: Sendable {
         return self[0]
     }
 
-    fileprivate func withField<R>(
-        row: Int,
-        column: Int,
-        _ body: (PostgresType?, UnsafeRawBufferPointer?) throws(PostgresError) -> R
-    ) throws(PostgresError) -> R {
+    fileprivate func field(row: Int, column: Int) throws(PostgresError) -> PostgresField {
         guard row >= 0, row < count, column >= 0, column < columnCount else {
             throw PostgresError(
                 .misuse,
@@ -65,21 +61,22 @@ public final class PostgresRows: Sendable {
                     + "\(columnCount) columns."
             )
         }
+        let number = column
         let (row, column) = (Int32(row), Int32(column))
         guard PQfformat(pointer, column) == 1 else {
             throw PostgresError(.protocolViolation, "Column \(column) is not in binary format.")
         }
-        let type = PostgresType(rawValue: PQftype(pointer, column))
-        guard PQgetisnull(pointer, row, column) == 0 else { return try body(type, nil) }
-        let length = Int(PQgetlength(pointer, row, column))
-        // The pointer belongs to the result, which must outlive the body.
-        return try withExtendedLifetime(self) { () throws(PostgresError) in
-            let bytes = UnsafeRawBufferPointer(
-                start: PQgetvalue(pointer, row, column),
-                count: length
-            )
-            return try body(type, bytes)
-        }
+        let isNull = PQgetisnull(pointer, row, column) != 0
+        return PostgresField(
+            column: number,
+            type: PostgresType(rawValue: PQftype(pointer, column)),
+            bytes: isNull
+                ? nil
+                : UnsafeRawBufferPointer(
+                    start: PQgetvalue(pointer, row, column),
+                    count: Int(PQgetlength(pointer, row, column))
+                )
+        )
     }
 }
 
@@ -102,11 +99,8 @@ public struct PostgresRow: PostgresFields, Sendable {
     /// The number of columns.
     public var fieldCount: Int { rows.columnCount }
 
-    /// Passes the type and the bytes of a field, nil for null.
-    public func withField<R>(
-        _ column: Int,
-        _ body: (PostgresType?, UnsafeRawBufferPointer?) throws(PostgresError) -> R
-    ) throws(PostgresError) -> R {
-        try rows.withField(row: index, column: column, body)
+    /// A field; its bytes are valid only as long as the result.
+    public func field(_ column: Int) throws(PostgresError) -> PostgresField {
+        try rows.field(row: index, column: column)
     }
 }

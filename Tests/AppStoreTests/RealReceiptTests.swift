@@ -202,8 +202,8 @@ private struct ExpectedReceipt {
         seen["expiration_date_ms"] = text(receipt.expirationDate)
         // The other decoder has names for these; here they are kept as they arrived.
         let kept = Dictionary(uniqueKeysWithValues: receipt.otherAttributes.map { ($0.type, $0) })
-        seen["opaque_value"] = kept[4].map { base64($0.value) }
-        seen["sha1_hash"] = kept[5].map { base64($0.value) }
+        seen["opaque_value"] = kept[4].map { base64(Array($0.value)) }
+        seen["sha1_hash"] = kept[5].map { base64(Array($0.value)) }
         seen["download_id"] = try kept[15].map(decimal)
         seen["version_external_identifier"] = try kept[16].map(decimal)
         var expected = fields
@@ -265,7 +265,7 @@ private struct ExpectedReceipt {
 
     private func keptTexts(_ attributes: [ReceiptAttribute]) -> [String: [String]] {
         Dictionary(
-            uniqueKeysWithValues: attributes.map { (String($0.type), [base64($0.value)]) }
+            uniqueKeysWithValues: attributes.map { (String($0.type), [base64(Array($0.value))]) }
         )
     }
 

@@ -46,7 +46,7 @@ struct ReceiptAttribute: Hashable, Sendable {
     /// Apple's number for it.
     let type: Int64
     /// The octets of its value: DER for most, plain bytes for some.
-    let value: [UInt8]
+    let value: ArraySlice<UInt8>
 }
 
 extension AppReceipt {
@@ -61,7 +61,7 @@ extension AppReceipt {
     /// `receipt-attribute-malformed`, `id-malformed`, `date-implausible`, and what
     /// `ReceiptAttributes` throws.
     init(content: ArraySlice<UInt8>) throws(Rejection) {
-        var attributes = try ReceiptAttributes(ofReceipt: content)
+        let attributes = try ReceiptAttributes(ofReceipt: content)
         try attributes.read { attribute throws(Rejection) in
             try set(attribute)
         }

@@ -33,7 +33,7 @@ struct InAppPurchase: Hashable, Sendable {
 extension InAppPurchase {
     /// Decodes the value of an attribute of type 17.
     init(_ value: ArraySlice<UInt8>) throws(Rejection) {
-        var attributes = try ReceiptAttributes(ofPurchase: value)
+        let attributes = try ReceiptAttributes(ofPurchase: value)
         try attributes.read { attribute throws(Rejection) in
             try set(attribute)
         }

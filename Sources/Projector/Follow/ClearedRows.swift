@@ -56,10 +56,8 @@ struct ClearedRows {
 extension PostgresRow {
     /// A column's value as a projection wrote it.
     fileprivate func value(_ column: Int) throws(PostgresError) -> ColumnValue {
-        let type = try withField(column) { (type, bytes) throws(PostgresError) in
-            bytes == nil ? nil : type
-        }
-        return switch type {
+        let field = try field(column)
+        return switch field.bytes == nil ? nil : field.type {
         case .bool?: .boolean(try bool(column))
         case .int4?: .int32(try int4(column))
         case .int8?: .integer(try int8(column))

@@ -116,20 +116,26 @@ extension [UInt8] {
         self += Array(String(number).utf8)
     }
 
-    // RFC 8259 §7: only quotes, backslashes and characters below a space must be escaped.
+    // RFC 8259 §7: only quotes, backslashes and characters below a space must be escaped. What lies
+    // between them is copied in one piece.
     fileprivate mutating func text(_ text: String) {
-        append(UInt8(ascii: "\""))
-        for byte in text.utf8 {
-            switch byte {
-            case UInt8(ascii: "\""), UInt8(ascii: "\\"):
-                append(UInt8(ascii: "\\"))
-                append(byte)
-            case 0..<0x20:
-                self += Array("\\u00".utf8) + Array(hexadecimal([byte]).utf8)
-            default:
-                append(byte)
+        let (quote, backslash) = (UInt8(ascii: "\""), UInt8(ascii: "\\"))
+        append(quote)
+        var text = text
+        text.withUTF8 { utf8 in
+            var start = 0
+            for (index, byte) in utf8.enumerated()
+            where byte < 0x20 || byte == quote || byte == backslash {
+                append(contentsOf: utf8[start..<index])
+                start = index + 1
+                if byte < 0x20 {
+                    self += Array("\\u00".utf8) + Array(hexadecimal([byte]).utf8)
+                } else {
+                    append(contentsOf: [backslash, byte])
+                }
             }
+            append(contentsOf: utf8[start...])
         }
-        append(UInt8(ascii: "\""))
+        append(quote)
     }
 }
