@@ -87,6 +87,7 @@ struct ReplicaTests {
             halves[1]
         )
         #expect(lost.appended > 0 && lost.rejected == 0)
+        let digests = try await command.rebuiltDigest()
         let late = folder.path(of: "late.json")
         try await command.expect(0, "checkpoint", "--quiet", "--no-store", "--out", late)
         let cursor = try #require(
@@ -108,16 +109,18 @@ struct ReplicaTests {
         #expect(found.rewritten.first?.isMissing == true)
         #expect(found.rewritten.first?.upTo.source == late)
         try await command.expect(3, "feed", "--after", try Self.cursor(cursor))
-        // Sent again, the facts are news, and the tables follow.
+        // Sent again, the facts are news, and the tables end as they were. How many events they
+        // make depends on their order.
         let again = try await command.ingest(
             "--quiet",
             "--root-certificate",
             simulation.root,
             simulation.payloads
         )
-        #expect(again.appended == lost.appended)
+        #expect(again.appended > 0 && again.rejected == 0)
         try await command.expect(0, "follow", "--once", "--quiet")
         try await command.expect(0, "tables", "check", "--quiet")
+        #expect(try await command.rebuiltDigest() == digests)
         try await command.expectSoundLog()
         try await command.expect(3, "verify", "--against", late)
         await server.stop()
