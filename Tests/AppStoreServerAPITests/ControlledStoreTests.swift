@@ -162,9 +162,8 @@ import Testing
                 #"{"days":30}"#
             )
             // On a loaded machine whole weeks, of seven seconds, may have been paid meanwhile.
-            let last = try #require(extended.periods.last?.validTo)
-            let added = last.milliseconds - end.milliseconds - 30_000
-            #expect(added >= 0 && added % 7_000 == 0)
+            let added = (extended.periods.last?.validTo.milliseconds ?? 0) - end.milliseconds
+            #expect(added >= 30_000 && added % 7_000 == 30_000 % 7_000)
         }
     }
 

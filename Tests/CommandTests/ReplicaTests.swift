@@ -97,17 +97,7 @@ struct ReplicaTests {
 
         try await command.expectSoundLog()
         try await command.expect(0, "verify", "--against", early)
-        let found = try await command.json(
-            VerifyDocument.self,
-            exit: 3,
-            "verify",
-            "--against",
-            early,
-            late
-        )
-        #expect(found.asItWas.map(\.source) == [early])
-        #expect(found.rewritten.first?.isMissing == true)
-        #expect(found.rewritten.first?.upTo.source == late)
+        try await Self.expectMissing(since: late, notSince: early, command)
         try await command.expect(3, "feed", "--after", try Self.cursor(cursor))
         // Sent again, the facts are news, and the tables end as they were. How many events they
         // make depends on their order.
@@ -124,6 +114,25 @@ struct ReplicaTests {
         try await command.expectSoundLog()
         try await command.expect(3, "verify", "--against", late)
         await server.stop()
+    }
+
+    /// Of two checkpoints, the log still has the commits of the earlier one only.
+    private static func expectMissing(
+        since late: String,
+        notSince early: String,
+        _ command: Command
+    ) async throws {
+        let found = try await command.json(
+            VerifyDocument.self,
+            exit: 3,
+            "verify",
+            "--against",
+            early,
+            late
+        )
+        #expect(found.asItWas.map(\.source) == [early])
+        #expect(found.rewritten.first?.isMissing == true)
+        #expect(found.rewritten.first?.upTo.source == late)
     }
 
     private static func cursor(_ line: Substring) throws -> String {
