@@ -23,10 +23,15 @@ public final class EventLog: Sendable {
     /// The budget for keeping refused payloads.
     let rejectedBodies: Mutex<RejectedBodyBudget>
     /// Callers that mark refused payloads as accepted.
-    let takenMarks = SharedCalls<TakenMark, Void>(sizeMax: 2000)
+    let takenMarks = SharedCalls<TakenMark, Void>(sizeMax: EventLog.sharedDigestsMax)
     /// Callers that look payloads up.
-    let knownPayloads = SharedCalls<[Digest], [Digest: Verification]>(sizeMax: 2000)
+    let knownPayloads = SharedCalls<[Digest], [Digest: Verification]>(
+        sizeMax: EventLog.sharedDigestsMax
+    )
     let appenders: [Appender]
+
+    /// Digests up to which callers share a statement; one caller may have more.
+    private static let sharedDigestsMax = 2_000
 
     /// Options for opening a log.
     public struct Options: Sendable {
@@ -124,7 +129,7 @@ public final class EventLog: Sendable {
     /// Appends the new ones among verified facts, with the payloads that prove them.
     ///
     /// Returns when everything is durable: for each element, one outcome per fact, in order. Facts
-    /// of several lanes are committed lane by lane; after an error some lanes may be durable, and
+    /// of several lanes are in a commit for each lane; after an error some lanes may be durable, and
     /// the same call again completes the others.
     ///
     /// - Parameters:
@@ -135,7 +140,8 @@ public final class EventLog: Sendable {
     /// - Throws: `databaseUnavailable` if the database was not available within
     ///   `Options.appendSecondsMax`; the message says whether the append may have taken effect.
     ///   While the database is unavailable, further appends are refused after one short attempt.
-    ///   `queueFull` if too many appends are waiting; then nothing of this one was written.
+    ///   `queueFull` if too many appends are waiting; then nothing was written to the lanes that
+    ///   had no room.
     public func append(
         _ verified: [Verified<[Fact]>],
         known: Set<Digest> = []

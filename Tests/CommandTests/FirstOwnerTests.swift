@@ -4,7 +4,7 @@ import Postgres
 import TestSupport
 import Testing
 
-/// The first ledger of a cluster whose superuser is somebody else's, as on managed servers.
+/// The first ledger of a cluster without access to its superuser, as on managed servers.
 @Suite(.enabled { await TestServer.isAvailable })
 struct FirstOwnerTests {
     /// Since PostgreSQL 16, a role that makes another may not become it unless it grants itself
@@ -44,7 +44,7 @@ struct FirstOwnerTests {
             ["tables", "promote", "--quiet"], ["checkpoint"], ["report", "drift"],
         ] { try await founder.expect(0, arguments) }
         try await founder.expectSoundLog()
-        // What somebody changed is repaired by its owner, too.
+        // The owner can also repair a guard that was removed.
         var damaged = admin
         damaged.database = "ledger"
         try await damaged.meddle("DROP TRIGGER append_only_statement ON ledger.event")

@@ -33,6 +33,38 @@ struct AppendTests {
         }
     }
 
+    @Test(arguments: Variant.all.filter { $0.lanes == Variant.four })
+    func `an append that one lane refuses is an error, and again completes that lane`(
+        variant: Variant
+    ) async throws {
+        try await variant.withLog { log, settings in
+            let payloads = (0..<variant.lanes.value).map { lane in
+                verified(TestFacts.transaction(variant.ids(inLane: lane, count: 1)[0]))
+            }
+            try await Inspector.inspect(settings) {
+                try await $0.session.execute(AppendTests.refusesLaneTwo)
+            }
+            await #expect(throws: EventLogError.self) { _ = try await log.append(payloads) }
+            try await Inspector.inspect(settings) {
+                try await $0.session.execute("DROP TRIGGER refused_lane ON ledger.commit")
+            }
+            let again = try await log.append(payloads)
+            #expect(again.map { $0.map(\.isNew) } == [[false], [false], [true], [false]])
+            #expect(again.flatMap { $0.map(\.position.lane) } == [0, 1, 2, 3])
+            try await expectSound(log, settings)
+        }
+    }
+
+    private static let refusesLaneTwo = """
+        CREATE FUNCTION refuse_lane() RETURNS trigger LANGUAGE plpgsql AS $$
+        BEGIN
+            RAISE EXCEPTION 'lane 2 is refused';
+        END
+        $$;
+        CREATE TRIGGER refused_lane BEFORE INSERT ON ledger.commit
+            FOR EACH ROW WHEN (NEW.lane = 2) EXECUTE FUNCTION refuse_lane()
+        """
+
     @Test(arguments: Variant.all)
     func `appending everything a second time adds no events and no confirmations`(
         variant: Variant

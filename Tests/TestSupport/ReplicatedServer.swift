@@ -96,8 +96,8 @@ public actor ReplicatedServer: KilledServer {
         let (server, data) = (servers[1 - primary], places[1 - primary].data)
         try await server.stop()
         try FileManager.default.removeItem(atPath: data)
-        // A server that was killed leaves the lock of its socket, with the number of a process that
-        // another may have by now, or that nobody has waited for yet.
+        // A server that was killed leaves the lock of its socket with its process id, which another
+        // process may have by now, or which is still in use until the killed process is reaped.
         unlink("\(places[1 - primary].sockets)/.s.PGSQL.5432.lock")
         let source = Self.settings(host: places[primary].sockets)
         let copy = try await Program(ofServer: "pg_basebackup").run([

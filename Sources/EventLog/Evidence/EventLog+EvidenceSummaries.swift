@@ -51,7 +51,7 @@ extension EventLog {
     /// Callers that arrive during a look-up share the next one, because it asks all servers of a
     /// distributed ledger.
     ///
-    /// - Returns: At least these digests; also others that were looked up together with them.
+    /// - Returns: Those found, and perhaps others that were looked up together with them.
     /// - Throws: `databaseUnavailable`, also if no answer came within the time of an append.
     package func knownEvidence(
         _ digests: [Digest]

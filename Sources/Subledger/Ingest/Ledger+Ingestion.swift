@@ -3,11 +3,14 @@ public import EventLog
 public import Events
 
 extension Ledger {
-    /// Payloads that are verified or appended at once, for each lane up to four.
+    /// Payloads that are verified or appended at once, for each lane of up to four.
     ///
     /// The appends that wait while one commit is flushed form the next one, so there must be enough
     /// to fill it; and every commit writes one lane.
     public static let ingestWindow = 512
+
+    /// The most lanes for which it counts, so memory does not grow with their number.
+    static let ingestWindowLanesMax = 4
 
     /// Bytes of payloads that are held at once, so memory is bounded whatever their size.
     public static let ingestBytesMax = 64 << 20
@@ -91,7 +94,7 @@ extension Ledger {
         _ isStopped: () -> Bool,
         _ progress: (IngestReport.Progress) -> Void
     ) async throws -> IngestReport {
-        let lanes = min(log.identity.lanes.value, 4)
+        let lanes = min(log.identity.lanes.value, Ledger.ingestWindowLanesMax)
         var run = RunningIngest(window: Ledger.ingestWindow * lanes)
         do {
             try await take(all: next, by: channel, isStopped, progress, in: &run)
