@@ -138,36 +138,6 @@ import Testing
         }
     }
 
-    @Test func `against half of the need the rate settles, and then nothing is refused`()
-        async throws
-    {
-        let now = Instant.systemClock()
-        try await TestStore.run(at: now, ticks: true) {
-            ($0.seed, $0.subscriptions, $0.rateShare) = (PollTests.seed, 100, 0.5)
-        } _: { store in
-            try await PolledLedger.run(seed: PollTests.seed) { polled in
-                var limits = ServerLimits.brisk
-                (limits.rateShare, limits.rateLimitSecondsMax) = (1, 30)
-                let ids = store.server.lives.map(\.originalTransactionId)
-                try await polled.withPoller(store, limits, clock: { .systemClock() }) { poller in
-                    for _ in 1...2 {
-                        let report = try await poller.poll(.ids(ids))
-                        #expect(report.answered == 100 && report.failed == 0 && report.left == 0)
-                    }
-                    let learned = try await store.requests()["Production statuses"]
-                    let report = try await poller.poll(.ids(ids))
-                    #expect(report.answered == 100)
-                    let settled = try await store.requests()["Production statuses"]
-                    let refusedFirst = try #require(learned?["refused"])
-                    let refused = try #require(settled?["refused"]) - refusedFirst
-                    print("refused while learning \(refusedFirst) of 200, then \(refused) of 100")
-                    #expect(refusedFirst > 0 && refusedFirst < 40)
-                    #expect(refused <= 1)
-                }
-            }
-        }
-    }
-
     @Test func `a rate limit that ends a round leaves the least urgent`() async throws {
         try await PollTests.store(36) {
             $0.rateShare = 0.1

@@ -131,7 +131,8 @@ struct FailureTests {
         async throws
     {
         try await TestServer.shared.withDatabase(from: .served) { settings in
-            let process = try await ServeProcess.start(settings, "--drain-seconds", "1")
+            // Long enough for the questions below on a machine that runs all tests at once.
+            let process = try await ServeProcess.start(settings, "--drain-seconds", "20")
             let slow = try RawConnection(port: process.port)
             let body = "{}"
             slow.write(

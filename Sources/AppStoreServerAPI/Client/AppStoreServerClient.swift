@@ -235,11 +235,13 @@ extension AppStoreServerClient {
             request.headers.add(name: "Content-Type", value: "application/json")
             request.body = .bytes(Array(body.utf8))
         }
+        let sent = ContinuousClock.now
         let reply = try await exchange(request, call.path)
         guard (200...299).contains(reply.status) else {
             let error = ServerError(reply, path: call.path, credentials)
             if error.code == .rateLimited {
-                await budget.hold(call.endpoint, environment, for: wait(until: error.retryAt))
+                let wait = wait(until: error.retryAt)
+                await budget.hold(call.endpoint, environment, for: wait, sent: sent)
             }
             throw error
         }
