@@ -12,8 +12,8 @@ extension BenchCommand {
                 event table in binary to /dev/null (the reading limit), the same to this process, \
                 reading by stream without a fold, the rebuild of active_periods alone with one \
                 connection and with one per core, of all projections, the same compared with the \
-                live tables and promoted, `follow` over the last twentieth of the log, and plain \
-                SQL with window functions as the alternative (which ignores refunds and grace). \
+                live tables and promoted, a copy of all tables inside the server (the writing \
+                limit), `follow` over the last twentieth of the log, and plain SQL with window functions as the alternative (which ignores refunds and grace). \
                 Ratios are taken within a round, and medians printed; MiB are the greatest memory \
                 of this process in any round. Use a release build.
                 """

@@ -31,6 +31,7 @@ struct RebuildBench {
         try await measureReading(into: &results)
         try await measureRebuilds(into: &results)
         try await measureDiff(into: &results)
+        try await measureWriting(into: &results)
         try await measureFollow(into: &results)
         try await measurePlainSQL(into: &results)
     }

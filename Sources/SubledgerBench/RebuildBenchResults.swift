@@ -19,6 +19,8 @@ struct RebuildBenchResults {
         case all
         /// All projections next to the live ones, and the differences.
         case diff
+        /// Copying the tables of all projections inside the server, with their indexes.
+        case writeLimit
         /// All projections over the last part of the log, by `follow`.
         case follow
         /// An approximation of `active_periods` by window functions.
@@ -33,6 +35,7 @@ struct RebuildBenchResults {
             case .activePeriods: "active_periods"
             case .all: "all projections"
             case .diff: "diff: all projections, compared"
+            case .writeLimit: "write limit of all projections"
             case .follow: "follow: all projections, the last part"
             case .plainSQL: "plain SQL"
             }
@@ -88,6 +91,9 @@ struct RebuildBenchResults {
             peakMemoryMiB: peakMemoryMiB,
             ratioToReadLimit: ratio(.activePeriods, .readLimit),
             ratioOfAllToReadLimit: ratio(.all, .readLimit),
+            ratioOfAllToBothLimits: median(
+                zip(seconds[.all, default: []], bothLimits).map { $0 / $1 }
+            ),
             ratioToPlainSQL: ratio(.activePeriods, .plainSQL),
             ratioOfAllToPlainSQL: ratio(.all, .plainSQL),
             ratioOfScanToReadLimit: ratio(.scan, .readLimit),
@@ -107,6 +113,7 @@ struct RebuildBenchResults {
         let peakMemoryMiB: Int
         let ratioToReadLimit: Double
         let ratioOfAllToReadLimit: Double
+        let ratioOfAllToBothLimits: Double
         let ratioToPlainSQL: Double
         let ratioOfAllToPlainSQL: Double
         let ratioOfScanToReadLimit: Double
@@ -134,6 +141,11 @@ struct RebuildBenchResults {
             + "\npeak memory \(peakMemoryMiB) MiB, \(events) events, \(jobs) connections read and fold; "
             + "follow: \(followedEvents) events; promotion: locks for "
             + "\(RebuildBenchResults.text(promoteLockMilliseconds)) ms at most"
+    }
+
+    // Reading the log and writing the tables, by round.
+    private var bothLimits: [Double] {
+        zip(seconds[.readLimit, default: []], seconds[.writeLimit, default: []]).map { $0 + $1 }
     }
 
     // Events a second, from the median.

@@ -23,6 +23,7 @@ struct BenchTests {
             let summary = try JSONDecoder().decode(Summary.self, from: Data(output.utf8))
             #expect(summary.followedEvents > 0 && summary.followedEvents <= 100)
             #expect(summary.followEventsPerSecond > 0)
+            #expect(summary.ratioOfAllToBothLimits > 0)
         }
     }
 
@@ -142,5 +143,6 @@ struct BenchTests {
     private struct Summary: Decodable {
         let followedEvents: Int64
         let followEventsPerSecond: Int
+        let ratioOfAllToBothLimits: Double
     }
 }
