@@ -24,14 +24,16 @@ struct SubscriptionNotes {
 extension Ledger {
     /// What was known of one subscription.
     func known(_ subject: SubjectID, knownAt: KnownAt) async throws -> KnownSubscription {
-        let stream = try await stream(of: subject, knownAt: knownAt)
-        let history = try await log.history(of: stream, knownAt: knownAt)
-        return KnownSubscription(
-            history: history,
-            timeline: Timeline(history),
-            notes: try await notes(on: stream, knownAt: knownAt),
-            lanes: log.identity.lanes
-        )
+        try await log.onOneConnection {
+            let stream = try await stream(of: subject, knownAt: knownAt)
+            let history = try await log.history(of: stream, knownAt: knownAt)
+            return KnownSubscription(
+                history: history,
+                timeline: Timeline(history),
+                notes: try await notes(on: stream, knownAt: knownAt),
+                lanes: log.identity.lanes
+            )
+        }
     }
 
     /// What one subscription recorded, cut to whole commits.
@@ -39,13 +41,15 @@ extension Ledger {
         _ subject: SubjectID,
         knownAt: KnownAt
     ) async throws -> (history: RecordedHistory, notes: SubscriptionNotes) {
-        let stream = try await stream(of: subject, knownAt: knownAt)
-        let lane = log.identity.lanes.lane(of: stream.originalTransactionId)
-        let used = try await log.wholeCommits(knownAt, lane: lane)
-        return (
-            try await log.recordedHistory(of: stream).cut(to: used, lane: lane),
-            try await notes(on: stream, knownAt: knownAt)
-        )
+        try await log.onOneConnection {
+            let stream = try await stream(of: subject, knownAt: knownAt)
+            let lane = log.identity.lanes.lane(of: stream.originalTransactionId)
+            let used = try await log.wholeCommits(knownAt, lane: lane)
+            return (
+                try await log.recordedHistory(of: stream).cut(to: used, lane: lane),
+                try await notes(on: stream, knownAt: knownAt)
+            )
+        }
     }
 
     /// The links of the customer with this id that do not give them a subscription at an instant;
