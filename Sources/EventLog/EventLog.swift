@@ -283,7 +283,7 @@ public final class EventLog: Sendable {
             if deadline == nil, let held { return try await body(held.session) }
             return try await pool.borrowing(by: deadline, body)
         } catch {
-            throw EventLog.error(error, doing: action)
+            throw await failure(error, doing: action)
         }
     }
 
@@ -324,7 +324,10 @@ public final class EventLog: Sendable {
     // The connection of the question that this task answers.
     private var held: HeldSession? { EventLog.heldSession.flatMap { $0.pool === pool ? $0 : nil } }
 
-    /// What the question that this task answers has looked up; nil outside `onOneConnection`.
+    /// The connection of the question that this task answers; nil outside `onOneConnection`.
+    var heldSession: PostgresSession? { held?.session }
+
+    /// What that question has looked up.
     var foundStreams: FoundStreams? { held?.found }
 
     static func error(_ error: any Error, doing action: String) -> EventLogError {

@@ -16,8 +16,8 @@ struct KnownSubscription {
 struct SubscriptionNotes {
     /// Erasures of the subscription, at any time.
     let erasures: [ErasureMark]
-    /// Other subscriptions of its customer, which the answer does not cover; nil if there are too
-    /// many to count.
+    /// Other subscriptions of its customer, which the answer does not cover; nil if they cannot be
+    /// counted: there are too many, or lanes cannot be reached.
     let others: Int?
 }
 
@@ -85,7 +85,8 @@ extension Ledger {
             let others = isTheirs ? customer.streams.count - 1 : 0
             return SubscriptionNotes(erasures: erasures, others: others)
         } catch {
-            guard error.code == .tooManyStreams else { throw error }
+            // The answer itself needs only the lane of its subscription.
+            guard [.tooManyStreams, .lanesUnavailable].contains(error.code) else { throw error }
             return SubscriptionNotes(erasures: erasures, others: nil)
         }
     }
