@@ -280,19 +280,18 @@ public final class EventLog: Sendable {
         _ body: @Sendable (PostgresSession) async throws -> Value
     ) async throws(EventLogError) -> Value {
         do {
-            if deadline == nil, let held = EventLog.heldSession, held.pool === pool {
-                return try await body(held.session)
-            }
+            if deadline == nil, let held { return try await body(held.session) }
             return try await pool.borrowing(by: deadline, body)
         } catch {
-            throw EventLog.error(error, doing: action)
+            throw await failure(error, doing: action)
         }
     }
 
     /// Runs the reads that answer one question on one connection.
     ///
     /// Otherwise each read waits for a connection of its own, which costs more than the read.
-    /// Concurrent reads in the body run one after the other.
+    /// Concurrent reads in the body run one after the other. Keys are looked up once: what they
+    /// lead to does not change within the body. A call within the body changes nothing.
     ///
     /// - Parameter body: Reads from this log.
     /// - Returns: What the body returns.
@@ -300,9 +299,10 @@ public final class EventLog: Sendable {
     package func onOneConnection<Value: Sendable>(
         _ body: @Sendable () async throws -> Value
     ) async throws -> Value {
+        guard held == nil else { return try await body() }
         do {
             return try await pool.borrowing { session in
-                let held = HeldSession(pool: pool, session: session)
+                let held = HeldSession(pool: pool, session: session, found: FoundStreams())
                 // Two changes of thread a read cost more than most reads.
                 return try await withTaskExecutorPreference(session.taskExecutor) {
                     try await EventLog.$heldSession.withValue(held) { try await body() }
@@ -316,9 +316,19 @@ public final class EventLog: Sendable {
     private struct HeldSession: Sendable {
         let pool: PostgresPool
         let session: PostgresSession
+        let found: FoundStreams
     }
 
     @TaskLocal private static var heldSession: HeldSession?
+
+    // The connection of the question that this task answers.
+    private var held: HeldSession? { EventLog.heldSession.flatMap { $0.pool === pool ? $0 : nil } }
+
+    /// The connection of the question that this task answers; nil outside `onOneConnection`.
+    var heldSession: PostgresSession? { held?.session }
+
+    /// What that question has looked up.
+    var foundStreams: FoundStreams? { held?.found }
 
     static func error(_ error: any Error, doing action: String) -> EventLogError {
         switch error {

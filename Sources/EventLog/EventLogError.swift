@@ -35,6 +35,8 @@ public struct EventLogError: Error, Sendable {
         case invalidSettings = "invalid-settings"
         /// The database could not be reached, or went away and did not come back in time.
         case databaseUnavailable = "database-unavailable"
+        /// A server of a distributed ledger cannot be reached, and its lanes are needed.
+        case lanesUnavailable = "lanes-unavailable"
         /// The database refused for a reason not handled here.
         case database = "database"
         /// Rows of the log are not in the format of this program.
@@ -73,7 +75,7 @@ public struct EventLogError: Error, Sendable {
     /// Whether the same call may succeed later.
     public var isRetryable: Bool {
         switch code {
-        case .databaseUnavailable, .tableInUse, .queueFull: true
+        case .databaseUnavailable, .lanesUnavailable, .tableInUse, .queueFull: true
         default: false
         }
     }

@@ -110,6 +110,14 @@ extension Problem {
                 "The database is currently unavailable. Send the request again."
             )
             retryAfterSeconds = Problem.retrySeconds
+        case .lanesUnavailable:
+            self.init(
+                .serviceUnavailable,
+                error.code.rawValue,
+                "A server of the database is currently unavailable, and the request needs its "
+                    + "lanes. Send the request again."
+            )
+            retryAfterSeconds = Problem.retrySeconds
         case .tooManyFacts, .tooManyStreams, .sharedPayloads:
             self.init(.unprocessableContent, error.code.rawValue, error.message)
         case .cursorNotOfLog, .cursorBeyondLog:

@@ -67,7 +67,7 @@ extension ProjectorError {
     /// Whether a repetition may succeed later, because a server comes back.
     var isPassing: Bool {
         switch code {
-        case .databaseUnavailable, .log(.databaseUnavailable): true
+        case .databaseUnavailable, .log(.databaseUnavailable), .log(.lanesUnavailable): true
         default: false
         }
     }

@@ -68,7 +68,7 @@ extension Failure {
             Exit.configuration
         case .tableInUse: Exit.tryAgain
         case .permissionDenied: Exit.permission
-        case .databaseUnavailable, .catalogTaken: Exit.unavailable
+        case .databaseUnavailable, .lanesUnavailable, .catalogTaken: Exit.unavailable
         case .queueFull: Exit.tryAgain
         case .malformedLog, .cursorNotOfLog, .cursorBeyondLog: Exit.mismatch
         case .tooManyFacts, .tooManyStreams, .sharedPayloads: Exit.badInput

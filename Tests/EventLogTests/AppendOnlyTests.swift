@@ -25,11 +25,8 @@ struct AppendOnlyTests {
                     for table in tables where !table.hasPrefix("rejection") {
                         for statement in try await Self.changes(of: table, inspector) {
                             let state = await Self.refusal(of: statement, inspector)
-                            let expected: Set<String> =
-                                role == nil || role == "ledger_owner"
-                                ? ["LG001"] : ["LG001", "42501"]
                             #expect(
-                                expected.contains(state ?? "none"),
+                                Self.refusals(of: statement, variant, role).contains(state),
                                 "\(role ?? "superuser"): \(statement): \(state ?? "accepted")"
                             )
                         }
@@ -225,6 +222,22 @@ struct AppendOnlyTests {
         } catch {
             return error.sqlState == "P0004" ? nil : error.sqlState
         }
+    }
+
+    /// The SQLSTATEs that keep the promise; nil for a statement that may be accepted.
+    private static func refusals(
+        of statement: String,
+        _ variant: Variant,
+        _ role: String?
+    ) -> Set<String?> {
+        var states: Set<String?> = ["LG001"]
+        if role != nil, role != "ledger_owner" { states.insert("42501") }
+        guard variant.isDistributed else { return states }
+        // Citus sends a statement that can match no row to no shard, where it would meet a guard,
+        // and refuses a MERGE into a table that every server has a copy of.
+        if statement.hasSuffix("WHERE false") { states.insert(nil) }
+        if statement.hasPrefix("MERGE") { states.insert("0A000") }
+        return states
     }
 
     private static func privileges(

@@ -177,6 +177,10 @@ struct CustomerLinkTests {
             }
             #expect(error?.code == .tooManyStreams)
             #expect(error?.message.contains("\(count)") == true)
+            let together = await #expect(throws: EventLogError.self) {
+                try await log.streams(with: [.appAccountToken("x"), .customer("everybody")])
+            }
+            #expect(together?.message == error?.message)
         }
     }
 

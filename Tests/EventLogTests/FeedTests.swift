@@ -114,6 +114,28 @@ struct FeedTests {
         }
     }
 
+    @Test(arguments: Variant.extremes)
+    func `an event that cannot be read ends the feed in the turn of its lane`(
+        variant: Variant
+    ) async throws {
+        try await variant.withLog { log, settings in
+            for lane in 0..<variant.lanes.value {
+                let id = variant.ids(inLane: lane, count: 1)[0]
+                _ = try await log.append(verified(TestFacts.transaction(id)))
+            }
+            let last = variant.lanes.value - 1
+            try await settings.meddle("UPDATE ledger.event SET content = '' WHERE lane = \(last)")
+            var (turns, feed) = ([Int](), try await log.feed(after: .beginning))
+            for _ in 0..<last { turns += [try await feed.nextPage()?.lane ?? -1] }
+            #expect(turns == Array(0..<last))
+            // It stays there, and reads again.
+            for _ in 0..<2 {
+                let error = await #expect(throws: EventLogError.self) { try await feed.nextPage() }
+                #expect(error?.code == .malformedLog)
+            }
+        }
+    }
+
     /// The reader reads while four writers append: it must not see a later offset before an earlier
     /// one.
     @Test(arguments: Variant.extremes)

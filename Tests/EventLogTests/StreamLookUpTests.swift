@@ -32,6 +32,49 @@ struct StreamLookUpTests {
         }
     }
 
+    @Test(arguments: Variant.extremes)
+    func `keys of every kind are looked up together`(variant: Variant) async throws {
+        try await variant.withLog { log, _ in
+            let token = "23d1291f-1b57-46d9-aab4-41c3e9e57ce4"
+            let texts: [(Field, String)] = [
+                (.webOrderLineItemId, "w"), (.appTransactionId, "a"), (.appAccountToken, token),
+                (.previousOriginalTransactionId, "0"),
+            ]
+            for (id, text) in zip(1..., texts) {
+                let fact = TestFacts.transaction("\(id)").carrying([text])
+                _ = try await log.append(verified(fact))
+            }
+            let bought = TestFacts.transaction("5", transactionId: "t")
+            _ = try await log.append(verified(bought))
+            _ = try await log.append(verified(TestFacts.link("anna\u{e9}", "6")))
+            let keys: [StreamKey] = [
+                .webOrderLineItemId("w"), .appTransactionId("a"), .appAccountToken(token),
+                .previousOriginalTransactionId("0"), .transactionId("t"), .customer("anna\u{e9}"),
+            ]
+            let found = try await log.streams(with: keys + [.originalTransactionId("1")])
+            #expect(found.map(\.originalTransactionId) == (1...6).map(String.init))
+            for (index, key) in keys.enumerated() {
+                let found = try await log.streams(with: [key])
+                #expect(found.map(\.originalTransactionId) == ["\(index + 1)"])
+            }
+            // The same characters, but other bytes.
+            #expect(try await log.streams(with: [.customer("annae\u{301}")]).isEmpty)
+        }
+    }
+
+    @Test func `a question looks each group of keys up once`() async throws {
+        try await Variant.all[1].withLog { log, _ in
+            let keys: [StreamKey] = [.customer("anna"), .transactionId("t")]
+            try await log.onOneConnection {
+                #expect(try await log.streams(with: keys).isEmpty)
+                _ = try await log.append(verified(TestFacts.link("anna", "1")))
+                #expect(try await log.streams(with: keys.reversed()).isEmpty)
+                #expect(try await log.streams(with: [.customer("anna")]).count == 1)
+            }
+            #expect(try await log.streams(with: keys).count == 1)
+        }
+    }
+
     @Test(arguments: Variant.all)
     func `a receipt leads to all it proved or confirmed, in every lane`(
         variant: Variant

@@ -63,6 +63,79 @@ struct CitusTests {
         }
     }
 
+    @Test func `rows are refused to whoever changes a shard on its server`() async throws {
+        try await TestServer.shared.withDatabase { settings in
+            _ = try await Migrator.migrate(settings, Self.distributed)
+            let ledger = try await FilledLedger.open(settings)
+            try await ledger.ingest(Array(FollowTests.deliveries(seed: 4).prefix(40)))
+            await ledger.log.close()
+            let session = try await PostgresSession.connect(settings)
+            for table in ["event", "commit", "confirmation", "evidence"] {
+                // Citus itself refuses TRUNCATE of a shard.
+                for (change, refusal) in [
+                    ("UPDATE %s SET lane = lane", "append-only"), ("DELETE FROM %s", "append-only"),
+                    ("TRUNCATE %s", "is a shard"),
+                ] {
+                    let rows = try await session.query(
+                        "SELECT success, result FROM run_command_on_placements($1::regclass, $2)",
+                        [.text("ledger.\(table)"), .text(change)]
+                    )
+                    #expect(rows.count == Self.lanes?.value)
+                    for row in rows {
+                        #expect(try !row.bool(0), "\(change) of a shard of \(table)")
+                        #expect(try row.text(1).contains(refusal))
+                    }
+                }
+            }
+            await session.close()
+        }
+    }
+
+    @Test func `an outage of one server stops only questions about its lanes`() async throws {
+        let cluster = try #require(CitusCluster.shared)
+        try await TestServer.shared.withDatabase { settings in
+            _ = try await Migrator.migrate(settings, Self.distributed)
+            let ledger = try await FilledLedger.open(settings)
+            let deliveries = FollowTests.deliveries(seed: 3)
+            try await ledger.ingest(deliveries)
+            let subscriptions = try await ledger.log.streams()
+            var answered: Set<Int> = []
+            var missing: Set<Int> = []
+            try await cluster.withoutOneWorker(settings) {
+                for line in subscriptions {
+                    let id = line.stream.originalTransactionId
+                    let subject = SubjectID(id, in: line.stream.environment)
+                    do {
+                        let state = try await ledger.state(of: subject)
+                        #expect(state.otherSubscriptions == nil)
+                        answered.insert(line.lane)
+                    } catch let error as EventLogError {
+                        #expect(error.code == .lanesUnavailable, "\(error)")
+                        missing.insert(line.lane)
+                    }
+                }
+                #expect(!answered.isEmpty && !missing.isEmpty)
+                #expect(answered.isDisjoint(with: missing))
+                let refusals = [
+                    await #expect(throws: EventLogError.self) { try await ledger.log.verify() },
+                    await #expect(throws: EventLogError.self) { try await ledger.log.heads() },
+                    await #expect(throws: EventLogError.self) {
+                        try await ledger.access(of: "nobody", at: .systemClock())
+                    },
+                ]
+                for refusal in refusals {
+                    #expect(refusal?.code == .lanesUnavailable)
+                    #expect(refusal?.message.contains("4 of 8 lanes cannot be reached") == true)
+                }
+            }
+            #expect(try await ledger.log.verify().isOK)
+            let before = try await ledger.log.heads().mapValues(\.digest)
+            try await ledger.ingest(deliveries)
+            #expect(try await ledger.log.heads().mapValues(\.digest) == before)
+            await ledger.log.close()
+        }
+    }
+
     @Test func `a shard without a guard is reported`() async throws {
         try await TestServer.shared.withDatabase { settings in
             _ = try await Migrator.migrate(settings, Self.distributed)

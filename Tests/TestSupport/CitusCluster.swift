@@ -61,6 +61,26 @@ public struct CitusCluster: Sendable {
         }
     }
 
+    /// Runs a body while one worker accepts no connections to a database, as if it were down.
+    public func withoutOneWorker<R>(
+        _ settings: ConnectionSettings,
+        _ body: () async throws -> R
+    ) async throws -> R {
+        guard let worker = try await nodes().last, let database = settings.database else {
+            preconditionFailure("a cluster has workers, and tests have databases of their own")
+        }
+        try await CitusCluster.silence(database, on: worker.server)
+        let opening = "ALTER DATABASE \(database) ALLOW_CONNECTIONS true"
+        do {
+            let result = try await body()
+            try await CitusCluster.execute(opening, worker.server)
+            return result
+        } catch {
+            try await CitusCluster.execute(opening, worker.server)
+            throw error
+        }
+    }
+
     // Citus' own sessions stay in a database, and PostgreSQL copies only one without sessions.
     private static func silence(_ database: String, on server: ConnectionSettings) async throws {
         try await execute("ALTER DATABASE \(database) ALLOW_CONNECTIONS false", server)

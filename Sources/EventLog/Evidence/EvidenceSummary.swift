@@ -18,11 +18,16 @@ public struct EvidenceSummary: Hashable, Sendable {
 }
 
 extension EvidenceSummary {
+    /// The number of a payload and its summary, from table alias `v`.
+    static let columns = """
+        v.evidence_no, v.digest, v.kind, v.source, v.is_imported, v.verification,
+            v.body IS NOT NULL
+        """
+
     /// Finds the payloads of lane `$1` with the numbers `$2`.
     static let sql = """
-        SELECT evidence_no, digest, kind, source, is_imported, verification, body IS NOT NULL
-        FROM ledger.evidence
-        WHERE lane = $1 AND evidence_no = ANY ($2)
+        SELECT \(columns) FROM ledger.evidence v
+        WHERE v.lane = $1 AND v.evidence_no = ANY ($2)
         """
 
     /// Finds the payloads with `asked.digest`, in the form of the index.
@@ -36,19 +41,20 @@ extension EvidenceSummary {
         LEFT JOIN ledger.root_certificate r USING (lane, root_key)
         """
 
-    /// The summaries in its rows.
+    /// The summary in a row of `columns`.
+    init(_ row: PostgresRow) throws {
+        digest = try row.byteaIfPresent(1).flatMap(Digest.init(bytes:))
+        isKept = try row.bool(6)
+        evidenceKind = try row.text(2)
+        source = try row.text(3)
+        arrival = (try row.bool(4) ? Arrival.imported : .live).rawValue
+        trust = try row.text(5)
+    }
+
+    /// The summaries in the rows of `sql`.
     static func byNumber(_ rows: PostgresRows) throws -> [Int64: EvidenceSummary] {
         var found: [Int64: EvidenceSummary] = [:]
-        for row in rows {
-            found[try row.int8(0)] = EvidenceSummary(
-                digest: try row.byteaIfPresent(1).flatMap(Digest.init(bytes:)),
-                isKept: try row.bool(6),
-                evidenceKind: try row.text(2),
-                source: try row.text(3),
-                arrival: (try row.bool(4) ? Arrival.imported : .live).rawValue,
-                trust: try row.text(5)
-            )
-        }
+        for row in rows { found[try row.int8(0)] = try EvidenceSummary(row) }
         return found
     }
 }

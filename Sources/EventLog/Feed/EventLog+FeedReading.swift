@@ -22,48 +22,44 @@ extension EventLog {
         }
     }
 
-    /// The next events of a lane; empty if the next commits brought only confirmations.
-    func page(
-        of number: Int,
-        after lane: LogFeed.Lane
-    ) async throws(EventLogError) -> FeedRead {
-        try await reading("read lane \(number)") { session in
+    /// The next events of several lanes, in their order and in three statements; empty where the
+    /// next commits brought only confirmations.
+    func pages(
+        after lanes: [(number: Int, lane: LogFeed.Lane)]
+    ) async throws(EventLogError) -> [Result<FeedRead, EventLogError>] {
+        let (numbers, others) = (lanes.map(\.number), lanes.count - 1)
+        let words = others > 0 ? " and \(others) more" : ""
+        return try await reading("read lane \(numbers[0])\(words)") { session in
             try await session.together { session in
-                let commits = try EventLog.commits(of: number, from: lane.newest, in: session)
-                return try EventLog.page(of: number, after: lane, commits, in: session)
+                let commits = try EventLog.commits(after: lanes, in: session)
+                let ends = lanes.map { commits[$0.number]?.last?.offset ?? $0.lane.offset }
+                let events = try EventLog.events(after: lanes, upTo: ends, in: session)
+                let evidence = try EventLog.summaries(of: events, numbers, in: session)
+                return lanes.map { number, lane in
+                    Result { () throws(EventLogError) in
+                        let commits = try lane.continued(by: commits[number, default: []])
+                        return try EventLog.read(
+                            try events[number]?.get() ?? [],
+                            after: lane,
+                            commits,
+                            evidence[number, default: [:]],
+                            lane: number
+                        )
+                    }
+                }
             }
         }
     }
 
-    /// The newest commit that was read, which must still exist, and those after it.
-    private static func commits(
-        of lane: Int,
-        from newest: CommitMark?,
-        in session: isolated PostgresSession
-    ) throws -> [CommitMark] {
-        let rows = try session.query(
-            FeedSQL.commits,
-            [.int4(Int32(lane)), .int8(newest?.commit.number ?? 1)]
-        )
-        let commits = try rows.map(CommitMark.init(in:))
-        guard let newest else { return commits }
-        guard let first = commits.first else {
-            throw EventLogError.cursorBeyondLog(newest, end: nil)
-        }
-        guard first == newest else { throw EventLogError.cursorNotOfLog(newest, found: first) }
-        return commits
-    }
-
-    private static func page(
-        of number: Int,
+    private static func read(
+        _ events: [Event],
         after lane: LogFeed.Lane,
         _ commits: [CommitMark],
-        in session: isolated PostgresSession
-    ) throws -> FeedRead {
+        _ evidence: [Int64: EvidenceSummary],
+        lane number: Int
+    ) throws(EventLogError) -> FeedRead {
         var read = FeedRead(lane: lane, events: [])
         let end = commits.last?.offset ?? lane.offset
-        let events = try EventLog.events(of: number, after: lane.offset, upTo: end, in: session)
-        let evidence = try EventLog.summaries(of: events, lane: number, in: session)
         read.events.reserveCapacity(events.count)
         var rest = commits[...]
         for event in events {
@@ -89,31 +85,70 @@ extension EventLog {
         return read
     }
 
-    private static func events(
-        of lane: Int,
-        after offset: Int64,
-        upTo end: Int64,
+    // The newest commit of each lane that was read, and those after it.
+    private static func commits(
+        after lanes: [(number: Int, lane: LogFeed.Lane)],
         in session: isolated PostgresSession
-    ) throws -> [Event] {
-        guard offset < end else { return [] }
-        return try session.query(
+    ) throws -> [Int: [CommitMark]] {
+        let rows = try session.query(
+            FeedSQL.commits,
+            [
+                .int4Array(lanes.map { Int32($0.number) }),
+                .int8Array(lanes.map { $0.lane.newest?.commit.number ?? 1 }),
+            ]
+        )
+        return Dictionary(grouping: try rows.map(CommitMark.init(in:)), by: \.commit.lane)
+            .mapValues { $0.sorted { $0.commit.number < $1.commit.number } }
+    }
+
+    private static func events(
+        after lanes: [(number: Int, lane: LogFeed.Lane)],
+        upTo ends: [Int64],
+        in session: isolated PostgresSession
+    ) throws -> [Int: Result<[Event], EventLogError>] {
+        guard zip(lanes, ends).contains(where: { $0.lane.offset < $1 }) else { return [:] }
+        let rows = try session.query(
             FeedSQL.events,
-            [.int4(Int32(lane)), .int8(offset), .int8(end)]
-        ).map { try EventRows.event(in: $0) }
+            [
+                .int4Array(lanes.map { Int32($0.number) }), .int8Array(lanes.map(\.lane.offset)),
+                .int8Array(ends),
+            ]
+        )
+        // An event that cannot be read ends the feed of its lane, after the lanes before it.
+        return try Dictionary(grouping: rows.map { $0 }) { Int(try $0.int4(0)) }
+            .mapValues { rows in
+                Result {
+                    try rows.map { try EventRows.event(in: $0) }
+                        .sorted { $0.position < $1.position }
+                }
+                .mapError { EventLog.error($0, doing: "read an event") }
+            }
     }
 
     private static func summaries(
-        of events: [Event],
-        lane: Int,
+        of events: [Int: Result<[Event], EventLogError>],
+        _ lanes: [Int],
         in session: isolated PostgresSession
-    ) throws -> [Int64: EvidenceSummary] {
+    ) throws -> [Int: [Int64: EvidenceSummary]] {
         guard !events.isEmpty else { return [:] }
-        let numbers = Array(Set(events.map(\.evidence)))
+        var (numbers, firsts, lasts): ([Int64], [Int32], [Int32]) = ([], [], [])
+        for lane in lanes {
+            firsts.append(Int32(numbers.count + 1))
+            if case .success(let read) = events[lane] { numbers += Set(read.map(\.evidence)) }
+            lasts.append(Int32(numbers.count))
+        }
         let rows = try session.query(
-            EvidenceSummary.sql,
-            [.int4(Int32(lane)), .int8Array(numbers)]
+            FeedSQL.evidence,
+            [
+                .int4Array(lanes.map { Int32($0) }), .int8Array(numbers), .int4Array(firsts),
+                .int4Array(lasts),
+            ]
         )
-        return try EvidenceSummary.byNumber(rows)
+        var found: [Int: [Int64: EvidenceSummary]] = [:]
+        for row in rows {
+            found[Int(try row.int4(7)), default: [:]][try row.int8(0)] = try EvidenceSummary(row)
+        }
+        return found
     }
 
     private static func hole(lane: Int, offset: Int64) -> EventLogError {
@@ -137,17 +172,49 @@ private enum FeedSQL {
         WHERE l.lane < $1
         """
 
-    // One more than a page has events, because the first was read before. With a literal limit, the
-    // plan is a scan along the primary key, whatever the statistics are.
+    // From it, Citus also knows which shards it need not ask.
+    private static let isAsked = "k.lane = l.lane AND k.lane = ANY ($1)"
+
+    private static let place = "array_position($1, l.lane)"
+
+    // One more than a page has events, because the first was read before. With a literal limit for
+    // each lane, the plan is a scan along the primary key, whatever the statistics are.
     static let commits = """
-        SELECT \(columns) FROM ledger.commit c
-        WHERE c.lane = $1 AND c.commit_no >= $2 ORDER BY c.commit_no
-        LIMIT \(FeedPage.eventsMax + 1)
+        SELECT \(columns) FROM ledger.lane AS l CROSS JOIN LATERAL (
+            SELECT * FROM ledger.commit k
+            WHERE \(isAsked) AND k.commit_no >= ($2)[\(place)] ORDER BY k.commit_no
+            LIMIT \(FeedPage.eventsMax + 1)) c
+        WHERE l.lane = ANY ($1)
         """
 
     static let events = """
-        SELECT \(EventRows.columns) FROM ledger.event e
-        WHERE e.lane = $1 AND e.lane_offset > $2 AND e.lane_offset <= $3 ORDER BY e.lane_offset
-        LIMIT \(FeedPage.eventsMax)
+        SELECT \(EventRows.columns) FROM ledger.lane AS l CROSS JOIN LATERAL (
+            SELECT * FROM ledger.event k
+            WHERE \(isAsked) AND k.lane_offset > ($2)[\(place)]
+                AND k.lane_offset <= ($3)[\(place)] ORDER BY k.lane_offset
+            LIMIT \(FeedPage.eventsMax)) e
+        WHERE l.lane = ANY ($1)
         """
+
+    // The numbers of all lanes are in one array, which has a slice for each.
+    static let evidence = """
+        SELECT \(EvidenceSummary.columns), v.lane FROM ledger.lane AS l CROSS JOIN LATERAL (
+            SELECT * FROM ledger.evidence k
+            WHERE \(isAsked)
+                AND k.evidence_no = ANY (($2)[($3)[\(place)]:($4)[\(place)]])
+            LIMIT \(FeedPage.eventsMax)) v
+        WHERE l.lane = ANY ($1)
+        """
+}
+
+extension LogFeed.Lane {
+    /// The commits after the newest one that was read, which must still be the first of those found.
+    fileprivate func continued(by found: [CommitMark]) throws(EventLogError) -> [CommitMark] {
+        guard let newest else { return found }
+        guard let first = found.first else {
+            throw EventLogError.cursorBeyondLog(newest, end: nil)
+        }
+        guard first == newest else { throw EventLogError.cursorNotOfLog(newest, found: first) }
+        return found
+    }
 }

@@ -25,6 +25,12 @@ public struct LogFeed: Sendable {
     private var lanes: [Int: Lane]
     /// The lanes that had unread commits when the heads were last read, in turn.
     private var waiting: [(lane: Int, head: CommitMark)] = []
+    /// What was read from the first of these lanes, in their order.
+    private var read: [Result<EventLog.FeedRead, EventLogError>] = []
+
+    /// The most lanes that are read at once, each one page: a server is asked once for all of them,
+    /// and memory stays bounded.
+    private static let lanesMax = 8
 
     init(log: EventLog, cursor: FeedCursor, lanes: [Int: Lane]) {
         self.log = log
@@ -42,8 +48,14 @@ public struct LogFeed: Sendable {
     public mutating func nextPage() async throws(EventLogError) -> FeedPage? {
         if waiting.isEmpty { waiting = try await lanesWithNews() }
         while let (number, head) = waiting.first {
-            let lane = lanes[number] ?? Lane()
-            let read = try await log.page(of: number, after: lane)
+            if self.read.isEmpty { self.read = try await readLanes() }
+            let read: EventLog.FeedRead
+            switch self.read.removeFirst() {
+            case .success(let found): read = found
+            case .failure(let error):
+                self.read = []
+                throw error
+            }
             waiting.removeFirst()
             lanes[number] = read.lane
             if read.lane.isBehind(head) { waiting.append((number, head)) }
@@ -57,6 +69,13 @@ public struct LogFeed: Sendable {
 
     /// Number of the newest commit of a lane that was read; nil for none.
     func commitLookedAt(inLane lane: Int) -> Int64? { lanes[lane]?.newest?.commit.number }
+
+    private func readLanes() async throws(EventLogError)
+        -> [Result<EventLog.FeedRead, EventLogError>]
+    {
+        let next = waiting.prefix(LogFeed.lanesMax)
+        return try await log.pages(after: next.map { ($0.lane, lanes[$0.lane] ?? Lane()) })
+    }
 
     private func lanesWithNews() async throws(EventLogError) -> [(lane: Int, head: CommitMark)] {
         let heads = try await log.headMarks()

@@ -47,17 +47,8 @@ extension EventLog {
     public func environments(
         of originalTransactionId: String
     ) async throws(EventLogError) -> [Environment] {
-        let lane = identity.lanes.lane(of: originalTransactionId)
-        return try await reading("look up \(originalTransactionId)") { session in
-            let rows = try await session.query(
-                """
-                SELECT DISTINCT environment FROM ledger.event
-                WHERE lane = $1 AND original_transaction_id = $2 ORDER BY environment
-                """,
-                [.int4(Int32(lane)), .text(originalTransactionId)]
-            )
-            return try (0..<rows.count).map { Environment(try rows[$0].text(0)) }
-        }
+        try await streams(with: [.originalTransactionId(originalTransactionId)])
+            .map(\.environment)
     }
 
     /// A page of the list of streams, by lane, id and environment; statements about no transaction

@@ -194,9 +194,11 @@ struct LaneState: Hashable, Sendable {
             """
             SELECT \(CommitMark.columns)
             FROM ledger.lane AS l CROSS JOIN LATERAL (
-                -- LIMIT: a probe each, also where the table was never analysed.
+                -- LIMIT: a probe each, also where the table was never analysed. ANY: Citus asks no
+                -- other shard.
                 SELECT * FROM ledger.commit k
-                WHERE k.lane = l.lane AND k.commit_no = ($2)[array_position($1, l.lane)]
+                WHERE k.lane = l.lane AND k.lane = ANY ($1)
+                    AND k.commit_no = ($2)[array_position($1, l.lane)]
                 LIMIT 1) c
             WHERE l.lane = ANY ($1)
             """,

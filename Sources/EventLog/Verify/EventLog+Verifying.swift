@@ -26,7 +26,7 @@ extension EventLog {
         do {
             return try await verification.report(options, progress: progress)
         } catch {
-            throw EventLog.error(error, doing: "verify the log")
+            throw await failure(error, doing: "verify the log")
         }
     }
 }

@@ -315,8 +315,8 @@ extension RouteDescription {
         case 503:
             """
             The service or its database is temporarily unable to answer (busy, \
-            database-unavailable, position-not-reached). Send the request again after Retry-After \
-            seconds.
+            database-unavailable, lanes-unavailable, position-not-reached). Send the request again \
+            after Retry-After seconds.
             """
         default: HTTPResponse.Status(integerLiteral: status).reasonPhrase
         }

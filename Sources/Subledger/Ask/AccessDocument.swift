@@ -123,7 +123,9 @@ extension Ledger {
             knownAt: knownAt,
             policy: policy
         )
-        return try await answer(question, of: subject, counting: sandbox)
+        return try await log.onOneConnection {
+            try await answer(question, of: subject, counting: sandbox)
+        }
     }
 
     /// The answer for one environment.

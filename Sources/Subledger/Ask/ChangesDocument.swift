@@ -15,7 +15,8 @@ public struct ChangesDocument: Codable, Hashable, Sendable {
     public let changes: [Change]
     /// What was erased of it.
     public let erasures: [ErasureMark]
-    /// Other subscriptions of the same customer; nil if there are too many to count.
+    /// Other subscriptions of the same customer; nil if they cannot be counted: there are too many,
+    /// or lanes of a distributed ledger cannot be reached.
     public let otherSubscriptions: Int?
 
     /// A change that took effect, or was requested.

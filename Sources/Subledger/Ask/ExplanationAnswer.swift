@@ -97,21 +97,23 @@ extension Ledger {
         knownAt: KnownAt,
         sandbox: SandboxPolicy = .never
     ) async throws -> ExplanationAnswer {
-        let used = try await log.wholeCommits(knownAt)
-        var subject = subject
-        let rule = try await sandboxRule(subject, at: instant, product, knownAt: used, sandbox)
-        if rule != nil { subject.environment = .sandbox }
-        let asked = try await asked(subject, at: instant, knownAt: used)
-        var answer = try await explanation(
-            of: asked,
-            product: product,
-            at: instant,
-            knownAt: used,
-            askedAs: knownAt,
-            connections: try await connections(of: asked, to: subject, after: instant)
-        )
-        answer.sandboxRule = rule
-        return answer
+        try await log.onOneConnection {
+            let used = try await log.wholeCommits(knownAt)
+            var subject = subject
+            let rule = try await sandboxRule(subject, at: instant, product, knownAt: used, sandbox)
+            if rule != nil { subject.environment = .sandbox }
+            let asked = try await asked(subject, at: instant, knownAt: used)
+            var answer = try await explanation(
+                of: asked,
+                product: product,
+                at: instant,
+                knownAt: used,
+                askedAs: knownAt,
+                connections: try await connections(of: asked, to: subject, after: instant)
+            )
+            answer.sandboxRule = rule
+            return answer
+        }
     }
 
     // The rule by which access comes from the sandbox; nil if it does not.

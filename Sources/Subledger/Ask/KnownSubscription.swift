@@ -16,22 +16,24 @@ struct KnownSubscription {
 struct SubscriptionNotes {
     /// Erasures of the subscription, at any time.
     let erasures: [ErasureMark]
-    /// Other subscriptions of its customer, which the answer does not cover; nil if there are too
-    /// many to count.
+    /// Other subscriptions of its customer, which the answer does not cover; nil if they cannot be
+    /// counted: there are too many, or lanes cannot be reached.
     let others: Int?
 }
 
 extension Ledger {
     /// What was known of one subscription.
     func known(_ subject: SubjectID, knownAt: KnownAt) async throws -> KnownSubscription {
-        let stream = try await stream(of: subject, knownAt: knownAt)
-        let history = try await log.history(of: stream, knownAt: knownAt)
-        return KnownSubscription(
-            history: history,
-            timeline: Timeline(history),
-            notes: try await notes(on: stream, knownAt: knownAt),
-            lanes: log.identity.lanes
-        )
+        try await log.onOneConnection {
+            let stream = try await stream(of: subject, knownAt: knownAt)
+            let history = try await log.history(of: stream, knownAt: knownAt)
+            return KnownSubscription(
+                history: history,
+                timeline: Timeline(history),
+                notes: try await notes(on: stream, knownAt: knownAt),
+                lanes: log.identity.lanes
+            )
+        }
     }
 
     /// What one subscription recorded, cut to whole commits.
@@ -39,13 +41,15 @@ extension Ledger {
         _ subject: SubjectID,
         knownAt: KnownAt
     ) async throws -> (history: RecordedHistory, notes: SubscriptionNotes) {
-        let stream = try await stream(of: subject, knownAt: knownAt)
-        let lane = log.identity.lanes.lane(of: stream.originalTransactionId)
-        let used = try await log.wholeCommits(knownAt, lane: lane)
-        return (
-            try await log.recordedHistory(of: stream).cut(to: used, lane: lane),
-            try await notes(on: stream, knownAt: knownAt)
-        )
+        try await log.onOneConnection {
+            let stream = try await stream(of: subject, knownAt: knownAt)
+            let lane = log.identity.lanes.lane(of: stream.originalTransactionId)
+            let used = try await log.wholeCommits(knownAt, lane: lane)
+            return (
+                try await log.recordedHistory(of: stream).cut(to: used, lane: lane),
+                try await notes(on: stream, knownAt: knownAt)
+            )
+        }
     }
 
     /// The links of the customer with this id that do not give them a subscription at an instant;
@@ -81,7 +85,8 @@ extension Ledger {
             let others = isTheirs ? customer.streams.count - 1 : 0
             return SubscriptionNotes(erasures: erasures, others: others)
         } catch {
-            guard error.code == .tooManyStreams else { throw error }
+            // The answer itself needs only the lane of its subscription.
+            guard [.tooManyStreams, .lanesUnavailable].contains(error.code) else { throw error }
             return SubscriptionNotes(erasures: erasures, others: nil)
         }
     }

@@ -21,7 +21,8 @@ public struct PeriodsDocument: Codable, Hashable, Sendable {
     public let linksNotInForce: [LinkNotInForce]
     /// What was erased of it.
     public let erasures: [ErasureMark]
-    /// Other subscriptions of the same customer; nil if there are too many to count.
+    /// Other subscriptions of the same customer; nil if they cannot be counted: there are too many,
+    /// or lanes of a distributed ledger cannot be reached.
     public let otherSubscriptions: Int?
 
     /// A period of access, or one that ended before it began.
@@ -96,23 +97,25 @@ extension Ledger {
         at instant: Instant? = nil,
         knownAt: KnownAt = .latest
     ) async throws -> PeriodsDocument {
-        let known = try await known(subject, knownAt: knownAt)
-        let periods = ActivePeriods(known.timeline)
-        let first = periods.rows.first?.validFrom
-        return PeriodsDocument(
-            known,
-            PlanChanges(known.timeline, try await catalogs(knownAt: knownAt)).rows,
-            try await linksNotInForce(
-                to: subject,
-                of: known.stream,
-                at: instant ?? first,
-                knownAt: knownAt
-            ),
-            periods.rows.filter { row in
-                instant.map { row.validFrom <= $0 && $0 < row.validTo } ?? true
-            },
-            periods.active.filter { interval in instant.map(interval.contains) ?? true }
-        )
+        try await log.onOneConnection {
+            let known = try await known(subject, knownAt: knownAt)
+            let periods = ActivePeriods(known.timeline)
+            let first = periods.rows.first?.validFrom
+            return PeriodsDocument(
+                known,
+                PlanChanges(known.timeline, try await catalogs(knownAt: knownAt)).rows,
+                try await linksNotInForce(
+                    to: subject,
+                    of: known.stream,
+                    at: instant ?? first,
+                    knownAt: knownAt
+                ),
+                periods.rows.filter { row in
+                    instant.map { row.validFrom <= $0 && $0 < row.validTo } ?? true
+                },
+                periods.active.filter { interval in instant.map(interval.contains) ?? true }
+            )
+        }
     }
 }
 

@@ -22,7 +22,8 @@ public struct RefundsDocument: Codable, Hashable, Sendable {
     public let estimates: [Estimate]
     /// What was erased of the subscription.
     public let erasures: [ErasureMark]
-    /// Other subscriptions of the same customer; nil if there are too many to count.
+    /// Other subscriptions of the same customer; nil if they cannot be counted: there are too many,
+    /// or lanes of a distributed ledger cannot be reached.
     public let otherSubscriptions: Int?
 
     /// The probable refund for one change of plan.

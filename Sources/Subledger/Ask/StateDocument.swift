@@ -16,7 +16,8 @@ public struct StateDocument: Codable, Hashable, Sendable {
     public let oneTimePurchase: OneTimePurchaseDocument?
     /// What was erased of it.
     public let erasures: [ErasureMark]
-    /// Other subscriptions of the same customer; nil if there are too many to count.
+    /// Other subscriptions of the same customer; nil if they cannot be counted: there are too many,
+    /// or lanes of a distributed ledger cannot be reached.
     public let otherSubscriptions: Int?
 
     /// Why there is no state.

@@ -79,6 +79,11 @@ extension Ledger {
         named id: String,
         in environment: Environment
     ) async throws(EventLogError) -> Set<StreamID> {
+        // Its own id decides the lane; the others may lead to every lane.
+        let own = StreamID(environment: environment, originalTransactionId: id)
+        guard try await !log.streams(with: [.originalTransactionId(id)]).contains(own) else {
+            return [own]
+        }
         let found = try await log.streams(with: SubjectID.ownKeys(id))
         return SubjectID.named(id, in: environment, among: found)
     }

@@ -96,12 +96,14 @@ extension Ledger {
 
     /// The same, as the source of texts.
     package func found(_ subject: SubjectID, knownAt: KnownAt) async throws -> Customer {
-        try await check(knownAt)
-        return try await customer(
-            subject.id,
-            in: try await environment(of: subject),
-            knownAt: knownAt
-        )
+        try await log.onOneConnection {
+            try await check(knownAt)
+            return try await customer(
+                subject.id,
+                in: try await environment(of: subject),
+                knownAt: knownAt
+            )
+        }
     }
 
     /// The customers whom links name, in the order of their bytes.

@@ -49,9 +49,13 @@ struct CustomerSearch {
             .customer(name), .appAccountToken(name), .appTransactionId(name),
             .previousOriginalTransactionId(name),
         ]
-        let groups = [SubjectID.ownKeys(name), others]
-        asked.formUnion(groups.joined())
-        let streams = try await log.streams(withEach: groups)
+        asked.formUnion(SubjectID.ownKeys(name) + others)
+        // A distributed ledger asks every shard for each group; a known id needs only one.
+        if try await log.streams(with: [.originalTransactionId(name)]).contains(stream(name)) {
+            named = [stream(name)]
+            return try await log.streams(with: SubjectID.ownKeys(name) + others)
+        }
+        let streams = try await log.streams(withEach: [SubjectID.ownKeys(name), others])
         named = SubjectID.named(name, in: environment, among: streams[0])
         return streams[0] + streams[1]
     }

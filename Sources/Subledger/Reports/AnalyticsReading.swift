@@ -58,7 +58,7 @@ extension Ledger {
             throw QuestionError(error.code, "\(subject): \(error.message)")
         } catch {
             await session.close()
-            throw error
+            throw await log.outage(behind: error, doing: subject) ?? error
         }
     }
 

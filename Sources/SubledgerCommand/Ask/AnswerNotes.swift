@@ -25,7 +25,8 @@ enum AnswerNotes {
         guard others != 0 else { return }
         Terminal.write(
             "this answer is about \(id) alone; other subscriptions of the same customer: "
-                + (others.map(String.init) ?? "too many to count")
+                + (others.map(String.init)
+                    ?? "not counted (too many, or in lanes that cannot be reached)")
                 + ". `subledger customers show \(id)` lists them with the reasons; `access` and "
                 + "`explain` answer for all of them"
         )

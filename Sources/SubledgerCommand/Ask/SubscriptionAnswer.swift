@@ -7,7 +7,7 @@ protocol SubscriptionAnswer: Encodable {
     var originalTransactionId: String { get }
     /// What was erased of it.
     var erasures: [ErasureMark] { get }
-    /// Other subscriptions of the same customer; nil if there are too many to count.
+    /// Other subscriptions of the same customer; nil if they cannot be counted.
     var otherSubscriptions: Int? { get }
 }
 

@@ -4,8 +4,7 @@ import Events
 import Foundation
 import Subledger
 
-/// Moves events from the log to stdout, page by page; nothing is read that the reader does not
-/// take.
+/// Moves events from the log to stdout, page by page; little is read that the reader does not take.
 struct FeedPump {
     /// Why it ended.
     enum End {
