@@ -1108,9 +1108,11 @@ ALTER TABLE operation.currency_rate ENABLE ALWAYS TRIGGER append_only_statement;
 
 GRANT USAGE ON SCHEMA ledger TO ledger_writer;
 GRANT USAGE ON SCHEMA ledger TO ledger_reader;
+GRANT USAGE ON SCHEMA ledger TO ledger_projector;
 
 GRANT USAGE ON SCHEMA operation TO ledger_writer;
 GRANT USAGE ON SCHEMA operation TO ledger_reader;
+GRANT USAGE ON SCHEMA operation TO ledger_projector;
 
 REVOKE ALL ON FUNCTION ledger.erase(erasure_lane integer, erasure_offset bigint, offsets bigint[], salts bytea[], contents bytea[], keys uuid[], commits bigint[], as_ofs bigint[], confirmation_salts bytea[], evidence_numbers bigint[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ledger.erase(erasure_lane integer, erasure_offset bigint, offsets bigint[], salts bytea[], contents bytea[], keys uuid[], commits bigint[], as_ofs bigint[], confirmation_salts bytea[], evidence_numbers bigint[]) TO ledger_eraser;

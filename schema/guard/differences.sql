@@ -114,9 +114,13 @@ difference (stage, what, statement) AS (
     UNION ALL
     SELECT 3, 'privileges on schema ' || s.nspname, format(
         'REVOKE ALL ON SCHEMA %1$I FROM PUBLIC, ledger_writer, ledger_reader, ledger_projector, '
-        'ledger_eraser; GRANT USAGE ON SCHEMA %1$I TO ledger_writer, ledger_reader', s.nspname)
+        'ledger_eraser; GRANT USAGE ON SCHEMA %1$I TO ledger_writer, ledger_reader, '
+        'ledger_projector', s.nspname)
     FROM space s
-    WHERE s.is_log AND ARRAY['ledger_reader USAGE', 'ledger_writer USAGE'] <> ARRAY(
+    -- ledger_projector has it as a member of ledger_reader, too; but Citus makes those roles on a new
+    -- server that are named here.
+    WHERE s.is_log AND ARRAY[
+        'ledger_projector USAGE', 'ledger_reader USAGE', 'ledger_writer USAGE'] <> ARRAY(
         SELECT (coalesce(o.grantee, 'PUBLIC') || ' ' || a.privilege_type
             || CASE WHEN a.is_grantable THEN ' WITH GRANT OPTION' ELSE '' END) COLLATE "C"
         FROM aclexplode(s.nspacl) a LEFT JOIN our o ON o.oid = a.grantee
