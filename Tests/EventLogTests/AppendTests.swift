@@ -41,29 +41,17 @@ struct AppendTests {
             let payloads = (0..<variant.lanes.value).map { lane in
                 verified(TestFacts.transaction(variant.ids(inLane: lane, count: 1)[0]))
             }
-            try await Inspector.inspect(settings) {
-                try await $0.session.execute(AppendTests.refusesLaneTwo)
-            }
+            try await settings.meddle(
+                "ALTER TABLE ledger.commit ADD CONSTRAINT refused_lane CHECK (lane <> 2)"
+            )
             await #expect(throws: EventLogError.self) { _ = try await log.append(payloads) }
-            try await Inspector.inspect(settings) {
-                try await $0.session.execute("DROP TRIGGER refused_lane ON ledger.commit")
-            }
+            try await settings.meddle("ALTER TABLE ledger.commit DROP CONSTRAINT refused_lane")
             let again = try await log.append(payloads)
             #expect(again.map { $0.map(\.isNew) } == [[false], [false], [true], [false]])
             #expect(again.flatMap { $0.map(\.position.lane) } == [0, 1, 2, 3])
             try await expectSound(log, settings)
         }
     }
-
-    private static let refusesLaneTwo = """
-        CREATE FUNCTION refuse_lane() RETURNS trigger LANGUAGE plpgsql AS $$
-        BEGIN
-            RAISE EXCEPTION 'lane 2 is refused';
-        END
-        $$;
-        CREATE TRIGGER refused_lane BEFORE INSERT ON ledger.commit
-            FOR EACH ROW WHEN (NEW.lane = 2) EXECUTE FUNCTION refuse_lane()
-        """
 
     @Test(arguments: Variant.all)
     func `appending everything a second time adds no events and no confirmations`(

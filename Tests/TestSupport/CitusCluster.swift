@@ -53,7 +53,12 @@ public struct CitusCluster: Sendable {
 
     /// Drops a database on all servers, if it exists.
     func drop(_ name: String) async throws {
-        for node in try await nodes() {
+        // On all of them first: a server connects again to the others.
+        let nodes = try await nodes()
+        for node in nodes where try await CitusCluster.exists(name, on: node.server) {
+            try await CitusCluster.silence(name, on: node.server)
+        }
+        for node in nodes {
             try await CitusCluster.execute(
                 "DROP DATABASE IF EXISTS \(name) WITH (FORCE)",
                 node.server
@@ -79,6 +84,19 @@ public struct CitusCluster: Sendable {
             try await CitusCluster.execute(opening, worker.server)
             throw error
         }
+    }
+
+    private static func exists(
+        _ database: String,
+        on server: ConnectionSettings
+    ) async throws -> Bool {
+        let session = try await PostgresSession.connect(server)
+        let rows = try await session.query(
+            "SELECT 1 FROM pg_database WHERE datname = $1",
+            [.text(database)]
+        )
+        await session.close()
+        return rows.count > 0
     }
 
     // Citus' own sessions stay in a database, and PostgreSQL copies only one without sessions.

@@ -99,45 +99,36 @@ struct EvidenceVault {
         _ numbers: Set<Int64>,
         _ take: (Int64, Content) -> Void
     ) async throws {
-        for group in try await groups(of: numbers) {
+        var rest = numbers.sorted()[...]
+        while !rest.isEmpty {
             let rows = try await session.query(
-                """
-                SELECT e.evidence_no, e.byte_count, e.body, e.received_at, e.kind, e.source,
-                    e.verification, r.digest, e.digest, e.is_imported, e.context, e.commit_no,
-                    e.root_key
-                FROM ledger.evidence e LEFT JOIN ledger.root_certificate r USING (lane, root_key)
-                WHERE e.lane = $1 AND e.evidence_no = ANY ($2)
-                """,
-                [.int4(Int32(lane)), .int8Array(group)]
+                EvidenceVault.groupSQL,
+                [.int4(Int32(lane)), .int8Array(Array(rest))]
             )
-            for row in 0..<rows.count {
-                take(try rows[row].int8(0), try await content(in: rows[row]))
-            }
+            guard rows.count > 0 else { return }
+            for row in rows { take(try row.int8(0), try await content(in: row)) }
+            // The last row tells how much was read.
+            guard try rows[rows.count - 1].int8(13) >= EvidenceVault.groupBytesMax else { return }
+            let last = try rows[rows.count - 1].int8(0)
+            rest = rest.drop { $0 <= last }
         }
     }
 
-    // A page of evidence may have payloads of a kilobyte or of megabytes, so sizes are read first.
-    private func groups(of numbers: Set<Int64>) async throws -> [[Int64]] {
-        guard !numbers.isEmpty else { return [] }
-        let rows = try await session.query(
-            """
-            SELECT evidence_no, greatest(octet_length(body), byte_count) FROM ledger.evidence
-            WHERE lane = $1 AND evidence_no = ANY ($2) ORDER BY evidence_no
-            """,
-            [.int4(Int32(lane)), .int8Array(Array(numbers))]
-        )
-        var groups: [[Int64]] = []
-        var bytes = EvidenceVault.groupBytesMax
-        for row in 0..<rows.count {
-            if bytes >= EvidenceVault.groupBytesMax {
-                groups.append([])
-                bytes = 0
-            }
-            groups[groups.count - 1].append(try rows[row].int8(0))
-            bytes += Int(try rows[row].int4(1))
-        }
-        return groups
-    }
+    // The first payloads, up to the one that reaches the limit: some have a kilobyte, others
+    // megabytes. The sum takes lengths from the rows, without reading any body. Both tables name
+    // the lane, or Citus asks every shard.
+    private static let groupSQL = """
+        SELECT e.evidence_no, e.byte_count, e.body, e.received_at, e.kind, e.source,
+            e.verification, r.digest, e.digest, e.is_imported, e.context, e.commit_no,
+            e.root_key, e.total
+        FROM (
+            SELECT v.*, sum(greatest(octet_length(v.body), v.byte_count)) OVER (
+                ORDER BY v.evidence_no) AS total
+            FROM ledger.evidence v WHERE v.lane = $1 AND v.evidence_no = ANY ($2)) e
+        LEFT JOIN ledger.root_certificate r ON r.lane = $1 AND r.root_key = e.root_key
+        WHERE e.total - greatest(octet_length(e.body), e.byte_count) < \(groupBytesMax)
+        ORDER BY e.evidence_no
+        """
 
     private mutating func content(in row: PostgresRow) async throws -> Content {
         let byteCount = Int(try row.int4(1))

@@ -98,7 +98,6 @@ extension EventLog {
             ]
         )
         return Dictionary(grouping: try rows.map(CommitMark.init(in:)), by: \.commit.lane)
-            .mapValues { $0.sorted { $0.commit.number < $1.commit.number } }
     }
 
     private static func events(
@@ -114,15 +113,18 @@ extension EventLog {
                 .int8Array(ends),
             ]
         )
-        // An event that cannot be read ends the feed of its lane, after the lanes before it.
-        return try Dictionary(grouping: rows.map { $0 }) { Int(try $0.int4(0)) }
-            .mapValues { rows in
-                Result {
-                    try rows.map { try EventRows.event(in: $0) }
-                        .sorted { $0.position < $1.position }
-                }
-                .mapError { EventLog.error($0, doing: "read an event") }
+        var events: [Int: Result<[Event], EventLogError>] = [:]
+        var index = 0
+        while index < rows.count {
+            let (lane, start) = (try rows[index].int4(0), index)
+            while index < rows.count, try rows[index].int4(0) == lane { index += 1 }
+            // An event that cannot be read ends the feed of its lane, after the lanes before it.
+            events[Int(lane)] = Result {
+                try (start..<index).map { try EventRows.event(in: rows[$0]) }
             }
+            .mapError { EventLog.error($0, doing: "read an event") }
+        }
+        return events
     }
 
     private static func summaries(
@@ -184,7 +186,7 @@ private enum FeedSQL {
             SELECT * FROM ledger.commit k
             WHERE \(isAsked) AND k.commit_no >= ($2)[\(place)] ORDER BY k.commit_no
             LIMIT \(FeedPage.eventsMax + 1)) c
-        WHERE l.lane = ANY ($1)
+        WHERE l.lane = ANY ($1) ORDER BY c.lane, c.commit_no
         """
 
     static let events = """
@@ -193,7 +195,7 @@ private enum FeedSQL {
             WHERE \(isAsked) AND k.lane_offset > ($2)[\(place)]
                 AND k.lane_offset <= ($3)[\(place)] ORDER BY k.lane_offset
             LIMIT \(FeedPage.eventsMax)) e
-        WHERE l.lane = ANY ($1)
+        WHERE l.lane = ANY ($1) ORDER BY e.lane, e.lane_offset
         """
 
     // The numbers of all lanes are in one array, which has a slice for each.
