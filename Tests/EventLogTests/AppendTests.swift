@@ -41,11 +41,17 @@ struct AppendTests {
             let payloads = (0..<variant.lanes.value).map { lane in
                 verified(TestFacts.transaction(variant.ids(inLane: lane, count: 1)[0]))
             }
-            try await settings.meddle(
-                "ALTER TABLE ledger.commit ADD CONSTRAINT refused_lane CHECK (lane <> 2)"
-            )
+            try await Inspector.inspect(settings) {
+                try await $0.session.execute(
+                    "ALTER TABLE ledger.commit ADD CONSTRAINT refused_lane CHECK (lane <> 2)"
+                )
+            }
             await #expect(throws: EventLogError.self) { _ = try await log.append(payloads) }
-            try await settings.meddle("ALTER TABLE ledger.commit DROP CONSTRAINT refused_lane")
+            try await Inspector.inspect(settings) {
+                try await $0.session.execute(
+                    "ALTER TABLE ledger.commit DROP CONSTRAINT refused_lane"
+                )
+            }
             let again = try await log.append(payloads)
             #expect(again.map { $0.map(\.isNew) } == [[false], [false], [true], [false]])
             #expect(again.flatMap { $0.map(\.position.lane) } == [0, 1, 2, 3])

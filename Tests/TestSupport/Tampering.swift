@@ -6,27 +6,23 @@ public enum Tampering {
     /// enables them again.
     ///
     /// They always fire, so `session_replication_role` does not bypass them.
-    public static let begin =
-        (CitusCluster.shared == nil ? "" : unsafeTriggers) + #"""
-            DO $$
-            DECLARE
-                guarded regclass;
-                its_name name;
-            BEGIN
-                FOR guarded, its_name IN
-                    SELECT t.tgrelid, t.tgname FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid
-                    WHERE c.relnamespace = to_regnamespace('ledger')::oid
-                        AND t.tgname LIKE 'append\_only\_%' AND t.tgenabled <> 'D'
-                        AND t.tgparentid = 0
-                LOOP
-                    EXECUTE format('ALTER TABLE %s DISABLE TRIGGER %I', guarded, its_name);
-                END LOOP;
-            END
-            $$;
-            """#
-
-    // Without it, Citus refuses every change of a trigger.
-    private static let unsafeTriggers = "SET citus.enable_unsafe_triggers = on; "
+    public static let begin = #"""
+        DO $$
+        DECLARE
+            guarded regclass;
+            its_name name;
+        BEGIN
+            FOR guarded, its_name IN
+                SELECT t.tgrelid, t.tgname FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid
+                WHERE c.relnamespace = to_regnamespace('ledger')::oid
+                    AND t.tgname LIKE 'append\_only\_%' AND t.tgenabled <> 'D'
+                    AND t.tgparentid = 0
+            LOOP
+                EXECUTE format('ALTER TABLE %s DISABLE TRIGGER %I', guarded, its_name);
+            END LOOP;
+        END
+        $$;
+        """#
 }
 
 extension ConnectionSettings {
