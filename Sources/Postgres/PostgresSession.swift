@@ -14,8 +14,9 @@ public actor PostgresSession {
     public enum Planning: Sendable {
         /// For the parameters, where the server expects that to pay.
         case automatic
-        /// Once for all parameters. Where every statement looks up by a key, planning each time
-        /// takes several times as long as looking up.
+        /// Once for all parameters, and without parallel workers. Where every statement looks up by
+        /// a key, planning each time or starting workers takes several times as long as looking
+        /// up.
         case generic
     }
 
@@ -94,16 +95,16 @@ public actor PostgresSession {
         // Kept for the session, because a statement that only sets it costs as much as a look-up.
         // A transaction sets it for itself: it may be rolled back.
         let isLocal = transactionIsOpen
+        let settings = planning.settings(isLocal: isLocal).map { PostgresStatement($0) }
         do {
-            let rows = try connection.pipeline(
-                [PostgresStatement(planning.setting(isLocal: isLocal))] + statements,
-                .obeyed
-            )
+            let rows = try connection.pipeline(settings + statements, .obeyed)
             if !isLocal { self.planning = planning }
-            return Array(rows.dropFirst())
+            return Array(rows.dropFirst(settings.count))
         } catch {
             var error = error
-            error.statementIndex = error.statementIndex.flatMap { $0 == 0 ? nil : $0 - 1 }
+            error.statementIndex = error.statementIndex.flatMap { index in
+                index < settings.count ? nil : index - settings.count
+            }
             throw error
         }
     }
@@ -194,7 +195,8 @@ extension PostgresSession {
         }
         do {
             if planning != .automatic {
-                try connection.execute("RESET plan_cache_mode", .obeyed)
+                let settings = Planning.automatic.settings(isLocal: false)
+                try connection.execute(settings.joined(separator: "; "), .obeyed)
                 planning = .automatic
             }
             try connection.execute(mode.beginStatement, .obeyed)
@@ -228,19 +230,25 @@ extension PostgresSession {
 }
 
 extension PostgresSession.Planning {
-    /// The statement that sets it, for the session or for the transaction.
+    /// The statements that set it, for the session or for the transaction.
     ///
     /// A coordinator of Citus finds the server with the rows in the parameters, so there the plans
     /// depend on them in any case.
-    public func setting(isLocal: Bool) -> String {
+    public func settings(isLocal: Bool) -> [String] {
         switch self {
-        case .automatic: isLocal ? "SET LOCAL plan_cache_mode = auto" : "RESET plan_cache_mode"
+        case .automatic:
+            ["plan_cache_mode", "max_parallel_workers_per_gather"].map { name in
+                isLocal ? "SET LOCAL \(name) TO DEFAULT" : "RESET \(name)"
+            }
         case .generic:
-            """
-            SELECT set_config('plan_cache_mode',
-                CASE WHEN current_setting('citus.shard_count', true) IS NULL
-                    THEN 'force_generic_plan' ELSE 'auto' END, \(isLocal))
-            """
+            [
+                """
+                SELECT set_config('plan_cache_mode',
+                        CASE WHEN current_setting('citus.shard_count', true) IS NULL
+                            THEN 'force_generic_plan' ELSE 'auto' END, \(isLocal)),
+                    set_config('max_parallel_workers_per_gather', '0', \(isLocal))
+                """
+            ]
         }
     }
 }

@@ -4,7 +4,13 @@ import Testing
 
 @Suite(.enabled { await TestServer.isAvailable })
 struct PlanningTests {
-    private static let setting = PostgresStatement("SELECT current_setting('plan_cache_mode')")
+    private static let setting = PostgresStatement(
+        """
+        SELECT current_setting('plan_cache_mode')
+            || CASE WHEN current_setting('max_parallel_workers_per_gather') = '0'
+                THEN ', alone' ELSE '' END
+        """
+    )
 
     private static func mode(
         _ session: isolated PostgresSession,
@@ -19,8 +25,8 @@ struct PlanningTests {
         try await TestServer.shared.withDatabase { settings in
             let session = try await PostgresSession.connect(settings)
             #expect(try await Self.mode(session) == "auto")
-            #expect(try await Self.mode(session, .generic) == "force_generic_plan")
-            #expect(try await Self.mode(session, .generic) == "force_generic_plan")
+            #expect(try await Self.mode(session, .generic) == "force_generic_plan, alone")
+            #expect(try await Self.mode(session, .generic) == "force_generic_plan, alone")
             #expect(try await Self.mode(session) == "auto")
         }
     }
@@ -30,16 +36,16 @@ struct PlanningTests {
     {
         try await TestServer.shared.withDatabase { settings in
             let session = try await PostgresSession.connect(settings)
-            #expect(try await Self.mode(session, .generic) == "force_generic_plan")
+            #expect(try await Self.mode(session, .generic) == "force_generic_plan, alone")
             await #expect(throws: PostgresError.self) {
                 try await session.transaction { session throws(PostgresError) in
                     #expect(try Self.mode(session) == "auto")
-                    #expect(try Self.mode(session, .generic) == "force_generic_plan")
+                    #expect(try Self.mode(session, .generic) == "force_generic_plan, alone")
                     try session.query("SELECT 1 / 0")
                 }
             }
             #expect(try await Self.mode(session) == "auto")
-            #expect(try await Self.mode(session, .generic) == "force_generic_plan")
+            #expect(try await Self.mode(session, .generic) == "force_generic_plan, alone")
         }
     }
 
@@ -56,7 +62,7 @@ struct PlanningTests {
             }
             #expect(error?.statementIndex == 1)
             #expect(try await Self.mode(session) == "auto")
-            #expect(try await Self.mode(session, .generic) == "force_generic_plan")
+            #expect(try await Self.mode(session, .generic) == "force_generic_plan, alone")
         }
     }
 }

@@ -13,7 +13,7 @@ enum AppendSQL {
     ) -> String {
         """
         SET ROLE \(role.rawValue); \(lasting("", "false", secondsMax));
-        \(PostgresSession.Planning.generic.setting(isLocal: false));
+        \(PostgresSession.Planning.generic.settings(isLocal: false).joined(separator: "; "));
         SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off;
         SET enable_bitmapscan = off; SET jit = off
         """
