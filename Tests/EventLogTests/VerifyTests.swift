@@ -28,6 +28,28 @@ struct VerifyTests {
         }
     }
 
+    @Test(arguments: Variant.extremes)
+    func `payloads that are too large for one group are all read`(
+        variant: Variant
+    ) async throws {
+        try await variant.withLog { log, settings in
+            let ids = variant.ids(inLane: 0, count: 3)
+            let payloads = ids.map { id in
+                let payload = [UInt8](id.utf8) + [UInt8](repeating: 0x61, count: 5 << 20)
+                return verified([TestFacts.transaction(id)], payload: payload)
+            }
+            #expect(2 * (5 << 20) > EvidenceVault.groupBytesMax)
+            _ = try await log.append(payloads)
+            #expect(try await log.verify().isOK)
+            let last = "(SELECT max(evidence_no) FROM ledger.evidence WHERE lane = 0)"
+            try await settings.meddle(
+                "UPDATE ledger.evidence SET body = '\\x010001' "
+                    + "WHERE lane = 0 AND evidence_no = \(last)"
+            )
+            #expect(try await !log.verify().isOK)
+        }
+    }
+
     /// One database per variant, repaired after each case: a database per case would take minutes.
     @Test(arguments: Variant.extremes)
     func `for any change, both verifiers name the first commit that does not match`(
