@@ -8,14 +8,15 @@ extension BenchCommand {
             abstract: "Rebuilds against only reading the log, and against plain SQL.",
             discussion: """
                 Works in a separate database, subledger_bench, on the configured server. Makes a \
-                log of that many events, then measures one after the other, in rounds: COPY of the \
-                event table in binary to /dev/null (the reading limit), the same to this process, \
-                reading by stream without a fold, the rebuild of active_periods alone with one \
-                connection and with one per core, of all projections, the same compared with the \
-                live tables and promoted, a copy of all tables inside the server (the writing \
-                limit), `follow` over the last twentieth of the log, and plain SQL with window functions as the alternative (which ignores refunds and grace). \
-                Ratios are taken within a round, and medians printed; MiB are the greatest memory \
-                of this process in any round. Use a release build.
+                log of that many events, then measures one after the other, in rounds: COPY of \
+                the event table in binary to /dev/null (the reading limit), the same to this \
+                process, reading by stream without a fold, the rebuild of active_periods alone \
+                with one connection and with one per core, of all projections, the same compared \
+                with the live tables and promoted, a copy of all tables inside the server (the \
+                writing limit), `follow` over the last twentieth of the log, and plain SQL with \
+                window functions as the alternative (which ignores refunds and grace). Ratios \
+                are taken within a round, and medians printed; MiB are the greatest memory of \
+                this process in any round. Use a release build.
                 """
         )
 
