@@ -326,12 +326,19 @@ let package = Package(
         .testTarget(
             name: "CommandTests",
             dependencies: [
-                "CommandSupport", "EmbeddedPostgres", "EventLog", "Events", "OldProgram",
-                "Postgres", "Projections", "Projector", "Subledger", "SubledgerCommand",
+                "CommandSupport", "EmbeddedPostgres", "EventLog", "Events", "Example",
+                "OldProgram", "Postgres", "Projections", "Projector", "Subledger",
+                "SubledgerCommand",
                 "TestSupport",
             ],
             exclude: ["read_export.py"],
             swiftSettings: strict
+        ),
+        // Not a product: what the documentation shows to those who embed the ledger.
+        .executableTarget(
+            name: "Example",
+            dependencies: ["HTTPService", "Subledger", hummingbird, nioCore],
+            path: "Tests/Example"
         ),
         // Not a product: mutated payloads against every decoder, for hours if asked.
         .executableTarget(

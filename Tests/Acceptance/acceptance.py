@@ -29,11 +29,10 @@ LINE_SECONDS_MAX = 4 * 3600
 # What uses a database; SUBLEDGER_SUITES names fewer for the lines of other versions.
 SUITES = "PostgresTests EmbeddedPostgresTests EventLogTests SubledgerTests CommandTests"
 
-# Suites among them that need none take longest; and OneImportTests builds another package, where CI
-# is set, which CI itself does.
+# Suites among them that need none take longest.
 LEFT_OUT = (
     "MassTruthTests|SimulatorTruthTests|SimulatorStateTests|KeptFoldTests|CrossFormatTests"
-    "|EvidencePackingTests|EvidenceTamperingTests|OneImportTests"
+    "|EvidencePackingTests|EvidenceTamperingTests"
 )
 
 # How the output of `swift test` reports the end of a test.
@@ -224,6 +223,7 @@ LINES = {
     "reports": lambda: tests("reports", "RevenueCatScaleTests", {
         "SUBLEDGER_SUBSCRIPTIONS": setting("SUBLEDGER_SUBSCRIPTIONS", "50000"),
     }),
+    "package": lambda: tests("package", "OneImportTests", {"SUBLEDGER_ONE_IMPORT": "1"}),
     "duckdb": lambda: engine("duckdb"),
     "polars": lambda: engine("polars"),
     "spark": lambda: engine("spark"),

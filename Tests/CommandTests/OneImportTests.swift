@@ -6,43 +6,22 @@ import TestSupport
 import Testing
 import Postgres
 
-/// The examples of the README and of `LedgerRoutes`, in a package that depends on the products.
-@Suite(
-    .enabled("builds every dependency again: minutes, so only in CI and where it is asked for") {
-        let environment = ProcessInfo.processInfo.environment
-        let isAsked = environment["CI"] != nil || environment["SUBLEDGER_ONE_IMPORT"] != nil
-        return await TestServer.isAvailable && isAsked
-    }
-)
+/// The examples of the README and of `LedgerRoutes` in a program that depends on the products.
+///
+/// `SUBLEDGER_ONE_IMPORT` has a package of its own build that program: minutes, as every dependency
+/// is built again.
+@Suite(.enabled { await TestServer.isAvailable })
 struct OneImportTests {
     private static let root = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
     @Test func `an app that imports Subledger alone takes payloads in and asks`() async throws {
-        let folder = try TestFolder()
-        try OneImportTests.write(OneImportTests.manifest, to: folder, "Package.swift")
-        try OneImportTests.write(
-            try OneImportTests.example() + OneImportTests.rest,
-            to: folder,
-            "Sources/App/main.swift"
-        )
-        try OneImportTests.write(
-            try OneImportTests.service(),
-            to: folder,
-            "Sources/Service/main.swift"
-        )
+        let example = try await OneImportTests.program()
         let simulation = try await Simulation.shared
         try await TestServer.shared.withDatabase { settings in
-            // The scratch folder stays, so that a second run has nothing to build but the app.
-            let scratch = OneImportTests.root.appendingPathComponent(".build/one-import").path
-            let build = try await Program(path: "/usr/bin/env").run(
-                ["swift", "build", "--quiet", "--scratch-path", scratch],
-                folder: folder.path(of: "")
-            )
-            #expect(build.code == 0, "\(build.errors.suffix(3000))\n\(build.output)")
             let environment = ["DATABASE_URL": settings.fullConnectionString]
-            let ending = try await Program(path: scratch + "/debug/App").run(
-                ["\(simulation.payloads)", simulation.root],
+            let ending = try await example.run(
+                ["take", "\(simulation.payloads)", simulation.root],
                 environment: environment
             )
             #expect(ending.code == 0, "\(ending.errors.suffix(3000))\n\(ending.output)")
@@ -50,12 +29,60 @@ struct OneImportTests {
             #expect(ending.output.contains("had none: expired"), "\(ending.output)")
             #expect(ending.output.contains("the tables are what a rebuild makes"))
             #expect(ending.output.contains("the log is whole"))
-            let service = try Program(path: scratch + "/debug/Service").start(
-                [simulation.root],
+            let service = try example.start(
+                ["serve", simulation.root],
                 environment: environment
             )
             try await OneImportTests.check(service, simulation.payloads)
         }
+    }
+
+    @Test func `the documentation shows the lines of that program`() throws {
+        let readme = try OneImportTests.text("README.md")
+        let after = try #require(readme.components(separatedBy: "In your own app").last)
+        let taking = try OneImportTests.fenced(after)
+        #expect(taking.contains("func receive"))
+        OneImportTests.expectInOrder(
+            taking,
+            in: try OneImportTests.text("Tests/Example/Take.swift")
+        )
+        let comment = try OneImportTests.text("Sources/HTTPService/LedgerRoutes.swift")
+            .replacing("\n/// ", with: "\n").replacing("\n///\n", with: "\n\n")
+        let serving = try OneImportTests.fenced(comment)
+            .replacing("open(.environment)", with: "open(.environment, policy: policy)")
+            .replacing(
+                "Application(router: router).run",
+                with: "Application(\nrouter: router,\n).run"
+            )
+        #expect(serving.contains("LedgerRoutes"))
+        OneImportTests.expectInOrder(
+            serving,
+            in: try OneImportTests.text("Tests/Example/Serve.swift")
+        )
+    }
+
+    /// SwiftPM refuses unsafe flags in a package that another one depends on.
+    @Test func `no target has unsafe flags`() throws {
+        #expect(!(try OneImportTests.text("Package.swift").contains("unsafeFlags")))
+    }
+
+    private static func program() async throws -> Program {
+        guard ProcessInfo.processInfo.environment["SUBLEDGER_ONE_IMPORT"] != nil else {
+            return try Program("Example")
+        }
+        let folder = try TestFolder()
+        try folder.write("Package.swift", manifest.utf8)
+        for name in ["main", "Serve", "Take"].map({ "Example/\($0).swift" }) {
+            try folder.write("Sources/" + name, try text("Tests/" + name).utf8)
+        }
+        // The scratch folder stays, so that a second run has nothing to build but the app.
+        let scratch = root.appendingPathComponent(".build/one-import").path
+        let build = try await Program(path: "/usr/bin/env").run(
+            ["swift", "build", "--quiet", "--scratch-path", scratch],
+            folder: folder.path(of: "")
+        )
+        try #require(build.code == 0, "\(build.errors.suffix(3000))\n\(build.output)")
+        return Program(path: scratch + "/debug/Example")
     }
 
     // The ledger's routes and the app's own answer side by side, until the app is asked to stop.
@@ -97,68 +124,28 @@ struct OneImportTests {
         return try #require(response as? HTTPURLResponse).statusCode
     }
 
-    // The lines in the comment of `LedgerRoutes`, with a route of the app's, the simulation's root
-    // and any free port.
-    private static func service() throws -> String {
-        let source = try String(
-            contentsOf: root.appendingPathComponent("Sources/HTTPService/LedgerRoutes.swift"),
-            encoding: .utf8
-        )
-        let parts = source.components(separatedBy: "/// ```")
-        var code = try #require(parts.count > 2 ? parts[1] : nil)
-            .replacing("\n/// ", with: "\n").replacing("\n///\n", with: "\n\n")
-        #expect(code.hasPrefix("swift\n"))
-        code = String(code.dropFirst(6))
-        for (line, replacement) in [
-            (
-                "let ledger = try await Ledger.open(.environment)",
-                """
-                var policy = VerificationPolicy()
-                let root = FileManager.default.contents(atPath: CommandLine.arguments[1])!
-                policy.roots += try RootCertificate.read([UInt8](root))
-                let ledger = try await Ledger.open(.environment, policy: policy)
-                """
-            ),
-            (
-                "try await Application(router: router)",
-                """
-                router.get("hello") { _, _ in "hello" }
-                try await Application(
-                    router: router,
-                    configuration: .init(address: .hostname("127.0.0.1", port: 0)),
-                    onServerRunning: { channel in
-                        let port = channel.localAddress!.port!
-                        FileHandle.standardError.write(Data("port \\(port)\\n".utf8))
-                    }
-                )
-                """
-            ),
-        ] {
-            #expect(code.contains(line), "\(line)")
-            code = code.replacing(line, with: replacement)
-        }
-        return "import Foundation\nimport NIOCore\n" + code
+    private static func text(_ path: String) throws -> String {
+        try String(contentsOf: root.appendingPathComponent(path), encoding: .utf8)
     }
 
-    // What stands between the fences below "In your own app".
-    private static func example() throws -> String {
-        let readme = try String(
-            contentsOf: root.appendingPathComponent("README.md"),
-            encoding: .utf8
-        )
-        let after = try #require(readme.components(separatedBy: "In your own app").last)
-        let parts = after.components(separatedBy: "```")
+    // What stands between the first two fences.
+    private static func fenced(_ text: String) throws -> String {
+        let parts = text.components(separatedBy: "```")
         let code = try #require(parts.count > 2 ? parts[1] : nil)
         return String(try #require(code.hasPrefix("swift\n") ? code.dropFirst(6) : nil))
     }
 
-    private static func write(_ text: String, to folder: TestFolder, _ name: String) throws {
-        let url = URL(fileURLWithPath: folder.path(of: name))
-        try FileManager.default.createDirectory(
-            at: url.deletingLastPathComponent(),
-            withIntermediateDirectories: true
-        )
-        try Data(text.utf8).write(to: url)
+    // Whether lines stand in a source in that order, whatever their indents and what is between.
+    private static func expectInOrder(_ example: String, in source: String) {
+        let trimmed = { (text: String) in
+            text.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
+        }
+        var rest = trimmed(source)[...]
+        for line in trimmed(example) where !line.isEmpty {
+            let place = rest.firstIndex(of: line)
+            #expect(place != nil, "\(line)")
+            if let place { rest = rest[(place + 1)...] }
+        }
     }
 
     private static let manifest = """
@@ -177,61 +164,14 @@ struct OneImportTests {
             ],
             targets: [
                 .executableTarget(
-                    name: "Service",
+                    name: "Example",
                     dependencies: [
                         .product(name: "Subledger", package: "subledger"),
                         .product(name: "SubledgerHTTP", package: "subledger"),
                         .product(name: "Hummingbird", package: "hummingbird"),
                     ]
-                ),
-                .executableTarget(
-                    name: "App",
-                    dependencies: [.product(name: "Subledger", package: "subledger")]
                 )
             ]
         )
-        """
-
-    /// Calls the example, and what it leaves out.
-    private static let rest = """
-
-        import Foundation
-
-        let (payloads, root) = (CommandLine.arguments[1], CommandLine.arguments[2])
-        var policy = VerificationPolicy()
-        policy.roots += try RootCertificate.read([UInt8](FileManager.default.contents(atPath: root)!))
-        try await Ledger.migrate(.environment)
-        let ledger = try await Ledger.open(.environment, policy: policy)
-        var ids: Set<String> = []
-        for name in try FileManager.default.contentsOfDirectory(atPath: payloads).sorted()
-        where name.hasSuffix(".ndjson") {
-            let file = FileManager.default.contents(atPath: payloads + "/" + name)!
-            for line in file.split(separator: 10) {
-                ids.formUnion(try await receive([UInt8](line), ledger))
-            }
-        }
-        for id in ids.sorted() {
-            let access = try await ledger.access(of: SubjectID(id), at: .systemClock())
-            let why = try await ledger.explain(SubjectID(id), at: .systemClock())
-            precondition(access.access == why.entitled.access.value)
-            print(id, access.access ? "has access" : "had none: \\(why.entitled.reason.value ?? "")")
-            let periods = try await ledger.periods(of: SubjectID(id))
-            let history = try await ledger.history(of: SubjectID(id))
-            precondition(periods.originalTransactionId == id && !history.events.isEmpty)
-            _ = try await ledger.refunds(of: SubjectID(id))
-            _ = try await ledger.changes(of: SubjectID(id))
-            _ = try await ledger.state(of: SubjectID(id))
-            _ = try await ledger.eligibility(of: SubjectID(id), at: .systemClock())
-            let json = try JSONEncoder().encode(why)
-            let decoded = try JSONDecoder().decode(ExplanationDocument.self, from: json)
-            precondition(decoded == why)
-        }
-        _ = try await ledger.projector.rebuild(nil)
-        if try await ledger.projector.compare(then: .drop, catalog: .ofLive).isClean {
-            print("the tables are what a rebuild makes")
-        }
-        if try await ledger.log.verify().isOK { print("the log is whole") }
-        await ledger.close()
-
         """
 }
