@@ -28,14 +28,12 @@ struct VerifyTests {
         }
     }
 
-    @Test(arguments: Variant.extremes)
-    func `payloads that are too large for one group are all read`(
-        variant: Variant
-    ) async throws {
+    // Two are enough to begin a group with the second; another number of lanes changes nothing.
+    @Test func `payloads that are too large for one group are all read`() async throws {
+        let variant = Variant.all[0]
         try await variant.withLog { log, settings in
-            let ids = variant.ids(inLane: 0, count: 3)
-            let payloads = ids.map { id in
-                let payload = [UInt8](id.utf8) + [UInt8](repeating: 0x61, count: 5 << 20)
+            let payloads = variant.ids(inLane: 0, count: 2).map { id in
+                let payload = [UInt8](id.utf8) + [UInt8](repeating: 0x20, count: 5 << 20)
                 return verified([TestFacts.transaction(id)], payload: payload)
             }
             #expect(2 * (5 << 20) > EvidenceVault.groupBytesMax)
