@@ -10,8 +10,7 @@ struct AlteredTablesTests {
     func `a manual change is reported with a repair that works`(
         alteration: Alteration
     ) async throws {
-        try await withSimulatedLedger { command, settings in
-            try await command.expect(0, "rebuild", "--quiet")
+        try await withSimulatedLedger(rebuilt: true) { command, settings in
             let rows = try await settings.number("SELECT count(*) FROM projection.refunds")
             try await settings.meddle(alteration.sql)
 
@@ -55,8 +54,7 @@ struct AlteredTablesTests {
     @Test func `a missing live table is a separate difference and appears on the page`()
         async throws
     {
-        try await withSimulatedLedger { command, settings in
-            try await command.expect(0, "rebuild", "--quiet")
+        try await withSimulatedLedger(rebuilt: true) { command, settings in
             try await settings.meddle("DROP TABLE projection_1.refunds CASCADE")
             let folder = try TestFolder()
             let page = folder.path(of: "page.html")

@@ -71,8 +71,7 @@ struct ComparedBuildsTests {
     }
 
     @Test func `a difference and its promotion are one document`() async throws {
-        try await withSimulatedLedger { command, _ in
-            try await command.expect(0, "rebuild", "--quiet")
+        try await withSimulatedLedger(rebuilt: true) { command, _ in
             let document = try await command.json(
                 Report.self,
                 "tables",
@@ -136,8 +135,7 @@ struct ComparedBuildsTests {
     @Test func `money names its table, and amounts from another table are not added`()
         async throws
     {
-        try await withSimulatedLedger { command, settings in
-            try await command.expect(0, "rebuild", "--quiet")
+        try await withSimulatedLedger(rebuilt: true) { command, settings in
             let given = try await settings.number(
                 "SELECT sum(refunded_milliunits)::bigint FROM projection.refunds"
             )

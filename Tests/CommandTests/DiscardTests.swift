@@ -11,8 +11,7 @@ struct DiscardTests {
         arguments: [String],
         signal: Int32
     ) async throws {
-        try await withSimulatedLedger { command, settings in
-            try await command.expect(0, "rebuild", "--quiet")
+        try await withSimulatedLedger(rebuilt: true) { command, settings in
             let session = try await PostgresSession.connect(settings)
             // It has created its tables and waits for the log.
             try await session.execute("BEGIN; LOCK TABLE ledger.event IN ACCESS EXCLUSIVE MODE")

@@ -245,8 +245,7 @@ struct ExportCommandTests {
     private static func withTables(
         _ body: (Command, ConnectionSettings) async throws -> Void
     ) async throws {
-        try await withSimulatedLedger { command, settings in
-            try await command.expect(0, "rebuild", "--quiet")
+        try await withSimulatedLedger(rebuilt: true) { command, settings in
             try await body(command, settings)
         }
     }

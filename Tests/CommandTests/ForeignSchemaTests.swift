@@ -5,8 +5,7 @@ import Testing
 @Suite(.enabled { await TestServer.isAvailable })
 struct ForeignSchemaTests {
     @Test func `a table that no rebuild has created is not dropped`() async throws {
-        try await withSimulatedLedger { command, settings in
-            try await command.expect(0, "rebuild", "--quiet")
+        try await withSimulatedLedger(rebuilt: true) { command, settings in
             try await settings.meddle(
                 """
                 CREATE SCHEMA projection_2024 AUTHORIZATION ledger_projector;

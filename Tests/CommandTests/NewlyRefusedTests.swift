@@ -9,8 +9,7 @@ struct NewlyRefusedTests {
     func `a newly refused subscription is a named difference and does not end the comparison`(
         verb: String
     ) async throws {
-        try await withSimulatedLedger { command, settings in
-            try await command.expect(0, "rebuild", "--quiet")
+        try await withSimulatedLedger(rebuilt: true) { command, settings in
             let id = try await settings.text(
                 "SELECT original_transaction_id FROM projection.active_periods LIMIT 1"
             )

@@ -8,8 +8,7 @@ import Testing
 struct OwnerWithViewsTests {
     @Test func `a user's own view does not require more rights for a promotion`() async throws {
         let role = "promoter_\(ProcessInfo.processInfo.processIdentifier)"
-        try await withSimulatedLedger { command, settings in
-            try await command.expect(0, "rebuild", "--quiet")
+        try await withSimulatedLedger(rebuilt: true) { command, settings in
             try await settings.meddle(
                 """
                 CREATE ROLE \(role); GRANT ledger_projector TO \(role);

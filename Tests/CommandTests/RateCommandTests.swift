@@ -88,8 +88,7 @@ struct RateCommandTests {
     @Test func `a converted report names its rates, gaps, and how to reproduce it`()
         async throws
     {
-        try await withSimulatedLedger { command in
-            try await command.expect(0, "rebuild", "--quiet")
+        try await withSimulatedLedger(rebuilt: true) { command in
             let folder = try TestFolder()
             let file = try folder.write("rates.csv", Data("2020-01-01,USD,EUR,0.9\n".utf8))
             try await command.expect(0, "rates", "import", file)

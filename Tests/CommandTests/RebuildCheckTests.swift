@@ -73,8 +73,7 @@ struct RebuildCheckTests {
     @Test func `a projection without a live table is reported only as new`()
         async throws
     {
-        try await withSimulatedLedger { command, settings in
-            try await command.expect(0, "rebuild", "--quiet")
+        try await withSimulatedLedger(rebuilt: true) { command, settings in
             let rows = try await settings.number("SELECT count(*) FROM projection.refunds")
             try await settings.meddle(
                 """
@@ -112,8 +111,7 @@ struct RebuildCheckTests {
     }
 
     @Test func `quoted identifiers are not a difference`() async throws {
-        try await withSimulatedLedger { command, settings in
-            try await command.expect(0, "rebuild", "--quiet")
+        try await withSimulatedLedger(rebuilt: true) { command, settings in
             let database = try #require(settings.database)
             try await settings.meddle("ALTER DATABASE \(database) SET quote_all_identifiers = on")
             try await command.expect(0, "tables", "check", "--quiet")

@@ -70,8 +70,7 @@ struct ReportPageTests {
     @Test func `a long series is drawn in a line, from nothing to its greatest value`()
         async throws
     {
-        try await withSimulatedLedger { command in
-            try await command.expect(0, "rebuild", "--quiet")
+        try await withSimulatedLedger(rebuilt: true) { command in
             let text = try await command.expect(0, "report", "renewals")
             let lines = text.split(separator: "\n")
             let rows = lines.filter { $0.hasPrefix(" 20") }
@@ -93,8 +92,7 @@ struct ReportPageTests {
     }
 
     @Test func `a page that cannot be written is 70, before the report is asked`() async throws {
-        try await withSimulatedLedger { command in
-            try await command.expect(0, "rebuild", "--quiet")
+        try await withSimulatedLedger(rebuilt: true) { command in
             let ending = try await command.run("report", "mrr", "--html", "/proc/page.html")
             #expect(ending.code == 70 && ending.output.isEmpty, "\(ending.errors)")
             #expect(ending.errors.contains("/proc/page.html cannot be written"))

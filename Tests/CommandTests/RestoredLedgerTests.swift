@@ -40,8 +40,7 @@ struct RestoredLedgerTests {
 
     @Test(arguments: ways)
     func `one migrate completes a restored ledger`(way: Way) async throws {
-        try await withSimulatedLedger { command, settings in
-            try await command.expect(0, "rebuild", "--quiet")
+        try await withSimulatedLedger(rebuilt: true) { command, settings in
             try await command.expect(0, "rebuild", "--into", "kept", "--quiet")
             try await settings.meddle(
                 "CREATE VIEW public.mine AS SELECT count(*) FROM projection.refunds"
@@ -70,8 +69,7 @@ struct RestoredLedgerTests {
 
     @Test func `with the roles of the old cluster a restored ledger lacks nothing`() async throws {
         let simulation = try await Simulation.shared
-        try await withSimulatedLedger { command, settings in
-            try await command.expect(0, "rebuild", "--quiet")
+        try await withSimulatedLedger(rebuilt: true) { command, settings in
             let folder = try TestFolder()
             let (dump, roles) = (folder.path(of: "ledger.dump"), folder.path(of: "roles.sql"))
             let outside = folder.path(of: "outside.json")

@@ -53,19 +53,41 @@ struct Simulation: Sendable {
     }
 }
 
+extension TestTemplate {
+    /// A ledger that holds the shared simulation.
+    fileprivate static let simulated = TestTemplate("command_simulated") {
+        try await simulate($0)
+    }
+
+    /// The same, with its tables.
+    fileprivate static let rebuilt = TestTemplate("command_rebuilt") {
+        try await simulate($0).expect(0, "rebuild", "--quiet")
+    }
+
+    @discardableResult
+    private static func simulate(_ settings: ConnectionSettings) async throws -> Command {
+        let (simulation, command) = (try await Simulation.shared, Command(settings))
+        _ = try await Migrator.migrate(settings)
+        try await command.expect(0, simulation.arguments + [simulation.payloads])
+        return command
+    }
+}
+
 /// Runs a body with a ledger that holds the shared simulation.
-func withSimulatedLedger(_ body: (Command) async throws -> Void) async throws {
-    try await withSimulatedLedger { command, _ in try await body(command) }
+func withSimulatedLedger(
+    rebuilt: Bool = false,
+    _ body: (Command) async throws -> Void
+) async throws {
+    try await withSimulatedLedger(rebuilt: rebuilt) { command, _ in try await body(command) }
 }
 
 /// The same, with its connection settings.
 func withSimulatedLedger(
+    rebuilt: Bool = false,
     _ body: (Command, ConnectionSettings) async throws -> Void
 ) async throws {
-    let simulation = try await Simulation.shared
-    try await withLedger { command, settings in
-        try await command.expect(0, simulation.arguments + [simulation.payloads])
-        try await body(command, settings)
+    try await TestServer.shared.withDatabase(from: rebuilt ? .rebuilt : .simulated) { settings in
+        try await body(Command(settings), settings)
     }
 }
 
