@@ -6,6 +6,9 @@ PREFIX ?= /usr/local
 SHARE = $(DESTDIR)$(PREFIX)/share
 SOURCES = Sources Tests Projections schema Package.swift
 
+# Options of every debug build, the same for all, or each would build everything again.
+SWIFT_FLAGS ?=
+
 # macOS has Swift's runtime itself.
 RUNTIME = $(if $(filter Darwin,$(shell uname)),,--static-swift-stdlib)
 
@@ -21,8 +24,8 @@ demo: dependencies build ## Fill a ledger with a synthetic App Store and ask it 
 	@$(SUBLEDGER) demo
 
 test: dependencies ## Run all tests; a PostgreSQL of their own is started and stopped.
-	swift build --build-tests
-	swift test --skip-build --disable-xctest
+	swift build $(SWIFT_FLAGS) --build-tests
+	swift test $(SWIFT_FLAGS) --skip-build --disable-xctest
 
 acceptance: dependencies ## Run what is too heavy for CI, as root on Debian, and print a table; ONLY='postgres-17 replica' selects lines.
 	python3 Tests/Acceptance/acceptance.py $(ONLY)
@@ -32,8 +35,8 @@ laws: dependencies ## Hold the laws and the truth against SUBLEDGER_HISTORIES ra
 	    -Xswiftc -enable-testing --disable-xctest --filter 'HistoryLawTests|MassTruthTests'
 
 kills: dependencies ## Kill writers, backends and the server SUBLEDGER_KILLS times (1000) among erasures and checkpoints.
-	swift build --build-tests
-	SUBLEDGER_KILLS=$${SUBLEDGER_KILLS:-1000} swift test --skip-build --disable-xctest \
+	swift build $(SWIFT_FLAGS) --build-tests
+	SUBLEDGER_KILLS=$${SUBLEDGER_KILLS:-1000} swift test $(SWIFT_FLAGS) --skip-build --disable-xctest \
 	    --filter 'CrashTests.*among'
 
 fuzz: ## Fuzz every decoder, optimised, for SUBLEDGER_FUZZ_SECONDS (60 unless told).
@@ -41,13 +44,13 @@ fuzz: ## Fuzz every decoder, optimised, for SUBLEDGER_FUZZ_SECONDS (60 unless to
 
 lint: ## Check layout and documentation of the sources, and that imports follow the arrows.
 	swift format lint --strict -r -p $(SOURCES)
-	swift build --explicit-target-dependency-import-check error
+	swift build $(SWIFT_FLAGS) --explicit-target-dependency-import-check error
 
 docs: dependencies ## Build the documentation of the library; every link in it must lead somewhere.
-	swift package generate-documentation --target Subledger --warnings-as-errors
+	swift package $(SWIFT_FLAGS) generate-documentation --target Subledger --warnings-as-errors
 
 build: ## Build the command line, debug.
-	swift build --product subledger
+	swift build $(SWIFT_FLAGS) --product subledger
 
 release: dependencies ## Build the command line, optimised; it needs no Swift where it runs.
 	swift build -c release $(RUNTIME) --product subledger
@@ -65,7 +68,7 @@ install: release ## Install the optimised program, its manual and completions be
 	install -m 644 .build/plugins/GenerateManual/outputs/*/*.1 "$(SHARE)/man/man1"
 
 snapshot: dependencies ## Rewrite what tests compare with: the schema, and what the folds return.
-	SNAPSHOT_UPDATE=1 swift test --disable-xctest --skip LawTests \
+	SNAPSHOT_UPDATE=1 swift test $(SWIFT_FLAGS) --disable-xctest --skip LawTests \
 	    --filter 'SnapshotTests|KeptFoldTests|ProjectionsTests'
 
 format: ## Lay the sources out.
