@@ -1,3 +1,4 @@
+import EventLog
 import Foundation
 import Postgres
 import TestSupport
@@ -67,7 +68,7 @@ extension TestTemplate {
     @discardableResult
     private static func simulate(_ settings: ConnectionSettings) async throws -> Command {
         let (simulation, command) = (try await Simulation.shared, Command(settings))
-        _ = try await Migrator.migrate(settings)
+        _ = try await Migrator.migrate(settings, .single)
         try await command.expect(0, simulation.arguments + [simulation.payloads])
         return command
     }
