@@ -233,11 +233,16 @@ extension PostgresSession.Planning {
     /// The statements that set it, for the session or for the transaction.
     ///
     /// A coordinator of Citus finds the server with the rows in the parameters, so there the plans
-    /// depend on them in any case.
+    /// depend on them in any case. And one session on each of its workers looks up faster than the
+    /// several that Citus opens after ten milliseconds, because each of them must read the catalog
+    /// of every shard first. Without Citus that setting is a name that nobody reads.
     public func settings(isLocal: Bool) -> [String] {
         switch self {
         case .automatic:
-            ["plan_cache_mode", "max_parallel_workers_per_gather"].map { name in
+            [
+                "plan_cache_mode", "max_parallel_workers_per_gather",
+                "citus.max_adaptive_executor_pool_size",
+            ].map { name in
                 isLocal ? "SET LOCAL \(name) TO DEFAULT" : "RESET \(name)"
             }
         case .generic:
@@ -246,7 +251,8 @@ extension PostgresSession.Planning {
                 SELECT set_config('plan_cache_mode',
                         CASE WHEN current_setting('citus.shard_count', true) IS NULL
                             THEN 'force_generic_plan' ELSE 'auto' END, \(isLocal)),
-                    set_config('max_parallel_workers_per_gather', '0', \(isLocal))
+                    set_config('max_parallel_workers_per_gather', '0', \(isLocal)),
+                    set_config('citus.max_adaptive_executor_pool_size', '1', \(isLocal))
                 """
             ]
         }

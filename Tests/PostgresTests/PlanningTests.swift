@@ -9,6 +9,8 @@ struct PlanningTests {
         SELECT current_setting('plan_cache_mode')
             || CASE WHEN current_setting('max_parallel_workers_per_gather') = '0'
                 THEN ', alone' ELSE '' END
+            || CASE WHEN current_setting('citus.max_adaptive_executor_pool_size', true) = '1'
+                THEN ', once' ELSE '' END
         """
     )
 
@@ -25,8 +27,8 @@ struct PlanningTests {
         try await TestServer.shared.withDatabase { settings in
             let session = try await PostgresSession.connect(settings)
             #expect(try await Self.mode(session) == "auto")
-            #expect(try await Self.mode(session, .generic) == "force_generic_plan, alone")
-            #expect(try await Self.mode(session, .generic) == "force_generic_plan, alone")
+            #expect(try await Self.mode(session, .generic) == "force_generic_plan, alone, once")
+            #expect(try await Self.mode(session, .generic) == "force_generic_plan, alone, once")
             #expect(try await Self.mode(session) == "auto")
         }
     }
@@ -36,16 +38,16 @@ struct PlanningTests {
     {
         try await TestServer.shared.withDatabase { settings in
             let session = try await PostgresSession.connect(settings)
-            #expect(try await Self.mode(session, .generic) == "force_generic_plan, alone")
+            #expect(try await Self.mode(session, .generic) == "force_generic_plan, alone, once")
             await #expect(throws: PostgresError.self) {
                 try await session.transaction { session throws(PostgresError) in
                     #expect(try Self.mode(session) == "auto")
-                    #expect(try Self.mode(session, .generic) == "force_generic_plan, alone")
+                    #expect(try Self.mode(session, .generic) == "force_generic_plan, alone, once")
                     try session.query("SELECT 1 / 0")
                 }
             }
             #expect(try await Self.mode(session) == "auto")
-            #expect(try await Self.mode(session, .generic) == "force_generic_plan, alone")
+            #expect(try await Self.mode(session, .generic) == "force_generic_plan, alone, once")
         }
     }
 
@@ -62,7 +64,7 @@ struct PlanningTests {
             }
             #expect(error?.statementIndex == 1)
             #expect(try await Self.mode(session) == "auto")
-            #expect(try await Self.mode(session, .generic) == "force_generic_plan, alone")
+            #expect(try await Self.mode(session, .generic) == "force_generic_plan, alone, once")
         }
     }
 }
