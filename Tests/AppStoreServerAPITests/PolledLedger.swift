@@ -184,5 +184,5 @@ struct PolledLedger: Sendable {
 
 extension TestTemplate {
     /// An empty ledger.
-    static let polled = TestTemplate("polled") { _ = try await Migrator.migrate($0) }
+    static let polled = TestTemplate("polled") { _ = try await Migrator.migrate($0, .single) }
 }

@@ -106,7 +106,9 @@ struct Command: Sendable {
 
 extension TestTemplate {
     /// An empty ledger of one lane.
-    static let migrated = TestTemplate("command_migrated") { _ = try await Migrator.migrate($0) }
+    static let migrated = TestTemplate("command_migrated") {
+        _ = try await Migrator.migrate($0, .single)
+    }
 }
 
 /// Lends an empty ledger to a test.

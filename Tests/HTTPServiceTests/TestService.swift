@@ -144,6 +144,6 @@ struct TestService {
 extension TestTemplate {
     /// An empty ledger.
     static let served = TestTemplate("served") { settings in
-        _ = try await Migrator.migrate(settings)
+        _ = try await Migrator.migrate(settings, .single)
     }
 }

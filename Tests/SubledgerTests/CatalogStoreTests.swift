@@ -12,7 +12,7 @@ import Testing
 @Suite(.enabled { await TestServer.isAvailable })
 struct CatalogStoreTests {
     private static let template = TestTemplate("catalog_store") {
-        _ = try await Migrator.migrate($0)
+        _ = try await Migrator.migrate($0, .single)
     }
     private static let now = Instant(milliseconds: 1_790_000_000_000)
     private static let before = Instant(milliseconds: 1_700_000_000_000)

@@ -182,7 +182,7 @@ struct ExplanationSummaryTests {
         _ body: (Ledger) async throws -> Void
     ) async throws {
         try await TestServer.shared.withDatabase { settings in
-            _ = try await Migrator.migrate(settings)
+            _ = try await Migrator.migrate(settings, .single)
             var options = FilledLedger.options
             let clock = SetClock()
             options.clock = { clock.now }

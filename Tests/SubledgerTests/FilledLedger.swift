@@ -15,7 +15,7 @@ enum FilledLedger {
     static let simulator = AppStoreSimulator(seed: seed)
 
     /// One lane, plain tables.
-    static let plain = TestTemplate("filled") { try await fill($0, Migrator.Layout(), order: 1) }
+    static let plain = TestTemplate("filled") { try await fill($0, .single, order: 1) }
 
     /// The same payloads in four lanes, divided, in another order.
     static let divided = TestTemplate("filled_lanes") { try await fill($0, .divided, order: 2) }

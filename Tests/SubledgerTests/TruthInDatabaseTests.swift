@@ -86,5 +86,7 @@ struct TruthInDatabaseTests {
 
 extension TestTemplate {
     /// An empty ledger of one lane.
-    static let migrated = TestTemplate("migrated") { _ = try await Migrator.migrate($0) }
+    static let migrated = TestTemplate("migrated") {
+        _ = try await Migrator.migrate($0, .single)
+    }
 }

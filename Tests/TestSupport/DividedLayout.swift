@@ -2,6 +2,12 @@ public import EventLog
 public import Events
 
 extension Migrator.Layout {
+    /// One lane in plain tables; with SUBLEDGER_CITUS, on a server of that cluster instead.
+    public static let single = Migrator.Layout(
+        lanes: .one,
+        isDistributed: CitusCluster.shared != nil
+    )
+
     /// Four lanes in four partitions; with SUBLEDGER_CITUS, on the servers of that cluster instead.
     public static let divided = divided(lanes: LaneCount(4) ?? .one)
 

@@ -5,13 +5,20 @@ public enum Tampering {
     /// Disables the append-only triggers of the log for the statements that follow; only `migrate`
     /// enables them again.
     ///
-    /// They always fire, so `session_replication_role` does not bypass them.
+    /// They always fire, so `session_replication_role` does not bypass them. Citus disables only
+    /// those of the coordinator, hence each shard's first, on its server.
     public static let begin = #"""
         DO $$
         DECLARE
             guarded regclass;
             its_name name;
         BEGIN
+            IF to_regclass('pg_dist_partition') IS NOT NULL THEN
+                PERFORM run_command_on_placements(
+                    p.logicalrelid, 'ALTER TABLE %s DISABLE TRIGGER USER')
+                FROM pg_dist_partition p JOIN pg_class c ON c.oid = p.logicalrelid
+                WHERE c.relnamespace = to_regnamespace('ledger')::oid AND p.partmethod = 'h';
+            END IF;
             FOR guarded, its_name IN
                 SELECT t.tgrelid, t.tgname FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid
                 WHERE c.relnamespace = to_regnamespace('ledger')::oid
