@@ -29,6 +29,8 @@ public final class EventLog: Sendable {
         sizeMax: EventLog.sharedDigestsMax
     )
     let appenders: [Appender]
+    /// When the first commit was made; nil if that was not read yet.
+    let firstCommit = Mutex<Instant?>(nil)
 
     /// Digests up to which callers share a statement; one caller may have more.
     private static let sharedDigestsMax = 2_000

@@ -24,6 +24,24 @@ struct ClockTests {
         }
     }
 
+    @Test func `the first commit stays the first, and there is none before it`() async throws {
+        let variant = Variant.extremes[1]
+        try await variant.withDatabase { settings in
+            let log = try await Self.open(settings)
+            #expect(try await log.firstCommittedAt() == nil)
+            var first: Instant?
+            for lane in 0..<3 {
+                let id = try #require(variant.ids(inLane: lane, count: 1).first)
+                _ = try await log.append(verified(TestFacts.transaction(id)))
+                let mark = try await log.newestCommit(lane: lane)
+                first = first ?? mark?.commit.committedAt
+                #expect(try await log.firstCommittedAt() == first)
+            }
+            #expect(first != nil)
+            await log.close()
+        }
+    }
+
     @Test(arguments: Variant.extremes)
     func `a commit far ahead of the server's clock stops appends and the error names the way out`(
         variant: Variant

@@ -1,5 +1,6 @@
 public import Events
 internal import Postgres
+internal import Synchronization
 
 extension EventLog {
     /// The newest commit of a lane as known then; nil if there was none.
@@ -34,11 +35,14 @@ extension EventLog {
 
     /// When the ledger made its first commit, on our clock: it cannot have been asked before.
     ///
+    /// Read once, because no later commit changes it, and a distributed ledger asks every shard.
+    ///
     /// - Returns: The instant; nil if nothing was committed.
     /// - Throws: `databaseUnavailable`.
     public func firstCommittedAt() async throws(EventLogError) -> Instant? {
+        if let known = firstCommit.withLock({ $0 }) { return known }
         let lanes = PostgresValue.int4(Int32(identity.lanes.value))
-        return try await reading("read the first commit") { session in
+        let first = try await reading("read the first commit") { session in
             try await session.query(
                 """
                 SELECT c.committed_at FROM ledger.lane AS l
@@ -49,6 +53,8 @@ extension EventLog {
                 [lanes]
             ).map { Instant(microseconds: try $0.timestamptz(0)) }.first
         }
+        firstCommit.withLock { $0 = first }
+        return first
     }
 
     /// The bound with every position moved to the end of its commit: a commit is known as a whole,

@@ -13,7 +13,6 @@ actor LatenessMeter {
     private let logger = Logger(label: "subledger.lateness")
     private var waiting: [Late] = []
     private var isWorking = false
-    private var firstCommit: Instant?
 
     /// Seconds after which a payload is late: timely ones from Apple take one or two.
     private static let lateSecondsMin: Int64 = 60
@@ -68,11 +67,10 @@ actor LatenessMeter {
 
     private func measure(_ late: Late) async {
         do {
-            if firstCommit == nil { firstCommit = try await ledger.log.firstCommittedAt() }
             let seconds = try await ledger.wrongSeconds(
                 of: late.stream,
                 revealedBy: late.offsets,
-                firstCommit: firstCommit
+                firstCommit: try await ledger.log.firstCommittedAt()
             )
             metrics.countWrong(denied: seconds.denied, granted: seconds.granted)
         } catch {
