@@ -144,7 +144,7 @@ struct RateTests {
                 FROM analytics.movements
                 WHERE movement IN ('exit_refund', 'refund_reversed') AND NOT is_family_shared
                     AND amount_milliunits IS NOT NULL
-                    AND occurred_at < date_trunc('day', analytics.last_signed_at())
+                    AND occurred_at < date_trunc('day', (SELECT analytics.last_signed_at()))
                 """
             ) {
                 let currency = try refund.text(0)
@@ -374,7 +374,7 @@ private struct Sale {
                 coalesce(extract(epoch FROM least(effective_end_time, end_time) - start_time), 0)
                     ::bigint,
                 ownership_type IS NOT DISTINCT FROM 'FAMILY_SHARED',
-                start_time < date_trunc('day', analytics.last_signed_at())
+                start_time < date_trunc('day', (SELECT analytics.last_signed_at()))
             FROM analytics.transactions ORDER BY original_transaction_id, ordinal
             """
         ).compactMap { row in

@@ -124,7 +124,7 @@ struct ReportGroundTests {
                     AND o.original_transaction_id <> t.original_transaction_id)
             GROUP BY original_transaction_id HAVING count(DISTINCT app_account_token) < 2
             ORDER BY count(*) DESC, 1 LIMIT 1)
-            AND is_paid AND start_time < analytics.last_signed_at()
+            AND is_paid AND start_time < (SELECT analytics.last_signed_at())
         ORDER BY start_time, ordinal
         """
 }

@@ -142,7 +142,7 @@ struct ReportTests {
                     sum(in_retry), sum(set_to_expire))
                 FROM analytics.daily_snapshot d
                 WHERE environment = 'Production' AND (extract(day FROM day + 1) = 1
-                    OR day = (analytics.last_signed_at() AT TIME ZONE 'UTC')::date - 1)
+                    OR day = ((SELECT analytics.last_signed_at()) AT TIME ZONE 'UTC')::date - 1)
                 GROUP BY day
                 HAVING sum(active_paid) + sum(active_trial) + sum(in_retry) > 0
                 """
@@ -229,7 +229,7 @@ struct ReportTests {
                     currency, count(*), count(refunded_at), sum(price_milliunits))
                 FROM analytics.transactions
                 WHERE purchase_price_milliunits > 0 AND ownership_type <> 'FAMILY_SHARED'
-                    AND start_time <= analytics.last_signed_at()
+                    AND start_time <= (SELECT analytics.last_signed_at())
                 GROUP BY coalesce(lower(app_account_token), original_transaction_id), currency
                 """
             ).map { try $0.text(0) }
@@ -276,7 +276,7 @@ struct ReportTests {
             let paid = try await session.query(
                 """
                 SELECT count(*) FROM analytics.transactions
-                WHERE is_paid AND start_time <= analytics.last_signed_at()
+                WHERE is_paid AND start_time <= (SELECT analytics.last_signed_at())
                 """
             ).single().int8(0)
             var question = ReportQuestion(try #require(Report.named("cohorts")))

@@ -261,7 +261,7 @@ struct RevenueCatTests {
                     AND p.start_time <= f.first_paid + n * interval '1 month'
                     AND p.effective_end_time > f.first_paid + n * interval '1 month'
                 WHERE f.product_identifier LIKE '%.monthly'
-                    AND f.first_paid + n * interval '1 month' <= analytics.last_signed_at()
+                    AND f.first_paid + n * interval '1 month' <= (SELECT analytics.last_signed_at())
                 GROUP BY to_char(first_paid AT TIME ZONE 'UTC', 'YYYY-MM'), f.product_identifier, n
                 ORDER BY 1
                 """,
