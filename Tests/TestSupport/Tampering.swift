@@ -18,6 +18,7 @@ public enum Tampering {
                     p.logicalrelid, 'ALTER TABLE %s DISABLE TRIGGER USER')
                 FROM pg_dist_partition p JOIN pg_class c ON c.oid = p.logicalrelid
                 WHERE c.relnamespace = to_regnamespace('ledger')::oid AND p.partmethod = 'h';
+                PERFORM set_config('citus.enable_unsafe_triggers', 'on', true);
             END IF;
             FOR guarded, its_name IN
                 SELECT t.tgrelid, t.tgname FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid
