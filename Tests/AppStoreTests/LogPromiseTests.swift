@@ -91,7 +91,7 @@ struct LogPromiseTests {
             let pieces = LogSamples.split(file)
             #expect(pieces.count { $0 == LogSamples.notification } == 3, "\(line)")
             #expect(pieces.contains("! unsupported-format"), "\(line)")
-            for chunk in [7, 1000] {
+            for chunk in [1, 13, 1000] {
                 #expect(LogSamples.split(file, chunk: chunk) == pieces, "\(line)")
             }
         }
@@ -117,11 +117,11 @@ struct LogPromiseTests {
             "{\"a\":", "{\"", "\"{\"\"", "\"{\\\"", "eyJ", "MII", "[[", "{\n", "{\"a\":\"b",
         ]
         for part in parts {
-            let text = String(repeating: part, count: 8_000 / part.utf8.count)
+            let text = String(repeating: part, count: 20_000 / part.utf8.count)
             _ = LogSamples.split("10:00 \(LogSamples.jws)\nx \(text)\n\(LogSamples.jws)\n")
             _ = LogSamples.split(text)
         }
-        let long = "10:00 \(String(repeating: "x", count: 4 << 20)) \(LogSamples.jws)"
+        let long = "10:00 \(String(repeating: "x", count: 10 << 20)) \(LogSamples.jws)"
         #expect(LogSamples.split("\(long)\n", chunk: 1 << 18) == [LogSamples.jws])
     }
 

@@ -7,7 +7,7 @@ import Testing
 /// Real receipts with random changes: refused, or with the same content.
 @Suite(.enabled(if: RealData.isPresent))
 struct ReceiptFuzzTests {
-    private static let mutationCount = 500
+    private static let mutationCount = 2_000
 
     // The message's framing, its list of digests and embedded certificates outside the chain are
     // not signed: a receipt changed there may be accepted, but its content must be the same.
