@@ -28,11 +28,11 @@ struct VerifyTests {
         }
     }
 
-    // Two are enough to begin a group with the second; another number of lanes changes nothing.
+    // A group ends with the payload that exceeds it, so the third begins the second group.
     @Test func `payloads that are too large for one group are all read`() async throws {
         let variant = Variant.all[0]
         try await variant.withLog { log, settings in
-            let payloads = variant.ids(inLane: 0, count: 2).map { id in
+            let payloads = variant.ids(inLane: 0, count: 3).map { id in
                 let payload = [UInt8](id.utf8) + [UInt8](repeating: 0x20, count: 5 << 20)
                 return verified([TestFacts.transaction(id)], payload: payload)
             }
