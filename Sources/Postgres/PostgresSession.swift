@@ -233,9 +233,9 @@ extension PostgresSession.Planning {
     /// The statements that set it, for the session or for the transaction.
     ///
     /// A coordinator of Citus finds the server with the rows in the parameters, so there the plans
-    /// depend on them in any case. And one session on each of its workers looks up faster than the
-    /// several that Citus opens after ten milliseconds, because each of them must read the catalog
-    /// of every shard first. Without Citus that setting is a name that nobody reads.
+    /// depend on them in any case. Look-ups there use one session on each worker: Citus opens more
+    /// after ten milliseconds, and each of these first reads the catalog of every shard. PostgreSQL
+    /// without Citus ignores that setting.
     public func settings(isLocal: Bool) -> [String] {
         switch self {
         case .automatic:
