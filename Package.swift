@@ -328,8 +328,7 @@ let package = Package(
             dependencies: [
                 "CommandSupport", "EmbeddedPostgres", "EventLog", "Events", "Example",
                 "OldProgram", "Postgres", "Projections", "Projector", "Subledger",
-                "SubledgerCommand",
-                "TestSupport",
+                "SubledgerCommand", "TestSupport",
             ],
             exclude: ["read_export.py"],
             swiftSettings: strict
