@@ -1,6 +1,5 @@
--- Raised by the first statement of an append whose predecessor is not there: another writer was
--- faster, or a pooler swapped servers under the connection. The writer reads the head and decides
--- again.
+-- Raised by the first commit of a lane if the database has become another ledger: a pooler swapped
+-- servers under the connection, say. The writer reads the head and decides again.
 CREATE OR REPLACE FUNCTION ledger.refuse_orphan(lane int, commit_no bigint) RETURNS int
 LANGUAGE plpgsql
 AS $$

@@ -36,14 +36,18 @@ struct AppendInsert {
     /// commit that it was based on: the first statement detects both.
     ///
     /// The failed statement decides, because partitions and shards give the constraints names of
-    /// their own. Any other unique violation is a bug and stays an error.
+    /// their own. Any other violation is a bug and stays an error.
     static func isLostRace(_ error: PostgresError) -> Bool {
-        error.sqlState == orphanState || (error.sqlState == "23505" && error.statementIndex == 0)
+        error.sqlState == orphanState
+            || (["23505", "23502"].contains(error.sqlState) && error.statementIndex == 0)
     }
 
     /// Whether an append was refused because the number of its version of the catalog is taken.
+    ///
+    /// A coordinator of Citus does not name the table of another server, but the message does.
     static func isCatalogTaken(_ error: PostgresError) -> Bool {
-        error.sqlState == "23505" && (error.tableName ?? "").hasPrefix("catalog")
+        error.sqlState == "23505"
+            && (error.tableName ?? error.primaryMessage ?? "").contains("catalog")
     }
 
     /// The SQLSTATE of `ledger.refuse_orphan`.
@@ -65,9 +69,12 @@ struct AppendInsert {
                     .timestamptz(microseconds: commit.committedAt.microseconds),
                     .int4(Int32(commit.evidence)), .int4(Int32(commit.confirmations)),
                     .int4(Int32(commit.format)), .bytea(plan.digest.bytes),
-                    isFirst ? .uuid(ledgerId) : .bytea(plan.previous.bytes),
-                ]
+                ] + (isFirst ? [] : [.bytea(plan.previous.bytes)])
             )
+        )
+        guard isFirst else { return }
+        statements.append(
+            PostgresStatement(AppendInsert.refuseOtherLedger, [lane, .uuid(ledgerId)])
         )
     }
 
@@ -357,18 +364,23 @@ extension AppendInsert {
         """
         INSERT INTO ledger.commit (lane, count, commit_no, first_offset, first_evidence_no,
             committed_at, evidence, confirmations, format, digest)
-        SELECT l.lane, CASE WHEN \(isFirst ? isOwnLedger : isOwnPredecessor)
-                THEN $2 ELSE ledger.refuse_orphan($1, $3) END,
-            $3, $4, $5, $6, $7, $8, $9, $10
+        SELECT l.lane, \(isFirst ? "$2" : countIfNext), $3, $4, $5, $6, $7, $8, $9, $10
         FROM ledger.lane l WHERE l.lane = $1
         """
     }
 
-    // The digest that the commit is based on must be that of the previous commit.
-    private static let isOwnPredecessor =
-        "$11 = (SELECT k.digest FROM ledger.commit k WHERE k.lane = $1 AND k.commit_no = $3 - 1)"
+    // The digest that the commit is based on must be that of the previous commit. NULL is refused by
+    // the column; a function that raises an error would keep Citus from sending the statement to
+    // the lane's server as it is.
+    private static let countIfNext = """
+        CASE WHEN $11 = (SELECT k.digest FROM ledger.commit k
+            WHERE k.lane = $1 AND k.commit_no = $3 - 1) THEN $2 END
+        """
 
-    // Before the first commit, `$11` is the id of the ledger whose genesis the commit is based on.
-    private static let isOwnLedger =
-        "$3 = 1 AND EXISTS (SELECT 1 FROM ledger.ledger_config WHERE ledger_id = $11)"
+    // Before the first commit there is only the ledger whose genesis it is based on. Not in the same
+    // statement, which Citus would then send to every server: all have that table.
+    private static let refuseOtherLedger = """
+        SELECT ledger.refuse_orphan(l.lane, 1) FROM ledger.lane l
+        WHERE l.lane = $1 AND NOT EXISTS (SELECT FROM ledger.ledger_config WHERE ledger_id = $2)
+        """
 }
