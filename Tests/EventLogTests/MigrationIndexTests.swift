@@ -54,7 +54,7 @@ struct MigrationIndexTests {
     }
 
     @Test func `on partitioned tables the index is built with the migration`() async throws {
-        try await Variant.all[3].withDatabase { settings in
+        try await Variant.local[3].withDatabase { settings in
             let changes = try await Self.migrate(settings)
             #expect(changes.applied.map(\.name) == ["v999-later"])
             #expect(changes.indexed == ["ledger.event_links"])

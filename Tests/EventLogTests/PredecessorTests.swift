@@ -96,6 +96,7 @@ struct PredecessorTests {
             try await Inspector.inspect(settings) { inspector in
                 try await inspector.session.execute(
                     """
+                    SET citus.enable_unsafe_triggers = on;
                     CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS
                         $$ BEGIN RAISE 'no' USING ERRCODE = 'XX000'; END $$;
                     CREATE TRIGGER fail BEFORE INSERT ON ledger.\(table)

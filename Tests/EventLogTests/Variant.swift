@@ -8,6 +8,8 @@ import Testing
 struct Variant: Sendable, CustomTestStringConvertible {
     let lanes: LaneCount
     let isDivided: Bool
+    /// Whether it is on one server, also with SUBLEDGER_CITUS.
+    var isLocal = false
 
     static let four = LaneCount(4) ?? .one
 
@@ -20,16 +22,23 @@ struct Variant: Sendable, CustomTestStringConvertible {
     /// The two that differ in every respect, for suites that need many databases.
     static let extremes = [all[0], all[3]]
 
+    /// All of them on one server, for tests that change or measure that server: its triggers, its
+    /// plans, its counters.
+    static let local = all.map { Variant(lanes: $0.lanes, isDivided: $0.isDivided, isLocal: true) }
+
     /// Whether its tables are on the servers of the Citus cluster.
-    var isDistributed: Bool { isDivided && CitusCluster.shared != nil }
+    var isDistributed: Bool { isDivided && !isLocal && CitusCluster.shared != nil }
 
     var testDescription: String { "\(lanes.value) lanes, \(isDivided ? "divided" : "plain")" }
 
     var layout: Migrator.Layout {
-        isDivided ? .divided(lanes: lanes) : Migrator.Layout(lanes: lanes)
+        isDivided && !isLocal
+            ? .divided(lanes: lanes) : Migrator.Layout(lanes: lanes, partitions: isDivided ? 4 : 0)
     }
 
-    var name: String { "log\(lanes.value)_\(isDivided ? "divided" : "plain")" }
+    var name: String {
+        "log\(lanes.value)_\(isDivided ? "divided" : "plain")\(isLocal ? "_local" : "")"
+    }
 
     /// An empty ledger to copy.
     var template: TestTemplate {

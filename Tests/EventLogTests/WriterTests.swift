@@ -68,7 +68,7 @@ struct WriterTests {
     }
 
     /// More sessions than a test should hold: writers only, without a reader each.
-    @Test(arguments: Variant.all)
+    @Test(arguments: Variant.local)
     func `eight writers fill one lane without gaps, every fact once`(
         variant: Variant
     ) async throws {
@@ -132,7 +132,7 @@ struct WriterTests {
         """
 
     /// The trigger simulates a faster writer: no commit passes until the lane's row is locked.
-    @Test(arguments: Variant.all)
+    @Test(arguments: Variant.local)
     func `a writer that keeps losing races locks the lane's row`(variant: Variant) async throws {
         try await variant.withLog { log, settings in
             try await Inspector.inspect(settings) { inspector in
@@ -173,7 +173,7 @@ struct WriterTests {
 
     /// The loser waits before its third lost race until the other writer has appended the same
     /// fact.
-    @Test(arguments: Variant.all)
+    @Test(arguments: Variant.local)
     func `a writer that locked the lane's row in vain continues from the right head`(
         variant: Variant
     ) async throws {

@@ -17,7 +17,7 @@ public enum Tampering {
                 PERFORM run_command_on_placements(
                     p.logicalrelid, 'ALTER TABLE %s DISABLE TRIGGER USER')
                 FROM pg_dist_partition p JOIN pg_class c ON c.oid = p.logicalrelid
-                WHERE c.relnamespace = to_regnamespace('ledger')::oid AND p.partmethod = 'h';
+                WHERE c.relnamespace = to_regnamespace('ledger')::oid AND p.partmethod IN ('h', 'n');
                 PERFORM set_config('citus.enable_unsafe_triggers', 'on', true);
             END IF;
             FOR guarded, its_name IN
