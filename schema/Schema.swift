@@ -165,6 +165,20 @@ public enum Schema {
             check: text(PackageResources.check_v008_newest_signature_sql),
             workingTable: "operation.newest_signature"
         ),
+        Migration(
+            version: 9,
+            name: "v009-lookup-key",
+            sql: text(PackageResources.v009_lookup_key_sql),
+            check: text(PackageResources.check_v009_lookup_key_sql),
+            workingTable: "operation.lookup_key"
+        ),
+        Migration(
+            version: 10,
+            name: "v010-lookup-lane",
+            sql: text(PackageResources.v010_lookup_lane_sql),
+            check: text(PackageResources.check_v010_lookup_lane_sql),
+            workingTable: "operation.lookup_lane"
+        ),
     ]
 
     private static func text(_ bytes: [UInt8]) -> String {

@@ -874,6 +874,28 @@ COMMENT ON TABLE operation.lease IS 'Which process follows a lane; it may be tak
 
 COMMENT ON COLUMN operation.lease.folds IS 'Names and versions of the folds whose tables it brings on.';
 
+CREATE TABLE operation.lookup_key (
+    key bigint NOT NULL,
+    lane integer NOT NULL
+);
+
+COMMENT ON TABLE operation.lookup_key IS 'Which lanes may have an id, in a distributed ledger: a customer, a token, a transaction, a receipt. Not part of the log: migrate fills it from there.';
+
+COMMENT ON COLUMN operation.lookup_key.key IS 'The first eight bytes of the SHA-256 of the id as UTF-8; of a receipt, of its own bytes.';
+
+CREATE TABLE operation.lookup_lane (
+    lane integer NOT NULL,
+    commit_no bigint NOT NULL,
+    is_complete boolean NOT NULL,
+    CONSTRAINT lookup_lane_commit_from_zero CHECK ((commit_no >= 0))
+);
+
+COMMENT ON TABLE operation.lookup_lane IS 'The lanes of a distributed ledger whose ids are in operation.lookup_key. A lost row costs time, nothing else, until migrate makes it again.';
+
+COMMENT ON COLUMN operation.lookup_lane.commit_no IS 'The greatest number of a commit that was announced, whether or not it was made.';
+
+COMMENT ON COLUMN operation.lookup_lane.is_complete IS 'Whether every id of the lane is in operation.lookup_key; if not, look-ups ask the lane.';
+
 CREATE TABLE operation.newest_signature (
     lane integer NOT NULL,
     environment text NOT NULL COLLATE pg_catalog."C",
@@ -984,6 +1006,12 @@ ALTER TABLE ONLY operation.currency_rate
 
 ALTER TABLE ONLY operation.lease
     ADD CONSTRAINT lease_pkey PRIMARY KEY (lane, folds);
+
+ALTER TABLE ONLY operation.lookup_key
+    ADD CONSTRAINT lookup_key_pkey PRIMARY KEY (key, lane);
+
+ALTER TABLE ONLY operation.lookup_lane
+    ADD CONSTRAINT lookup_lane_pkey PRIMARY KEY (lane);
 
 ALTER TABLE ONLY operation.newest_signature
     ADD CONSTRAINT newest_signature_pkey PRIMARY KEY (lane, environment);
@@ -1173,6 +1201,13 @@ GRANT SELECT ON TABLE operation.currency_rate TO ledger_reader;
 GRANT SELECT ON TABLE operation.lease TO ledger_writer;
 GRANT SELECT ON TABLE operation.lease TO ledger_reader;
 GRANT INSERT,DELETE,UPDATE ON TABLE operation.lease TO ledger_projector;
+
+GRANT SELECT,INSERT ON TABLE operation.lookup_key TO ledger_writer;
+GRANT SELECT ON TABLE operation.lookup_key TO ledger_reader;
+GRANT DELETE ON TABLE operation.lookup_key TO ledger_eraser;
+
+GRANT SELECT,UPDATE ON TABLE operation.lookup_lane TO ledger_writer;
+GRANT SELECT ON TABLE operation.lookup_lane TO ledger_reader;
 
 GRANT SELECT ON TABLE operation.newest_signature TO ledger_writer;
 GRANT SELECT ON TABLE operation.newest_signature TO ledger_reader;

@@ -18,6 +18,8 @@ public final class EventLog: Sendable {
     let dictionaries: EvidenceDictionaries
     /// The time limits of writes.
     let limits: AppendLimits
+    /// Whether ids are looked up in the directory of a distributed ledger (`LaneDirectory`).
+    let hasDirectory: Bool
     /// How a batch becomes a plan.
     let making: PlanMaking
     /// The budget for keeping refused payloads.
@@ -82,13 +84,14 @@ public final class EventLog: Sendable {
     ) async throws(EventLogError) -> EventLog {
         let pool = PostgresPool(settings, sessionsMax: options.readersMax)
         do {
-            let (identity, dictionaries) = try await pool.borrowing { session in
+            let (identity, dictionaries, hasDirectory) = try await pool.borrowing { session in
                 (
                     try await Migrator.identity(of: session),
-                    try await EvidenceDictionaries.read(from: session)
+                    try await EvidenceDictionaries.read(from: session),
+                    try await session.query(LaneDirectory.exists).single().bool(0)
                 )
             }
-            return EventLog(pool, identity, dictionaries, settings, options)
+            return EventLog(pool, identity, dictionaries, hasDirectory, settings, options)
         } catch {
             await pool.close()
             throw EventLog.error(error, doing: "open the ledger")
@@ -99,6 +102,7 @@ public final class EventLog: Sendable {
         _ pool: PostgresPool,
         _ identity: LedgerIdentity,
         _ dictionaries: EvidenceDictionaries,
+        _ hasDirectory: Bool,
         _ settings: ConnectionSettings,
         _ options: Options
     ) {
@@ -106,6 +110,7 @@ public final class EventLog: Sendable {
         self.settings = settings
         self.identity = identity
         self.dictionaries = dictionaries
+        self.hasDirectory = hasDirectory
         readersMax = options.readersMax
         spooledEventsMin = options.spooledEventsMin
         let making = PlanMaking(

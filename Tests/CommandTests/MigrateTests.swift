@@ -113,7 +113,7 @@ struct MigrateTests {
                     "v005-rejection",
                     "v006-rejection-arrival",
                     "v007-currency-rate",
-                    "v008-newest-signature",
+                    "v008-newest-signature", "v009-lookup-key", "v010-lookup-lane",
                 ]
             )
         }

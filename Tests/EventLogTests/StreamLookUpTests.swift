@@ -84,12 +84,17 @@ struct StreamLookUpTests {
             _ = try await log.append(verified(TestFacts.transaction("7")))
             let facts = (1...6).map { TestFacts.transaction("\($0)", asOf: 2) }
             let all = facts + [TestFacts.transaction("7", asOf: 2)]
-            let outcomes = try await log.append(verified(all, payload: receipt))
+            let outcomes = try await log.append(
+                verified(all, payload: receipt, kind: .appReceipt)
+            )
             #expect(outcomes.map(\.isConfirmation).last == true)
             _ = try await log.append(verified(TestFacts.transaction("8")))
-            let found = try await log.streams(with: [.payload(Digest.of(receipt))])
+            let found = try await log.streams(with: [.receipt(Digest.of(receipt))])
             #expect(found.map(\.originalTransactionId) == (1...7).map(String.init))
-            #expect(try await log.streams(with: [.payload(.zero)]).isEmpty)
+            #expect(try await log.streams(with: [.receipt(.zero)]).isEmpty)
+            let other: [UInt8] = [4]
+            _ = try await log.append(verified([TestFacts.transaction("9")], payload: other))
+            #expect(try await log.streams(with: [.receipt(Digest.of(other))]).isEmpty)
             #expect(try await log.streams(with: []).isEmpty)
         }
     }

@@ -62,7 +62,8 @@ func verified(
     payload: [UInt8]? = nil,
     source: String = "test",
     trust: Verification.Trust = .signed,
-    receivedAt: Instant = TestClock.noon
+    receivedAt: Instant = TestClock.noon,
+    kind: PayloadKind = .signedTransaction
 ) -> Verified<[Fact]> {
     let bytes = facts.flatMap { fact in
         Array("\(fact.stream) \(fact.kind) \(fact.purchaseDate) \(fact.asOf) ".utf8)
@@ -72,7 +73,7 @@ func verified(
         facts,
         evidence: Evidence(
             payload: payload ?? bytes,
-            kind: .signedTransaction,
+            kind: kind,
             source: source,
             verification: Verification(trust: trust, root: trust == .signed ? .zero : nil),
             receivedAt: receivedAt

@@ -77,7 +77,7 @@ struct AppendDecision {
             confirmations: new.count,
             committedAt: recordedAt
         )
-        return AppendPlan(
+        var plan = AppendPlan(
             commit: commit,
             previous: head.digest,
             digest: digest(of: commit, new),
@@ -86,6 +86,8 @@ struct AppendDecision {
             evidence: evidence,
             outcomes: outcomes
         )
+        if known.hasDirectory { plan.directoryKeys = LaneDirectory.keys(of: plan) }
+        return plan
     }
 
     private func digest(of commit: Commit, _ new: [AppendPlan.NewConfirmation]) -> Digest {

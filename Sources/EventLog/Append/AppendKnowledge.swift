@@ -11,4 +11,7 @@ struct AppendKnowledge: Sendable {
     var latestConfirmation: [StreamID: Instant] = [:]
     /// The erasures that affect facts still to come, by subscription.
     var erasures: [StreamID: KnownErasure] = [:]
+    /// Whether the ids of new rows must be in the directory of lanes before the rows are
+    /// (`LaneDirectory`).
+    var hasDirectory = false
 }

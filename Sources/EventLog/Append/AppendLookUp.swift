@@ -54,7 +54,7 @@ struct AppendLookUp {
             .map { (lane: $0.key, streams: $0.value) }
         statements =
             [
-                PostgresStatement("SELECT clock_timestamp()"),
+                PostgresStatement(AppendLookUp.server, [.int4(Int32(lane))]),
                 AppendLookUp.knownStatement(subjects, lane: lane),
             ] + streams.map { AppendLookUp.erasureStatement(lane: $0.lane, streams: $0.streams) }
     }
@@ -65,6 +65,7 @@ struct AppendLookUp {
         _ session: isolated PostgresSession
     ) throws -> (known: AppendKnowledge, now: Instant) {
         var known = AppendKnowledge()
+        known.hasDirectory = try found[0][0].bool(1)
         let now = Instant(microseconds: try found[0][0].timestamptz(0))
         for ((lane, streams), rows) in zip(streams, found.dropFirst(2)) {
             try learnErasures(of: streams, lane: lane, in: rows, into: &known)
@@ -327,6 +328,11 @@ extension AppendLookUp {
             .textArray(streams.map(\.originalTransactionId)),
         ]
     }
+
+    // Each time, because a filled ledger may have been distributed meanwhile.
+    private static let server = """
+        SELECT clock_timestamp(), EXISTS (SELECT FROM operation.lookup_lane WHERE lane = $1)
+        """
 
     // One probe of a range of the unique index for each subject: LATERAL and OFFSET 0 leave the
     // planner no other order. On a log that was never analysed it would scan the whole lane and

@@ -25,6 +25,9 @@ struct AppendPlan: Sendable {
     let evidence: [Submission]
     /// One list for each submission, with one outcome for each fact.
     let outcomes: [[AppendOutcome]]
+    /// What its rows must be listed under in the directory of lanes before they are written; nil if
+    /// the ledger has none.
+    var directoryKeys: Set<Int64>?
 
     /// Whether nothing needs to be written.
     var isEmpty: Bool { events.isEmpty && confirmations.isEmpty }

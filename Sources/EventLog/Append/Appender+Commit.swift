@@ -29,6 +29,12 @@ extension Appender {
                     try session.query(AppendSQL.waitForStandbys)
                     return (plan, SharedParts())
                 }
+                if let keys = plan.directoryKeys {
+                    try session.pipelineTransaction([
+                        LaneDirectory.listing(keys, lane: plan.commit.lane),
+                        LaneDirectory.announcement(of: plan.commit),
+                    ])
+                }
                 let insert = AppendInsert(plan, stored: stored, ledgerId: ledgerId)
                 try insert.run(in: session)
                 return (plan, insert.shared)
@@ -52,30 +58,60 @@ extension Appender {
         await session.setDeadline(deadline)
         let stored = stored[lane, default: SharedParts()]
         let (making, ledgerId) = (making, identity.ledgerId)
+        var listed: Set<Int64> = []
         do {
-            let (plan, shared) = try await session.atomically {
-                session -> (AppendPlan, SharedParts) in
-                try session.query(AppendSQL.lockLane, [.int4(Int32(lane))])
-                let head = try AppendSQL.head(
-                    in: session.query(AppendSQL.readHead, [.int4(Int32(lane))]),
-                    lane: lane,
-                    genesis: genesis
-                )
-                let plan = try making.plan(batch, lookUp, head: head, in: session)
-                guard !plan.isEmpty else {
-                    try session.query(AppendSQL.waitForStandbys)
-                    return (plan, SharedParts())
+            while true {
+                do {
+                    let (plan, shared) = try await session.atomically {
+                        [listed] session -> (AppendPlan, SharedParts) in
+                        try session.query(AppendSQL.lockLane, [.int4(Int32(lane))])
+                        let head = try AppendSQL.head(
+                            in: session.query(AppendSQL.readHead, [.int4(Int32(lane))]),
+                            lane: lane,
+                            genesis: genesis
+                        )
+                        let plan = try making.plan(batch, lookUp, head: head, in: session)
+                        let insert = AppendInsert(plan, stored: stored, ledgerId: ledgerId)
+                        guard try Appender.write(plan, insert, listed, in: session) else {
+                            return (plan, SharedParts())
+                        }
+                        return (plan, insert.shared)
+                    }
+                    remember(shared, of: lane)
+                    return plan
+                } catch let unlisted as UnlistedKeys {
+                    // Committed before the rows can be: a transaction that also changes rows on
+                    // another server commits there first.
+                    try await session.pipeline([LaneDirectory.listing(unlisted.keys, lane: lane)])
+                    listed.formUnion(unlisted.keys)
                 }
-                let insert = AppendInsert(plan, stored: stored, ledgerId: ledgerId)
-                try insert.write(in: session)
-                return (plan, insert.shared)
             }
-            remember(shared, of: lane)
-            return plan
         } catch {
             throw await failure(error)
         }
     }
+
+    // Whether there was anything to write.
+    private static func write(
+        _ plan: AppendPlan,
+        _ insert: AppendInsert,
+        _ listed: Set<Int64>,
+        in session: isolated PostgresSession
+    ) throws -> Bool {
+        guard !plan.isEmpty else {
+            try session.query(AppendSQL.waitForStandbys)
+            return false
+        }
+        if let keys = plan.directoryKeys {
+            guard keys.isSubset(of: listed) else { throw UnlistedKeys(keys: keys) }
+            try session.pipeline([LaneDirectory.announcement(of: plan.commit)])
+        }
+        try insert.write(in: session)
+        return true
+    }
+
+    /// Keys of a plan that the directory of lanes may not have yet.
+    private struct UnlistedKeys: Error { let keys: Set<Int64> }
 
     /// The newest commit of a lane; the genesis if there is none.
     func readHead(

@@ -24,6 +24,13 @@ struct ErasureReading {
         }
     }
 
+    /// What the rows no longer name once they are blanked.
+    struct Removed {
+        /// The ids: another row may still have them.
+        var ids: Set<String> = []
+        var digests: [Digest] = []
+    }
+
     /// An event after blanking.
     struct BlankedEvent {
         let offset: Int64
@@ -69,6 +76,7 @@ struct ErasureReading {
     var known: [Int64: FoundEvidence] = [:]
     var commits: Set<Int64> = []
     private var taken: Set<Int64> = []
+    private var removed = Removed()
 
     /// Reads what an erasure of `target` removes; nil removes only the payloads `seeds`.
     static func rows(
@@ -76,7 +84,7 @@ struct ErasureReading {
         target: ErasureTarget?,
         evidence seeds: Set<Int64> = [],
         in session: isolated PostgresSession
-    ) throws -> (rows: [StreamID: Rows], digests: [Digest]) {
+    ) throws -> (rows: [StreamID: Rows], removed: Removed) {
         var reading = ErasureReading(lane: lane, target: target)
         return try reading.read(seeds, in: session)
     }
@@ -89,7 +97,7 @@ struct ErasureReading {
     private mutating func read(
         _ seeds: Set<Int64>,
         in session: isolated PostgresSession
-    ) throws -> (rows: [StreamID: Rows], digests: [Digest]) {
+    ) throws -> (rows: [StreamID: Rows], removed: Removed) {
         var wanted = seeds
         var chosen: (events: Set<Int64>, confirmations: Set<Int64>) = ([], [])
         if let target {
@@ -108,7 +116,9 @@ struct ErasureReading {
             }
         }
         try follow(wanted, in: session)
-        return (gather(chosen), taken.compactMap { known[$0]?.digest })
+        let rows = gather(chosen)
+        removed.digests = taken.compactMap { known[$0]?.digest }
+        return (rows, removed)
     }
 
     // Follows payloads to all rows that cite them, and rows to all payloads that they cite.
@@ -184,7 +194,7 @@ struct ErasureReading {
         return !fact.content.carries(.customerId, target.customer ?? "")
     }
 
-    private func gather(
+    private mutating func gather(
         _ chosen: (events: Set<Int64>, confirmations: Set<Int64>)
     ) -> [StreamID: Rows] {
         var rows: [StreamID: Rows] = [:]
@@ -199,6 +209,9 @@ struct ErasureReading {
             guard isOwn || (isTakenWhole && event.erased == .nothing) else { continue }
             // All rows that an erasure names lose the same parts.
             let parts = scope(of: stream).parts
+            for field in parts.ids {
+                if let id = event.fact.content.text(field) { removed.ids.insert(id) }
+            }
             rows[stream, default: Rows(scope: scope(of: stream))].events.append(
                 blank(found, parts)
             )
@@ -213,6 +226,7 @@ struct ErasureReading {
             guard isOwn || (isTakenWhole && found.erased == .nothing) else { continue }
             let parts =
                 isOwn && scope(of: stream) == .subscription ? ErasedParts.everything : .payload
+            if parts == .everything { removed.ids.formUnion(found.row.transactionIds) }
             rows[stream, default: Rows(scope: scope(of: stream))].confirmations.append(
                 blank(found, parts)
             )
@@ -257,5 +271,16 @@ struct ErasureReading {
             asOf: found.row.asOf.milliseconds,
             salt: found.keys.stored(without: parts, commitments)
         )
+    }
+}
+
+extension ErasedParts {
+    /// The ids that an event loses.
+    fileprivate var ids: [Field] {
+        switch self {
+        case .nothing, .payload: []
+        case .person: [.appAccountToken, .customerId]
+        case .everything: LaneDirectory.fields
+        }
     }
 }

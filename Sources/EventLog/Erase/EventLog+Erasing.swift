@@ -74,7 +74,11 @@ extension EventLog {
             try await session.atomically(.readOnlySnapshot) { session -> [StreamErasure] in
                 let own = try ErasureReading.rows(lane: lane, target: target, in: session)
                 var planned: [StreamErasure] = []
-                for (other, numbers) in try EventLog.copies(of: own.digests, not: lane, session) {
+                for (other, numbers) in try EventLog.copies(
+                    of: own.removed.digests,
+                    not: lane,
+                    session
+                ) {
                     planned += EventLog.planned(
                         try ErasureReading.rows(
                             lane: other,
@@ -113,7 +117,7 @@ extension EventLog {
         let lane = identity.lanes.lane(of: target.stream.originalTransactionId)
         let digests = try await reading("plan an erasure") { session in
             try await session.atomically(.readOnlySnapshot) { session in
-                try ErasureReading.rows(lane: lane, target: target, in: session).digests
+                try ErasureReading.rows(lane: lane, target: target, in: session).removed.digests
             }
         }
         var done = try await eraseCopies(of: digests, of: target, siblings, statement)
@@ -167,11 +171,16 @@ extension EventLog {
                     try await session.execute(
                         AppendSQL.prepareSession(as: .eraser, secondsMax: limits.secondsMax)
                     )
-                    let done = try await session.atomically { session in
+                    let (done, removed) = try await session.atomically { session in
                         try attempt.run(in: session)
                     }
+                    if !done.isEmpty {
+                        try await session.atomically { [lanes = identity.lanes] session in
+                            try LaneDirectory.forget(removed, lane: lane, of: lanes, in: session)
+                        }
+                    }
                     await session.close()
-                    return done
+                    return (done, removed.digests)
                 } catch {
                     await session.close()
                     throw error
@@ -234,10 +243,10 @@ private struct ErasureAttempt: Sendable {
     let mayTouch: Set<StreamID>
     let statement: EventLog.ErasureStating
 
-    /// What it erased, and the digests of the payloads that it removed.
+    /// What it erased, and the ids and payloads that it removed.
     func run(
         in session: isolated PostgresSession
-    ) throws -> (done: [StreamErasure], digests: [Digest]) {
+    ) throws -> (done: [StreamErasure], removed: ErasureReading.Removed) {
         try session.query(AppendSQL.lockLane, [.int4(Int32(lane))])
         let head = try AppendSQL.head(
             in: session.query(AppendSQL.readHead, [.int4(Int32(lane))]),
@@ -251,7 +260,7 @@ private struct ErasureAttempt: Sendable {
             in: session
         )
         let rows = found.rows.sorted { $0.key < $1.key }
-        guard !rows.isEmpty else { return ([], found.digests) }
+        guard !rows.isEmpty else { return ([], found.removed) }
         let strangers = rows.map(\.key).filter { !mayTouch.contains($0) }
         guard strangers.isEmpty else { throw EventLogError.sharedPayloads(strangers) }
         let server = try session.query("SELECT clock_timestamp()")[0].timestamptz(0)
@@ -274,6 +283,10 @@ private struct ErasureAttempt: Sendable {
             stored: SharedParts(),
             ledgerId: log.identity.ledgerId
         )
+        // No id leads to an erasure, so it adds none to the directory of lanes.
+        if plan.directoryKeys != nil {
+            _ = try session.pipeline([LaneDirectory.announcement(of: plan.commit)])
+        }
         try insert.write(in: session)
         var done: [StreamErasure] = []
         for ((stream, rows), new) in zip(rows, plan.events) {
@@ -287,7 +300,7 @@ private struct ErasureAttempt: Sendable {
                 )
             )
         }
-        return (done, found.digests)
+        return (done, found.removed)
     }
 
     private func blank(

@@ -138,6 +138,7 @@ public struct LedgerInspector: Sendable {
                     + functions.filter { try !$0.isThere(in: session) }
                     .map { "function \($0.name)" }
                     + Distribution.unguardedShards(in: session)
+                    + Distribution.unlisted(lanes, in: session)
             }
             let indexes = IndexBuilding(migrations: Schema.migrations, notice: { _ in })
             return try await found + indexes.run(isDryRun: true, in: session).map { "index \($0)" }

@@ -22,6 +22,8 @@ struct Distribution: Sendable {
     private let isSplit: Bool
     /// Whether an erasure runs on the server that has the lane.
     private let isErasureDelegated: Bool
+    /// The lanes whose ids are not all in the directory of lanes, ascending.
+    let unlistedLanes: [Int]
 
     /// Reads the state of a ledger; nil if it is not distributed, and was not asked to be.
     ///
@@ -54,6 +56,23 @@ struct Distribution: Sendable {
             ? try session.query(Distribution.shardCount).single().int8(0) == lanes.value
             : false
         isErasureDelegated = try session.query(Distribution.erasureIsDelegated).single().bool(0)
+        // Citus joins no distributed table to a local one.
+        unlistedLanes =
+            localTables.isEmpty
+            ? try Distribution.unlistedLanes(lanes, in: session)
+            : lanes == .one ? [] : Array(0..<lanes.value)
+    }
+
+    // Every id of a single lane leads there. In a dry run, the directory may not exist.
+    private static func unlistedLanes(
+        _ lanes: LaneCount,
+        in session: isolated PostgresSession
+    ) throws -> [Int] {
+        guard lanes != .one else { return [] }
+        guard try AppliedSchema.isThere("operation.lookup_lane", in: session) else {
+            return Array(0..<lanes.value)
+        }
+        return try LaneDirectory.unfilled(lanes, in: session)
     }
 
     /// What is missing, as text.
@@ -64,6 +83,27 @@ struct Distribution: Sendable {
             + localTables.map { "distribution of \($0)" }
             + localFunctions.map { "copies of function \($0) on every server" }
             + (isErasureDelegated ? [] : ["erasures on the server of the lane"])
+            + unlisted
+    }
+
+    private var unlisted: [String] {
+        switch unlistedLanes.count {
+        case 0: []
+        case lanes.value: ["ids of all lanes in operation.lookup_key"]
+        default:
+            [
+                "ids of lanes \(unlistedLanes.map(String.init).joined(separator: ", ")) in "
+                    + "operation.lookup_key"
+            ]
+        }
+    }
+
+    /// The lanes of a distributed ledger whose ids are not all in the directory of lanes, as text.
+    static func unlisted(
+        _ lanes: LaneCount,
+        in session: isolated PostgresSession
+    ) throws -> [String] {
+        try Distribution(isAsked: false, lanes: lanes, in: session)?.unlisted ?? []
     }
 
     /// Distributes the lanes alone, in one shard: Citus splits a shard only in a transaction of its

@@ -59,6 +59,7 @@ struct MigrationRun: Sendable {
             }
             if index == 0 { missing = found }
         }
+        if !isDryRun { try await listIds(session) }
         let unguarded = try await session.atomically { session in
             try Distribution.unguardedShards(in: session)
         }
@@ -69,6 +70,24 @@ struct MigrationRun: Sendable {
             )
         }
         return missing
+    }
+
+    // A lane at a time, while programs append.
+    private func listIds(_ session: PostgresSession) async throws {
+        let lanes = try await session.atomically { session -> [Int] in
+            try session.execute(MigrationRun.settings)
+            guard let distribution = try distribution(in: session),
+                !distribution.unlistedLanes.isEmpty
+            else { return [] }
+            try LaneDirectory.open(distribution.lanes, in: session)
+            return distribution.unlistedLanes
+        }
+        for lane in lanes {
+            try await session.atomically { session in
+                try session.execute(MigrationRun.settings)
+                try LaneDirectory.fill(lane, in: session)
+            }
+        }
     }
 
     // In a dry run, a new ledger does not exist.

@@ -18,10 +18,7 @@ extension EventLog {
             $0.events.contains(where: \.fact.content.format.isOfReceipt)
         }
         guard !asked.isEmpty else { return histories.map { _ in [] } }
-        let receiptKinds: [PayloadKind] = [
-            .appReceipt, .verifyReceiptResponse, .statusUpdateNotification,
-        ]
-        let kinds = receiptKinds.map(\.rawValue)
+        let kinds = PayloadKind.receipts.map(\.rawValue)
         let found = try await evidenceSummaries(of: asked).map { summaries in
             let receipts = summaries.values.filter { $0.isKept && kinds.contains($0.evidenceKind) }
             return Set(receipts.compactMap(\.digest))

@@ -24,9 +24,9 @@ public enum StreamKey: Hashable, Sendable {
     /// The subscription that, according to Apple, it continues: after a migration the new one names
     /// the old one's `originalTransactionId`, but not vice versa.
     case previousOriginalTransactionId(String)
-    /// A payload that proved or confirmed anything about it: subscriptions in one app receipt
-    /// belong to one Apple account.
-    case payload(Digest)
+    /// An app receipt, verifyReceipt response or version 1 notification that proved or confirmed
+    /// anything about it: subscriptions in one receipt belong to one Apple account.
+    case receipt(Digest)
 }
 
 extension EventLog {
@@ -59,9 +59,10 @@ extension EventLog {
         let asked = groups.indices.filter { streams[$0] == nil }
         guard !asked.isEmpty else { return streams.map { $0 ?? [] } }
         let keys = asked.map { groups[$0] }
+        let hasDirectory = hasDirectory
         let found = try await reading("look up subscriptions") { session in
             try await session.together { session in
-                try EventLog.streams(withEach: keys, lanes, in: session)
+                try EventLog.streams(withEach: keys, lanes, hasDirectory, in: session)
             }
         }
         for (index, found) in zip(asked, found) {
@@ -74,17 +75,41 @@ extension EventLog {
     private static func streams(
         withEach groups: [[StreamKey]],
         _ lanes: LaneCount,
+        _ hasDirectory: Bool,
         in session: isolated PostgresSession
     ) throws -> [[StreamID]] {
+        let places = hasDirectory ? try places(of: groups, lanes, in: session) : nil
         let lookUps = groups.enumerated().flatMap { index, keys in
-            StreamLookUp.all(for: keys, lanes).map { (group: index, lookUp: $0) }
+            StreamLookUp.all(for: keys, lanes, in: places?[index]).map { (index, $0) }
         }
-        let found = try session.lookUp(lookUps.map(\.lookUp.statement)).map(StreamLookUp.streams)
+        let found = try session.lookUp(lookUps.map(\.1.statement)).map(StreamLookUp.streams)
         var streams = [Set<StreamID>](repeating: [], count: groups.count)
-        for (look, found) in zip(lookUps, found) {
-            streams[look.group].formUnion(try complete(found, of: look.lookUp, in: session))
+        for ((group, lookUp), found) in zip(lookUps, found) {
+            streams[group].formUnion(try complete(found, of: lookUp, in: session))
+        }
+        // The limit is one of each kind of keys, in all lanes together.
+        for (group, found) in streams.enumerated()
+        where places?[group] != nil && found.count > customerStreamsMax {
+            for lookUp in StreamLookUp.all(for: groups[group], lanes) {
+                let again = try session.lookUp([lookUp.statement]).map(StreamLookUp.streams)
+                _ = try complete(again[0], of: lookUp, in: session)
+            }
         }
         return streams.map { $0.sorted() }
+    }
+
+    // For each group, the lanes that its keys may lead to; nil for groups that are looked up in all
+    // lanes, because one statement for all is faster than many.
+    private static func places(
+        of groups: [[StreamKey]],
+        _ lanes: LaneCount,
+        in session: isolated PostgresSession
+    ) throws -> [[Int]?] {
+        let asked = groups.map { LaneDirectory.places(of: $0, lanes) }
+        return try session.lookUp(asked).map { rows in
+            let places = try rows.map { Int(try $0.int4(0)) }
+            return places.count > lanes.value / 2 ? nil : places.sorted()
+        }
     }
 
     // The limit is one of each kind of keys.

@@ -3,9 +3,8 @@ internal import Postgres
 
 /// One statement that looks subscriptions up by keys.
 ///
-/// A distributed ledger sends it to every shard, except for ids that decide their lane. So keys
-/// that may lead anywhere share one statement: its conditions are an OR over the indexes of one
-/// table.
+/// A statement without a lane goes to every shard of a distributed ledger. So keys that may lead
+/// anywhere share one statement: its conditions are an OR over the indexes of one table.
 struct StreamLookUp {
     /// The keys, by their kind; kinds that cannot share a statement are alone.
     private let keys: [(kind: StreamKeyKind, keys: [StreamKey])]
@@ -13,7 +12,18 @@ struct StreamLookUp {
     private let lane: Int?
 
     /// The statements that together look up all these keys.
-    static func all(for keys: [StreamKey], _ lanes: LaneCount) -> [StreamLookUp] {
+    ///
+    /// - Parameters:
+    ///   - keys: What to look up.
+    ///   - lanes: The number of lanes of the ledger.
+    ///   - places: The lanes that keys which decide no lane may lead to; nil for all.
+    /// - Returns: The statements; each is sent to one lane, or to all.
+    static func all(
+        for keys: [StreamKey],
+        _ lanes: LaneCount,
+        in places: [Int]? = nil
+    ) -> [StreamLookUp] {
+        let anywhere = places.map { $0.map(Optional.some) } ?? [nil]
         let kinds = Dictionary(grouping: keys, by: \.kind)
             .sorted { $0.key.rawValue < $1.key.rawValue }
         var lookUps: [StreamLookUp] = []
@@ -23,11 +33,12 @@ struct StreamLookUp {
             case .originalTransactionId:
                 let places = Dictionary(grouping: keys) { lanes.lane(of: $0.text) }
                 lookUps += places.map { StreamLookUp(keys: [(kind, $1)], lane: $0) }
-            case .payload: lookUps.append(StreamLookUp(keys: [(kind, keys)], lane: nil))
+            case .receipt:
+                lookUps += anywhere.map { StreamLookUp(keys: [(kind, keys)], lane: $0) }
             default: shared.append((kind, keys))
             }
         }
-        if !shared.isEmpty { lookUps.append(StreamLookUp(keys: shared, lane: nil)) }
+        if !shared.isEmpty { lookUps += anywhere.map { StreamLookUp(keys: shared, lane: $0) } }
         return lookUps
     }
 
@@ -44,10 +55,13 @@ struct StreamLookUp {
         let place = lane.map { [PostgresValue.int4(Int32($0))] } ?? []
         return PostgresStatement(
             sql,
-            place + keys.flatMap { $0.kind.parameters($0.keys) }
-                + [.int8(Int64(EventLog.customerStreamsMax + 1))]
+            keys.flatMap { $0.kind.parameters($0.keys) }
+                + [.int8(Int64(EventLog.customerStreamsMax + 1))] + place
         )
     }
+
+    /// Whether it is about ids that may be in several lanes.
+    var isAnywhere: Bool { keys.first?.kind != .originalTransactionId }
 
     /// The subscriptions in its rows.
     static func streams(in rows: PostgresRows) throws -> [StreamID] {
@@ -64,9 +78,9 @@ struct StreamLookUp {
         case .originalTransactionId:
             """
             SELECT DISTINCT environment, original_transaction_id FROM ledger.event
-            WHERE lane = $1 AND original_transaction_id = ANY ($2) LIMIT $3
+            WHERE original_transaction_id = ANY ($1) AND lane = $3 LIMIT $2
             """
-        case .payload: StreamLookUp.payloadSQL
+        case .receipt: receiptSQL
         default: sharedSQL
         }
     }
@@ -76,6 +90,7 @@ struct StreamLookUp {
     // PostgreSQL read all of it. `lane` is there for Citus, which then asks each shard once.
     private var sharedSQL: String {
         let limit = keys.count + 1
+        let place = lane == nil ? "" : " AND lane = $\(limit + 1)"
         let numbered = keys.enumerated().map { (kind: $1.kind, parameter: "$\($0 + 1)") }
         let conditions = numbered.compactMap { $0.kind.condition($0.parameter) }
         let owner =
@@ -84,13 +99,13 @@ struct StreamLookUp {
         let events = """
             SELECT lane, environment, original_transaction_id FROM ledger.event
             WHERE (\(conditions.joined(separator: " OR ")))
-                AND (original_transaction_id <> ''\(owner))
+                AND (original_transaction_id <> ''\(owner))\(place)
             """
         let confirmations = numbered.first { $0.kind == .transactionId }.map {
             """
              UNION ALL
             SELECT lane, environment, original_transaction_id FROM ledger.confirmation
-            WHERE transaction_ids && \($0.parameter) AND original_transaction_id <> ''
+            WHERE transaction_ids && \($0.parameter) AND original_transaction_id <> ''\(place)
             """
         }
         return """
@@ -101,22 +116,38 @@ struct StreamLookUp {
 
     // Everything that cites a payload is in the commit that brought it. An index has the beginnings
     // of the digests.
-    private static let payloadSQL = """
-        WITH proof AS (
-            SELECT c.lane, c.commit_no, c.first_offset, c.count, v.evidence_no
-            FROM ledger.evidence v JOIN ledger.commit c USING (lane, commit_no)
-            WHERE v.digest = ANY ($1) AND substr(v.digest, 1, 7) = ANY ($2))
-        SELECT e.environment, e.original_transaction_id
-        FROM proof p JOIN ledger.event e ON e.lane = p.lane AND e.lane_offset >= p.first_offset
-            AND e.lane_offset < p.first_offset + p.count AND e.evidence_no = p.evidence_no
-        WHERE e.environment <> '' AND e.original_transaction_id <> ''
-        UNION
-        SELECT c.environment, c.original_transaction_id
-        FROM proof p JOIN ledger.confirmation c ON c.lane = p.lane AND c.commit_no = p.commit_no
-            CROSS JOIN LATERAL \(EventRows.repetitions) r
-        WHERE r.evidence_no = p.evidence_no
-            AND c.environment <> '' AND c.original_transaction_id <> ''
-        LIMIT $3
+    private var receiptSQL: String {
+        func place(_ table: String) -> String { lane == nil ? "" : " AND \(table).lane = $4" }
+        let kinds = PayloadKind.receipts.map { "'\($0.rawValue)'" }.joined(separator: ", ")
+        return """
+            WITH proof AS (
+                SELECT c.lane, c.commit_no, c.first_offset, c.count, v.evidence_no
+                FROM ledger.evidence v JOIN ledger.commit c USING (lane, commit_no)
+                WHERE v.digest = ANY ($1) AND substr(v.digest, 1, 7) = ANY ($2)
+                    AND v.kind IN (\(kinds))\(place("v")))
+            SELECT e.environment, e.original_transaction_id
+            FROM proof p JOIN ledger.event e ON e.lane = p.lane AND e.lane_offset >= p.first_offset
+                AND e.lane_offset < p.first_offset + p.count AND e.evidence_no = p.evidence_no
+            WHERE e.environment <> '' AND e.original_transaction_id <> ''\(place("e"))
+            UNION
+            SELECT c.environment, c.original_transaction_id
+            FROM proof p JOIN ledger.confirmation c ON c.lane = p.lane AND c.commit_no = p.commit_no
+                CROSS JOIN LATERAL \(EventRows.repetitions) r
+            WHERE r.evidence_no = p.evidence_no
+                AND c.environment <> '' AND c.original_transaction_id <> ''\(place("c"))
+            LIMIT $3
+            """
+    }
+}
+
+extension StreamLookUp {
+    /// Selects events that name the subscription which they continue.
+    ///
+    /// Matches the index: the format is that of a signed transaction, the byte the tag of
+    /// previousOriginalTransactionId.
+    static let isContinuation = """
+        substr(content, 2, 1) = '\\x01'::bytea AND position('\\x18'::bytea IN content) > 0
+            AND ledger.content_text(content, 24) IS NOT NULL
         """
 }
 
@@ -130,23 +161,41 @@ extension StreamKey {
         case .webOrderLineItemId: .webOrderLineItemId
         case .appTransactionId: .appTransactionId
         case .previousOriginalTransactionId: .previousOriginalTransactionId
-        case .payload: .payload
+        case .receipt: .receipt
         }
     }
 
-    // The key as text and, except for payloads, as an SQL parameter.
+    // The key as text and, except for receipts, as an SQL parameter.
     fileprivate var text: String {
         switch self {
         case .originalTransactionId(let text), .customer(let text), .appAccountToken(let text),
             .transactionId(let text), .webOrderLineItemId(let text), .appTransactionId(let text),
             .previousOriginalTransactionId(let text):
             text
-        case .payload(let digest): digest.hex
+        case .receipt(let digest): digest.hex
         }
     }
 
     /// Whether it matches nothing.
     var isEmpty: Bool { text.isEmpty }
+
+    /// The keys that an id of an unknown kind may be, except one that decides its lane.
+    static func all(_ id: String) -> [StreamKey] {
+        [
+            .customer(id), .appAccountToken(id), .transactionId(id), .webOrderLineItemId(id),
+            .appTransactionId(id), .previousOriginalTransactionId(id),
+        ]
+    }
+
+    /// What it may be listed under in the directory of lanes: none if it decides its lane.
+    var directoryKeys: [Int64] {
+        switch self {
+        case .originalTransactionId: []
+        case .receipt(let digest): [LaneDirectory.key(digest)]
+        case .appAccountToken(let token): token.spellingsOfUUID.map { LaneDirectory.key($0) }
+        default: [LaneDirectory.key(text)]
+        }
+    }
 
     /// Its kind and text: strings compare by their characters, keys by their bytes.
     var bytes: [UInt8] { [UInt8(kind.rawValue)] + text.utf8 }
@@ -154,7 +203,7 @@ extension StreamKey {
 
 private enum StreamKeyKind: Int {
     case originalTransactionId, customer, appAccountToken, transactionId, webOrderLineItemId
-    case appTransactionId, previousOriginalTransactionId, payload
+    case appTransactionId, previousOriginalTransactionId, receipt
 
     /// The kind as text.
     var name: String {
@@ -166,7 +215,7 @@ private enum StreamKeyKind: Int {
         case .webOrderLineItemId: "web order line item id"
         case .appTransactionId: "app transaction id"
         case .previousOriginalTransactionId: "previous original transaction id"
-        case .payload: "payload"
+        case .receipt: "receipt"
         }
     }
 
@@ -175,9 +224,9 @@ private enum StreamKeyKind: Int {
         let texts = keys.map(\.text)
         switch self {
         case .appAccountToken: return [.textArray(texts.flatMap(\.spellingsOfUUID))]
-        case .payload:
+        case .receipt:
             let digests = keys.compactMap {
-                if case .payload(let digest) = $0 { digest.bytes } else { nil }
+                if case .receipt(let digest) = $0 { digest.bytes } else { nil }
             }
             return [.byteaArray(digests), .byteaArray(digests.map { Array($0.prefix(7)) })]
         default: return [.textArray(texts)]
@@ -187,7 +236,7 @@ private enum StreamKeyKind: Int {
     /// Selects events by keys that may lead anywhere; nil for kinds with a statement of their own.
     func condition(_ parameter: String) -> String? {
         switch self {
-        case .originalTransactionId, .payload: nil
+        case .originalTransactionId, .receipt: nil
         case .customer: "customer_id = ANY (\(parameter))"
         case .appAccountToken: "app_account_token = ANY (\(parameter))"
         case .transactionId: "transaction_id = ANY (\(parameter))"
@@ -200,11 +249,8 @@ private enum StreamKeyKind: Int {
                 OR ledger.content_text(content, 5) IS DISTINCT FROM 'Consumable'))
             """
         case .previousOriginalTransactionId:
-            // Matches the index: the format is that of a signed transaction, the byte the tag of
-            // previousOriginalTransactionId.
             """
-            (substr(content, 2, 1) = '\\x01'::bytea AND position('\\x18'::bytea IN content) > 0
-                AND ledger.content_text(content, 24) IS NOT NULL
+            (\(StreamLookUp.isContinuation)
                 AND ledger.content_text(content, 24) COLLATE "C" = ANY (\(parameter)))
             """
         }

@@ -113,7 +113,7 @@ extension CustomerBond {
         switch self {
         case .appAccountToken(let token): .appAccountToken(token)
         case .appTransactionId(let id, bundleId: _): .appTransactionId(id)
-        case .appReceipt(let digest): .payload(digest)
+        case .appReceipt(let digest): .receipt(digest)
         case .transactionId(let id): .transactionId(id)
         case .webOrderLineItemId(let id): .webOrderLineItemId(id)
         case .previousOriginalTransactionId(let id): .previousOriginalTransactionId(id)

@@ -1,0 +1,279 @@
+import AppStore
+import Events
+import Postgres
+import TestSupport
+import Testing
+
+@testable import EventLog
+
+/// A ledger with a directory of lanes answers as one without: by asking few lanes, and never
+/// without a lane that has the id.
+@Suite(.enabled { await TestServer.isAvailable })
+struct LaneDirectoryTests {
+    private static let lanes = LaneCount(16) ?? .one
+    private static let variant = Variant(lanes: lanes, isDivided: true)
+
+    @Test(arguments: Histories.numbers(unlessTold: 3))
+    func `ids lead where they lead without a directory`(seed: Int) async throws {
+        try await Self.withDirectory { log, plain, settings in
+            var generator = SeededGenerator(seed: UInt64(seed))
+            // Half of it is listed from the log, half by the appends.
+            for isListed in [false, true] {
+                if isListed { try await Self.fill(settings) }
+                for _ in 0..<30 {
+                    _ = try await log.append(Self.randomPayload(&generator))
+                }
+                for keys in Self.keys {
+                    let found = try await log.streams(with: keys)
+                    #expect(try await plain.streams(with: keys) == found, "seed \(seed): \(keys)")
+                }
+            }
+            let all = try await log.streams(withEach: Self.keys)
+            #expect(try await plain.streams(withEach: Self.keys) == all, "seed \(seed)")
+            #expect(all.contains { !$0.isEmpty }, "seed \(seed)")
+            #expect(try await Self.unfilled(settings).isEmpty)
+            try await expectSound(log, settings)
+        }
+    }
+
+    @Test func `only the lanes in the directory are asked`() async throws {
+        try await Self.withDirectory { log, plain, settings in
+            try await Self.fill(settings)
+            let token = Self.texts[0]
+            for id in ["1", "2"] {
+                let fact = TestFacts.transaction(id).carrying([(.appAccountToken, token)])
+                _ = try await log.append(verified(fact))
+            }
+            let keys: [StreamKey] = [.appAccountToken(token)]
+            #expect(try await log.streams(with: keys).count == 2)
+            let lane = Self.lanes.lane(of: "1")
+            try await CitusCluster.execute(
+                "DELETE FROM operation.lookup_key WHERE lane = \(lane)",
+                settings
+            )
+            #expect(try await log.streams(with: keys).map(\.originalTransactionId) == ["2"])
+            #expect(try await plain.streams(with: keys).count == 2)
+        }
+    }
+
+    /// As after the coordinator was restored to an earlier moment.
+    @Test func `a lane that lost ids is noticed, asked and filled again`() async throws {
+        try await Self.withDirectory { log, _, settings in
+            try await Self.fill(settings)
+            let lane = Self.lanes.lane(of: "1")
+            func append(_ number: Int64) async throws {
+                let fact = TestFacts.transaction("1", purchased: number)
+                _ = try await log.append(verified(fact))
+            }
+            for number in Int64(1)...3 { try await append(number) }
+            let keys: [StreamKey] = [.transactionId("t1-3")]
+            try await CitusCluster.execute(
+                """
+                DELETE FROM operation.lookup_key WHERE lane = \(lane);
+                UPDATE operation.lookup_lane SET commit_no = 2 WHERE lane = \(lane)
+                """,
+                settings
+            )
+            #expect(try await Self.unfilled(settings) == [lane])
+            #expect(try await log.streams(with: keys).isEmpty)
+            try await append(4)
+            #expect(try await log.streams(with: keys).count == 1, "the append noticed it")
+            #expect(try await Self.unfilled(settings) == [lane])
+            try await CitusCluster.execute(
+                "DELETE FROM operation.lookup_lane WHERE lane = \(lane)",
+                settings
+            )
+            #expect(try await log.streams(with: keys).count == 1)
+            try await Self.fill(settings)
+            #expect(try await Self.unfilled(settings).isEmpty)
+            #expect(try await Self.listed(Self.texts, in: lane, settings).isEmpty)
+            #expect(try await Self.listed(["t1-1", "t1-4"], in: lane, settings).count == 2)
+            #expect(try await log.streams(with: keys).count == 1)
+        }
+    }
+
+    @Test func `a writer that locks the lane lists its ids first`() async throws {
+        try await Self.withDirectory { log, _, settings in
+            try await Self.fill(settings)
+            let lane = Self.lanes.lane(of: "1")
+            let batch = [submission(TestFacts.transaction("1"))]
+            let writer = Appender(
+                settings: settings,
+                identity: log.identity,
+                making: .test,
+                limits: log.limits
+            )
+            let plan = try await writer.commitLocked(
+                AppendLookUp(batch, lane: lane, of: Self.lanes),
+                batch,
+                lane: lane,
+                genesis: log.identity.genesis(lane: lane),
+                by: log.limits.deadline()
+            )
+            #expect(plan.events.count == 1)
+            #expect(try await log.streams(with: [.transactionId("t1-0")]).count == 1)
+            #expect(try await Self.unfilled(settings).isEmpty)
+            await writer.close()
+            try await expectSound(log, settings)
+        }
+    }
+
+    @Test func `a key with more subscriptions than a person has is refused`() async throws {
+        try await Self.withDirectory { log, _, settings in
+            try await Self.fill(settings)
+            let ids = (0...EventLog.customerStreamsMax).map(String.init)
+            _ = try await log.append(
+                ids.map { id in
+                    verified(TestFacts.transaction(id).carrying([(.appAccountToken, "all")]))
+                }
+            )
+            // No lane alone has too many.
+            await #expect {
+                try await log.streams(with: [.appAccountToken("all")])
+            } throws: {
+                ($0 as? EventLogError)?.code == .tooManyStreams
+            }
+        }
+    }
+
+    @Test func `an erasure removes ids, unless another subscription has them`() async throws {
+        try await Self.withDirectory { log, plain, settings in
+            try await Self.fill(settings)
+            let ids = Self.variant.ids(inLane: 5, count: 2)
+            let token = Self.texts[0]
+            for id in ids {
+                let fact = TestFacts.transaction(id).carrying([
+                    (.appAccountToken, token), (.appTransactionId, "of \(id)"),
+                ])
+                _ = try await log.append(verified(fact))
+            }
+            func erase(_ id: String) async throws {
+                let stream = StreamID(environment: .production, originalTransactionId: id)
+                let done = try await log.erase(
+                    ErasureTarget(stream: stream, scope: .subscription),
+                    sharingWith: []
+                ) { stream, erasure, now in
+                    ErasureStatement(
+                        stream: stream,
+                        erasure: erasure,
+                        erasedBy: "test",
+                        reason: "test",
+                        erasedAt: now
+                    ).verified(source: "test", receivedAt: now)
+                }
+                #expect(done.count == 1)
+            }
+            let own = ids.map { ["of \($0)", "t\($0)-0"] }
+            try await erase(ids[0])
+            #expect(try await Self.listed(own[0], in: 5, settings).isEmpty)
+            #expect(try await Self.listed([token] + own[1], in: 5, settings).count == 3)
+            for log in [log, plain] {
+                let found = try await log.streams(with: [.appAccountToken(token)])
+                #expect(found.map(\.originalTransactionId) == [ids[1]])
+            }
+            try await erase(ids[1])
+            #expect(try await Self.listed([token] + own[0] + own[1], in: 5, settings).isEmpty)
+            #expect(try await Self.unfilled(settings).isEmpty)
+            try await expectSound(log, settings)
+        }
+    }
+}
+
+extension LaneDirectoryTests {
+    private static let texts = [
+        "23d1291f-1b57-46d9-aab4-41c3e9e57ce4", "AB12291F-1B57-46D9-AAB4-41C3E9E57CE4", "anna", "7",
+        "41000123", "ann\u{e9}",
+    ]
+    private static let receipts: [[UInt8]] = [[1], [2], [3]]
+
+    // Alone, and all together.
+    private static let keys: [[StreamKey]] = {
+        let single = texts.flatMap(StreamKey.all) + receipts.map { .receipt(Digest.of($0)) }
+        return single.map { [$0] } + [single, [.originalTransactionId("7")] + StreamKey.all("7")]
+    }()
+
+    // The same few ids for many subscriptions.
+    private static func randomPayload(_ generator: inout SeededGenerator) -> Verified<[Fact]> {
+        let facts = (0..<Int.random(in: 1...4, using: &generator)).map { _ -> Fact in
+            let id = "\(Int.random(in: 1...20, using: &generator))"
+            let day = Int64.random(in: 0...3, using: &generator)
+            guard Bool.random(using: &generator) else {
+                return TestFacts.link(texts.randomElement(using: &generator), id, asOf: day)
+            }
+            let fields: [Field] = [
+                .appAccountToken, .webOrderLineItemId, .appTransactionId,
+                .previousOriginalTransactionId,
+            ]
+            return TestFacts.transaction(
+                id,
+                purchased: day,
+                asOf: Int64.random(in: 0...3, using: &generator),
+                transactionId: texts.randomElement(using: &generator)
+            ).carrying([
+                (
+                    fields.randomElement(using: &generator) ?? .appAccountToken,
+                    texts.randomElement(using: &generator) ?? ""
+                )
+            ])
+        }
+        guard Bool.random(using: &generator) else { return verified(facts) }
+        let receipt = receipts.randomElement(using: &generator) ?? []
+        return verified(facts, payload: receipt, trust: .vouched, kind: .appReceipt)
+    }
+
+    // A log that lists what it appends and looks up in the directory, and one that asks all lanes.
+    private static func withDirectory(
+        _ body: (_ log: EventLog, _ plain: EventLog, ConnectionSettings) async throws -> Void
+    ) async throws {
+        try await variant.withDatabase { settings in
+            try await CitusCluster.execute("DELETE FROM operation.lookup_lane", settings)
+            let plain = try await EventLog.open(settings, .test())
+            let session = try await PostgresSession.connect(settings)
+            try await session.atomically { try LaneDirectory.open(lanes, in: $0) }
+            await session.close()
+            let log = try await EventLog.open(settings, .test())
+            #expect(log.hasDirectory && !plain.hasDirectory)
+            do {
+                try await body(log, plain, settings)
+            } catch {
+                await log.close()
+                await plain.close()
+                throw error
+            }
+            await log.close()
+            await plain.close()
+        }
+    }
+
+    private static func fill(_ settings: ConnectionSettings) async throws {
+        let unfilled = try await unfilled(settings)
+        let session = try await PostgresSession.connect(settings)
+        try await session.atomically { try LaneDirectory.open(lanes, in: $0) }
+        for lane in unfilled {
+            try await session.atomically { try LaneDirectory.fill(lane, in: $0) }
+        }
+        await session.close()
+    }
+
+    private static func unfilled(_ settings: ConnectionSettings) async throws -> [Int] {
+        let session = try await PostgresSession.connect(settings)
+        let unfilled = try await session.atomically { try LaneDirectory.unfilled(lanes, in: $0) }
+        await session.close()
+        return unfilled
+    }
+
+    private static func listed(
+        _ texts: [String],
+        in lane: Int,
+        _ settings: ConnectionSettings
+    ) async throws -> [String] {
+        let session = try await PostgresSession.connect(settings)
+        let rows = try await session.query(
+            "SELECT key FROM operation.lookup_key WHERE lane = $1",
+            [.int4(Int32(lane))]
+        )
+        let keys = Set(try rows.map { try $0.int8(0) })
+        await session.close()
+        return texts.filter { keys.contains(LaneDirectory.key($0)) }
+    }
+}
