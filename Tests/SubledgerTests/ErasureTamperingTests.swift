@@ -26,12 +26,9 @@ struct ErasureTamperingTests {
             // The content of one event is restored.
             try await session.execute(
                 """
-                BEGIN;
-                ALTER TABLE ledger.event DISABLE TRIGGER USER;
+                \(Tampering.begin)
                 DELETE FROM ledger.event WHERE lane_offset = \(first);
-                INSERT INTO ledger.event SELECT * FROM public.kept WHERE lane_offset = \(first);
-                ALTER TABLE ledger.event ENABLE ALWAYS TRIGGER append_only_row;
-                COMMIT
+                INSERT INTO ledger.event SELECT * FROM public.kept WHERE lane_offset = \(first)
                 """
             )
             #expect(try await ledger.log.verify().firstMismatch?.offset == first)
@@ -46,8 +43,7 @@ struct ErasureTamperingTests {
             let salt = stored.keys.stored(without: .payload, try #require(stored.commitments))
             try await session.execute(
                 """
-                ALTER TABLE ledger.event DISABLE TRIGGER USER;
-                ALTER TABLE ledger.evidence DISABLE TRIGGER USER;
+                \(Tampering.begin)
                 UPDATE ledger.event SET salt = '\\x\(hexadecimal(salt))'
                 WHERE lane_offset = \(event.position.offset);
                 UPDATE ledger.evidence SET digest = NULL, body = NULL, context = NULL, byte_count = 0
@@ -88,9 +84,8 @@ struct ErasureTamperingTests {
             let offset = named.position.offset
             try await settings.meddle(
                 """
-                \(Tampering.begin)
-                ALTER TABLE ledger.event DROP CONSTRAINT event_erased_is_blank,
-                    DROP CONSTRAINT event_customer_of_links_only;
+                ALTER TABLE ledger.event DROP CONSTRAINT event_erased_is_blank;
+                ALTER TABLE ledger.event DROP CONSTRAINT event_customer_of_links_only;
                 UPDATE ledger.event e SET \(change) FROM public.kept k
                 WHERE e.lane_offset = \(offset) AND k.lane_offset = \(offset)
                 """
@@ -111,7 +106,7 @@ struct ErasureTamperingTests {
                 let stream = try await ErasureTests.longest(of: ledger)
                 let event = try #require(try await ledger.log.history(of: stream).events.first)
                 try await settings.meddle(
-                    "\(Tampering.begin) \(change)\(also) WHERE evidence_no = \(event.evidence)"
+                    "\(change)\(also) WHERE evidence_no = \(event.evidence)"
                 )
                 #expect(try await ledger.log.verify().firstMismatch != nil)
                 let signatures = try await SignatureVerification(
@@ -159,8 +154,10 @@ struct ErasureTamperingTests {
                 table == "evidence"
                 ? [#"{"digest": null, "body": null, "context": null, "byte_count": 0}"#]
                 : [64, 80].map { #"{"salt": "\\x\#(String(repeating: "ab", count: $0))"}"# }
+            // Citus copies the row to its server, and does not say which error that reports.
+            let refusal = CitusCluster.shared == nil ? "LG001" : "XX000"
             for blank in blanks {
-                #expect(await insert(blank) == "LG001", "\(blank)")
+                #expect(await insert(blank) == refusal, "\(blank)")
                 try await session.execute("ROLLBACK")
             }
             await session.close()
