@@ -231,10 +231,10 @@ BEGIN
     THEN
         IF is_shard THEN
             EXECUTE format('SELECT lane FROM %s LIMIT 1', TG_RELID::regclass) INTO lane;
+            -- A lane without such rows has none to change.
+            IF lane IS NULL THEN RETURN NULL; END IF;
         END IF;
-        IF (lane IS NOT NULL OR NOT is_shard) AND ledger.is_erasing(lane, NULL, NULL) THEN
-            RETURN NULL;
-        END IF;
+        IF ledger.is_erasing(lane, NULL, NULL) THEN RETURN NULL; END IF;
     END IF;
     RAISE EXCEPTION '%.% is append-only: % refused', TG_TABLE_SCHEMA, TG_TABLE_NAME, TG_OP
         USING ERRCODE = 'LG001',
@@ -879,22 +879,31 @@ CREATE TABLE operation.lookup_key (
     lane integer NOT NULL
 );
 
-COMMENT ON TABLE operation.lookup_key IS 'Which lanes may have an id, in a distributed ledger: a customer, a token, a transaction, a receipt. Not part of the log: migrate fills it from there.';
+COMMENT ON TABLE operation.lookup_key IS 'The lanes of a distributed ledger that may have an id: a customer, a token, a transaction, a receipt. Not part of the log: migrate fills it from there.';
 
 COMMENT ON COLUMN operation.lookup_key.key IS 'The first eight bytes of the SHA-256 of the id as UTF-8; of a receipt, of its own bytes.';
 
 CREATE TABLE operation.lookup_lane (
     lane integer NOT NULL,
+    timeline text NOT NULL COLLATE pg_catalog."C",
     commit_no bigint NOT NULL,
     is_complete boolean NOT NULL,
+    digest bytea NOT NULL,
+    announced bytea[] NOT NULL,
     CONSTRAINT lookup_lane_commit_from_zero CHECK ((commit_no >= 0))
 );
 
-COMMENT ON TABLE operation.lookup_lane IS 'The lanes of a distributed ledger whose ids are in operation.lookup_key. A lost row costs time, nothing else, until migrate makes it again.';
+COMMENT ON TABLE operation.lookup_lane IS 'The lanes of a distributed ledger whose ids are in operation.lookup_key. If a row is lost, look-ups read that lane until migrate makes the row again.';
 
-COMMENT ON COLUMN operation.lookup_lane.commit_no IS 'The greatest number of a commit that was announced, whether or not it was made.';
+COMMENT ON COLUMN operation.lookup_lane.timeline IS 'The timeline of the coordinator''s WAL when the row was last compared with the lane.';
 
-COMMENT ON COLUMN operation.lookup_lane.is_complete IS 'Whether every id of the lane is in operation.lookup_key; if not, look-ups ask the lane.';
+COMMENT ON COLUMN operation.lookup_lane.commit_no IS 'The number of the newest commit that an append was based on.';
+
+COMMENT ON COLUMN operation.lookup_lane.is_complete IS 'Whether every id of the lane is in operation.lookup_key.';
+
+COMMENT ON COLUMN operation.lookup_lane.digest IS 'The digest of that commit; of the genesis, before the first one.';
+
+COMMENT ON COLUMN operation.lookup_lane.announced IS 'The digests of the commits that were announced to follow it; one of them may have been made.';
 
 CREATE TABLE operation.newest_signature (
     lane integer NOT NULL,

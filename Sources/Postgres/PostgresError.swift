@@ -79,10 +79,15 @@ public struct PostgresError: Error, Sendable, Equatable {
     public var isRetryable: Bool {
         switch code {
         case .couldNotConnect, .connectionLost, .deadlinePassed, .poolTimeout: true
-        case .server(let state): Self.isRetryable(state)
+        case .server(let state):
+            Self.isRetryable(state) || primaryMessage == Self.coordinatorIsGone
         default: false
         }
     }
+
+    /// What a session of a Citus coordinator reports, without a SQLSTATE of its own, when that server
+    /// dies while it waits for another one.
+    private static let coordinatorIsGone = "postmaster was shut down, exiting"
 
     private static let retryableStates: Set<String> = [
         "40001", "40P01", "53300", "55P03", "57P01", "57P02", "57P03",

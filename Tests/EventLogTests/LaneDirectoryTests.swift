@@ -36,7 +36,7 @@ struct LaneDirectoryTests {
             let all = try await log.streams(withEach: Self.keys)
             #expect(try await plain.streams(withEach: Self.keys) == all, "seed \(seed)")
             #expect(all.contains { !$0.isEmpty }, "seed \(seed)")
-            #expect(try await Self.unfilled(settings).isEmpty)
+            #expect(try await Self.unlisted(settings).lanes.isEmpty)
             try await expectSound(log, settings)
         }
     }
@@ -61,39 +61,76 @@ struct LaneDirectoryTests {
         }
     }
 
-    /// As after the coordinator was restored to an earlier moment.
+    /// As after the coordinator was restored to an earlier moment from a copy of its files.
     @Test func `a lane that lost ids is noticed, asked and filled again`() async throws {
         try await Self.withDirectory { log, _, settings in
             try await Self.fill(settings)
             let lane = Self.lanes.lane(of: "1")
-            func append(_ number: Int64) async throws {
-                let fact = TestFacts.transaction("1", purchased: number)
-                _ = try await log.append(verified(fact))
-            }
-            for number in Int64(1)...3 { try await append(number) }
+            for number in Int64(1)...2 { try await Self.append(number, to: log) }
+            // An append that fails has the same number as the next one.
+            try await Self.announce(TestFacts.transaction("1", purchased: 77), for: log, settings)
+            try await CitusCluster.execute(Self.backup, settings)
+            try await Self.append(3, to: log)
+            #expect(try await Self.unlisted(settings).lanes.isEmpty)
+            try await CitusCluster.execute(Self.restore, settings)
             let keys: [StreamKey] = [.transactionId("t1-3")]
-            try await CitusCluster.execute(
-                """
-                DELETE FROM operation.lookup_key WHERE lane = \(lane);
-                UPDATE operation.lookup_lane SET commit_no = 2 WHERE lane = \(lane)
-                """,
-                settings
-            )
-            #expect(try await Self.unfilled(settings) == [lane])
+            #expect(try await Self.unlisted(settings).lanes == [lane])
             #expect(try await log.streams(with: keys).isEmpty)
-            try await append(4)
+            try await Self.append(4, to: log)
             #expect(try await log.streams(with: keys).count == 1, "the append noticed it")
-            #expect(try await Self.unfilled(settings) == [lane])
+            #expect(try await Self.unlisted(settings).lanes == [lane])
             try await CitusCluster.execute(
                 "DELETE FROM operation.lookup_lane WHERE lane = \(lane)",
                 settings
             )
             #expect(try await log.streams(with: keys).count == 1)
             try await Self.fill(settings)
-            #expect(try await Self.unfilled(settings).isEmpty)
-            #expect(try await Self.listed(Self.texts, in: lane, settings).isEmpty)
-            #expect(try await Self.listed(["t1-1", "t1-4"], in: lane, settings).count == 2)
+            #expect(try await Self.unlisted(settings).lanes.isEmpty)
+            let listed = try await Self.listed(["t1-1", "t1-3", "t1-4"], in: lane, settings)
+            #expect(listed.count == 3)
             #expect(try await log.streams(with: keys).count == 1)
+        }
+    }
+
+    /// As after a standby took over from the coordinator.
+    @Test func `on another timeline all lanes are asked until migrate compares them`() async throws
+    {
+        try await Self.withDirectory { log, _, settings in
+            try await Self.fill(settings)
+            try await Self.append(1, to: log)
+            try await CitusCluster.execute(
+                "DELETE FROM operation.lookup_key; UPDATE operation.lookup_lane SET timeline = '0'",
+                settings
+            )
+            let keys: [StreamKey] = [.transactionId("t1-1")]
+            #expect(try await log.streams(with: keys).count == 1)
+            let unlisted = try await Self.unlisted(settings)
+            #expect(unlisted.lanes.isEmpty)
+            #expect(unlisted.unconfirmed == Array(0..<Self.lanes.value))
+        }
+    }
+
+    /// As after the server of a lane was restored to an earlier moment.
+    @Test func `a lane that lost commits is noticed and filled again`() async throws {
+        try await Self.withDirectory { log, _, settings in
+            try await Self.fill(settings)
+            let lane = Self.lanes.lane(of: "1")
+            for number in Int64(1)...5 { try await Self.append(number, to: log) }
+            try await settings.meddle(
+                """
+                DELETE FROM ledger.event WHERE lane_offset > 2;
+                DELETE FROM ledger.evidence WHERE commit_no > 2;
+                DELETE FROM ledger.commit WHERE commit_no > 2
+                """
+            )
+            #expect(try await Self.unlisted(settings).lanes == [lane])
+            try await Self.append(8, to: log)
+            #expect(try await log.streams(with: [.transactionId("t1-8")]).count == 1)
+            #expect(try await Self.unlisted(settings).lanes == [lane])
+            try await Self.fill(settings)
+            #expect(try await Self.unlisted(settings).lanes.isEmpty)
+            #expect(try await log.streams(with: [.transactionId("t1-8")]).count == 1)
+            try await expectSound(log, settings)
         }
     }
 
@@ -117,7 +154,7 @@ struct LaneDirectoryTests {
             )
             #expect(plan.events.count == 1)
             #expect(try await log.streams(with: [.transactionId("t1-0")]).count == 1)
-            #expect(try await Self.unfilled(settings).isEmpty)
+            #expect(try await Self.unlisted(settings).lanes.isEmpty)
             await writer.close()
             try await expectSound(log, settings)
         }
@@ -145,42 +182,77 @@ struct LaneDirectoryTests {
     @Test func `an erasure removes ids, unless another subscription has them`() async throws {
         try await Self.withDirectory { log, plain, settings in
             try await Self.fill(settings)
-            let ids = Self.variant.ids(inLane: 5, count: 2)
-            let token = Self.texts[0]
-            for id in ids {
+            let ids = Self.variant.ids(inLane: 5, count: 3)
+            let token = Self.texts[1]
+            for id in ids.prefix(2) {
                 let fact = TestFacts.transaction(id).carrying([
-                    (.appAccountToken, token), (.appTransactionId, "of \(id)"),
+                    (.appAccountToken, token), (.appTransactionId, "e\u{301} of \(id)"),
+                    (.webOrderLineItemId, "\u{e9} of \(id)"),
                 ])
                 _ = try await log.append(verified(fact))
             }
-            func erase(_ id: String) async throws {
-                let stream = StreamID(environment: .production, originalTransactionId: id)
-                let done = try await log.erase(
-                    ErasureTarget(stream: stream, scope: .subscription),
-                    sharingWith: []
-                ) { stream, erasure, now in
-                    ErasureStatement(
-                        stream: stream,
-                        erasure: erasure,
-                        erasedBy: "test",
-                        reason: "test",
-                        erasedAt: now
-                    ).verified(source: "test", receivedAt: now)
-                }
-                #expect(done.count == 1)
-            }
-            let own = ids.map { ["of \($0)", "t\($0)-0"] }
-            try await erase(ids[0])
+            let link = TestFacts.link(token.lowercased(), ids[2])
+            _ = try await log.append(verified(link))
+            let own = ids.map { ["e\u{301} of \($0)", "\u{e9} of \($0)", "t\($0)-0"] }
+            try await Self.erase(ids[0], from: log)
             #expect(try await Self.listed(own[0], in: 5, settings).isEmpty)
-            #expect(try await Self.listed([token] + own[1], in: 5, settings).count == 3)
+            #expect(try await Self.listed([token] + own[1], in: 5, settings).count == 4)
             for log in [log, plain] {
                 let found = try await log.streams(with: [.appAccountToken(token)])
                 #expect(found.map(\.originalTransactionId) == [ids[1]])
             }
-            try await erase(ids[1])
+            try await Self.erase(ids[1], from: log)
             #expect(try await Self.listed([token] + own[0] + own[1], in: 5, settings).isEmpty)
-            #expect(try await Self.unfilled(settings).isEmpty)
+            let linked = try await log.streams(with: [.customer(token.lowercased())])
+            #expect(linked.map(\.originalTransactionId) == [ids[2]])
+            #expect(try await Self.unlisted(settings).lanes.isEmpty)
             try await expectSound(log, settings)
+        }
+    }
+
+    /// The append has listed its ids, but its rows come after the erasure.
+    @Test func `an erasure leaves a lane of a slow append to be asked`() async throws {
+        try await Self.withDirectory { log, _, settings in
+            try await Self.fill(settings)
+            let ids = Self.variant.ids(inLane: 5, count: 2)
+            func fact(_ id: String) -> Fact {
+                TestFacts.transaction(id).carrying([(.appTransactionId, "shared")])
+            }
+            _ = try await log.append(verified(fact(ids[0])))
+            try await Self.erase(ids[0], from: log)
+            try await Self.announce(fact(ids[1]), for: log, settings)
+            let removed = ErasureReading.Removed(ids: [Array("shared".utf8)])
+            try await Inspector.inspect(settings) { inspector in
+                try await inspector.session.atomically {
+                    try LaneDirectory.forget(removed, lane: 5, in: $0)
+                }
+            }
+            #expect(try await Self.unlisted(settings).lanes == [5])
+            #expect(try await Self.listed(["shared"], in: 5, settings).isEmpty)
+            _ = try await log.append(verified(fact(ids[1])))
+            let found = try await log.streams(with: [.appTransactionId("shared")])
+            #expect(found.map(\.originalTransactionId) == [ids[1]])
+        }
+    }
+
+    @Test func `ids are listed after an erasure that the append waited for`() async throws {
+        try await Self.withDirectory { log, _, settings in
+            try await Self.fill(settings)
+            try await Self.append(1, to: log)
+            let keys: [StreamKey] = [.appAccountToken("token of 1")]
+            let lane = Self.lanes.lane(of: "1")
+            try await Inspector.inspect(settings) { inspector in
+                try await inspector.session.execute("BEGIN")
+                try await inspector.session.together { try LaneDirectory.lock(lane, in: $0) }
+                async let appended: Void = Self.append(2, to: log)
+                while try await inspector.number(
+                    "SELECT count(*) FROM pg_locks WHERE NOT granted"
+                ) == 0 {}
+                try await inspector.session.execute("DELETE FROM operation.lookup_key; COMMIT")
+                try await appended
+            }
+            #expect(try await log.streams(with: keys).count == 1)
+            #expect(try await Self.unlisted(settings).lanes.isEmpty)
         }
     }
 }
@@ -194,9 +266,16 @@ extension LaneDirectoryTests {
 
     // Alone, and all together.
     private static let keys: [[StreamKey]] = {
-        let single = texts.flatMap(StreamKey.all) + receipts.map { .receipt(Digest.of($0)) }
-        return single.map { [$0] } + [single, [.originalTransactionId("7")] + StreamKey.all("7")]
+        let single = texts.flatMap(all) + receipts.map { .receipt(Digest.of($0)) }
+        return single.map { [$0] } + [single, [.originalTransactionId("7")] + all("7")]
     }()
+
+    private static func all(_ id: String) -> [StreamKey] {
+        [
+            .customer(id), .appAccountToken(id), .transactionId(id), .webOrderLineItemId(id),
+            .appTransactionId(id), .previousOriginalTransactionId(id),
+        ]
+    }
 
     // The same few ids for many subscriptions.
     private static func randomPayload(_ generator: inout SeededGenerator) -> Verified<[Fact]> {
@@ -253,21 +332,79 @@ extension LaneDirectoryTests {
         }
     }
 
-    private static func fill(_ settings: ConnectionSettings) async throws {
-        let unfilled = try await unfilled(settings)
+    private static func append(_ number: Int64, to log: EventLog) async throws {
+        _ = try await log.append(verified(TestFacts.transaction("1", purchased: number)))
+    }
+
+    // As an append does before it writes its rows.
+    private static func announce(
+        _ fact: Fact,
+        for log: EventLog,
+        _ settings: ConnectionSettings
+    ) async throws {
+        let lane = lanes.lane(of: fact.stream.originalTransactionId)
+        let genesis = log.identity.genesis(lane: lane)
+        let batch = [submission(fact)]
         let session = try await PostgresSession.connect(settings)
-        try await session.atomically { try LaneDirectory.open(lanes, in: $0) }
-        for lane in unfilled {
-            try await session.atomically { try LaneDirectory.fill(lane, in: $0) }
+        try await session.together { session in
+            let rows = try session.query(AppendSQL.readHead, [.int4(Int32(lane))])
+            let head = try AppendSQL.head(in: rows, lane: lane, genesis: genesis)
+            let lookUp = AppendLookUp(batch, lane: lane, of: lanes)
+            let plan = try PlanMaking.test.plan(batch, lookUp, head: head, in: session)
+            try LaneDirectory.announce(plan, in: session)
         }
         await session.close()
     }
 
-    private static func unfilled(_ settings: ConnectionSettings) async throws -> [Int] {
+    private static func erase(_ id: String, from log: EventLog) async throws {
+        let stream = StreamID(environment: .production, originalTransactionId: id)
+        let done = try await log.erase(
+            ErasureTarget(stream: stream, scope: .subscription),
+            sharingWith: []
+        ) { stream, erasure, now in
+            ErasureStatement(
+                stream: stream,
+                erasure: erasure,
+                erasedBy: "test",
+                reason: "test",
+                erasedAt: now
+            ).verified(source: "test", receivedAt: now)
+        }
+        #expect(done.count == 1)
+    }
+
+    private static let backup = """
+        CREATE TABLE public.kept_key AS SELECT * FROM operation.lookup_key;
+        CREATE TABLE public.kept_lane AS SELECT * FROM operation.lookup_lane
+        """
+
+    private static let restore = """
+        DELETE FROM operation.lookup_key; INSERT INTO operation.lookup_key SELECT * FROM public.kept_key;
+        DELETE FROM operation.lookup_lane;
+        INSERT INTO operation.lookup_lane SELECT * FROM public.kept_lane
+        """
+
+    private static func fill(_ settings: ConnectionSettings) async throws {
+        let unlisted = try await unlisted(settings)
         let session = try await PostgresSession.connect(settings)
-        let unfilled = try await session.atomically { try LaneDirectory.unfilled(lanes, in: $0) }
+        let identity = try await Migrator.identity(of: session)
+        try await session.atomically { try LaneDirectory.open(lanes, in: $0) }
+        for lane in unlisted.lanes {
+            try await LaneDirectory.fill(lane, of: identity, in: session)
+        }
         await session.close()
-        return unfilled
+    }
+
+    private static func unlisted(
+        _ settings: ConnectionSettings
+    ) async throws -> LaneDirectory.Unlisted {
+        let session = try await PostgresSession.connect(settings)
+        let identity = try await Migrator.identity(of: session)
+        let unlisted = try await session.atomically {
+            try LaneDirectory.unlisted(identity, in: $0)
+        }
+        await session.close()
+        return unlisted
     }
 
     private static func listed(
@@ -282,6 +419,6 @@ extension LaneDirectoryTests {
         )
         let keys = Set(try rows.map { try $0.int8(0) })
         await session.close()
-        return texts.filter { keys.contains(LaneDirectory.key($0)) }
+        return texts.filter { keys.contains(LaneDirectory.key($0.utf8)) }
     }
 }

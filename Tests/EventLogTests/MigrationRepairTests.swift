@@ -189,7 +189,7 @@ struct MigrationRepairTests {
                 // DDL succeeds.
                 let read =
                     ["migration", "ledger_config", "event", "confirmation", "evidence"]
-                    .map { "ledger." + $0 }
+                    .map { "ledger." + $0 } + ["operation.lookup_lane"]
                 let locked = tables.filter { !read.contains($0) }.joined(separator: ", ")
                 try await inspector.session.execute(
                     """

@@ -33,7 +33,7 @@ struct AppendInsert {
     }
 
     /// Whether a refused append collided with the commit of another writer, or did not find the
-    /// commit that it was based on: the first statement detects both.
+    /// commit that it was based on: the first statement detects both, the second another ledger.
     ///
     /// The failed statement decides, because partitions and shards give the constraints names of
     /// their own. Any other violation is a bug and stays an error.

@@ -7,8 +7,8 @@ extension Appender {
     /// and a ledger of one app sees a handful a year.
     static let storedSegmentsMax = 10_000
 
-    /// Uses one round trip to look up and one to commit; the primary keys refuse the commit if
-    /// another writer was faster.
+    /// Uses one round trip to look up and one to commit, and one between them if the ledger has a
+    /// directory of lanes; the primary keys refuse the commit if another writer was faster.
     func commitOptimistic(
         _ lookUp: AppendLookUp,
         _ batch: [Submission],
@@ -29,12 +29,7 @@ extension Appender {
                     try session.query(AppendSQL.waitForStandbys)
                     return (plan, SharedParts())
                 }
-                if let keys = plan.directoryKeys {
-                    try session.pipelineTransaction([
-                        LaneDirectory.listing(keys, lane: plan.commit.lane),
-                        LaneDirectory.announcement(of: plan.commit),
-                    ])
-                }
+                try LaneDirectory.announce(plan, in: session)
                 let insert = AppendInsert(plan, stored: stored, ledgerId: ledgerId)
                 try insert.run(in: session)
                 return (plan, insert.shared)
@@ -58,32 +53,38 @@ extension Appender {
         await session.setDeadline(deadline)
         let stored = stored[lane, default: SharedParts()]
         let (making, ledgerId) = (making, identity.ledgerId)
-        var listed: Set<Int64> = []
+        var announced: AppendPlan?
         do {
             while true {
                 do {
                     let (plan, shared) = try await session.atomically {
-                        [listed] session -> (AppendPlan, SharedParts) in
+                        [announced] session -> (AppendPlan, SharedParts) in
                         try session.query(AppendSQL.lockLane, [.int4(Int32(lane))])
                         let head = try AppendSQL.head(
                             in: session.query(AppendSQL.readHead, [.int4(Int32(lane))]),
                             lane: lane,
                             genesis: genesis
                         )
-                        let plan = try making.plan(batch, lookUp, head: head, in: session)
+                        // The lane is unchanged, so the plan still is what would be decided.
+                        let plan =
+                            if let announced, announced.previous == head.digest {
+                                announced
+                            } else {
+                                try making.plan(batch, lookUp, head: head, in: session)
+                            }
                         let insert = AppendInsert(plan, stored: stored, ledgerId: ledgerId)
-                        guard try Appender.write(plan, insert, listed, in: session) else {
+                        guard try Appender.write(plan, insert, announced, in: session) else {
                             return (plan, SharedParts())
                         }
                         return (plan, insert.shared)
                     }
                     remember(shared, of: lane)
                     return plan
-                } catch let unlisted as UnlistedKeys {
-                    // Committed before the rows can be: a transaction that also changes rows on
-                    // another server commits there first.
-                    try await session.pipeline([LaneDirectory.listing(unlisted.keys, lane: lane)])
-                    listed.formUnion(unlisted.keys)
+                } catch let error as Unannounced {
+                    try await session.together { session in
+                        try LaneDirectory.announce(error.plan, in: session)
+                    }
+                    announced = error.plan
                 }
             }
         } catch {
@@ -95,23 +96,22 @@ extension Appender {
     private static func write(
         _ plan: AppendPlan,
         _ insert: AppendInsert,
-        _ listed: Set<Int64>,
+        _ announced: AppendPlan?,
         in session: isolated PostgresSession
     ) throws -> Bool {
         guard !plan.isEmpty else {
             try session.query(AppendSQL.waitForStandbys)
             return false
         }
-        if let keys = plan.directoryKeys {
-            guard keys.isSubset(of: listed) else { throw UnlistedKeys(keys: keys) }
-            try session.pipeline([LaneDirectory.announcement(of: plan.commit)])
+        guard plan.directoryKeys == nil || plan.digest == announced?.digest else {
+            throw Unannounced(plan: plan)
         }
         try insert.write(in: session)
         return true
     }
 
-    /// Keys of a plan that the directory of lanes may not have yet.
-    private struct UnlistedKeys: Error { let keys: Set<Int64> }
+    /// A plan that must be announced before it is written.
+    private struct Unannounced: Error { let plan: AppendPlan }
 
     /// The newest commit of a lane; the genesis if there is none.
     func readHead(
@@ -165,6 +165,14 @@ extension Appender {
     }
 
     private func failure(_ error: any Error, isUnknown: Bool = true) async -> AppenderFailure {
+        if let stale = error as? LaneDirectory.StaleHead, let session {
+            do {
+                try await session.together { try stale.resetIfAhead(in: $0) }
+                return .lostRace
+            } catch {
+                return await failure(error, isUnknown: isUnknown)
+            }
+        }
         guard let error = error as? PostgresError else {
             let known = error as? EventLogError
             return .refused(known ?? EventLogError(.database, "append: \(error)"))

@@ -26,8 +26,8 @@ struct ErasureReading {
 
     /// What the rows no longer name once they are blanked.
     struct Removed {
-        /// The ids: another row may still have them.
-        var ids: Set<String> = []
+        /// The ids, by their bytes: another row may still have them.
+        var ids: Set<[UInt8]> = []
         var digests: [Digest] = []
     }
 
@@ -209,9 +209,7 @@ struct ErasureReading {
             guard isOwn || (isTakenWhole && event.erased == .nothing) else { continue }
             // All rows that an erasure names lose the same parts.
             let parts = scope(of: stream).parts
-            for field in parts.ids {
-                if let id = event.fact.content.text(field) { removed.ids.insert(id) }
-            }
+            removed.ids.formUnion(LaneDirectory.ids(of: event.fact, parts.ids))
             rows[stream, default: Rows(scope: scope(of: stream))].events.append(
                 blank(found, parts)
             )
@@ -226,7 +224,9 @@ struct ErasureReading {
             guard isOwn || (isTakenWhole && found.erased == .nothing) else { continue }
             let parts =
                 isOwn && scope(of: stream) == .subscription ? ErasedParts.everything : .payload
-            if parts == .everything { removed.ids.formUnion(found.row.transactionIds) }
+            if parts == .everything {
+                removed.ids.formUnion(found.row.transactionIds.map { Array($0.utf8) })
+            }
             rows[stream, default: Rows(scope: scope(of: stream))].confirmations.append(
                 blank(found, parts)
             )

@@ -120,12 +120,42 @@ extension EventLog {
                 try ErasureReading.rows(lane: lane, target: target, in: session).removed.digests
             }
         }
-        var done = try await eraseCopies(of: digests, of: target, siblings, statement)
+        var erased = try await eraseCopies(of: digests, of: target, siblings, statement)
         let own = try await erase(target, [], lane: lane, target, siblings, statement)
-        done += own.done
+        erased.append(own)
         // Copies added by appends to other lanes that did not see the erasure yet.
-        done += try await eraseCopies(of: own.digests, of: target, siblings, statement)
-        return done
+        erased += try await eraseCopies(of: own.removed.digests, of: target, siblings, statement)
+        for erased in erased where erased.isListed { try await forget(erased) }
+        return erased.flatMap(\.done)
+    }
+
+    private func forget(_ erased: ErasedLane) async throws {
+        do {
+            try await withEraser { session in
+                try await session.atomically { session in
+                    try LaneDirectory.forget(erased.removed, lane: erased.lane, in: session)
+                }
+            }
+        } catch {
+            throw EventLog.error(error, doing: "erase")
+        }
+    }
+
+    private func withEraser<Value: Sendable>(
+        _ body: (PostgresSession) async throws -> Value
+    ) async throws -> Value {
+        let session = try await PostgresSession.connect(settings, by: limits.deadline())
+        do {
+            try await session.execute(
+                AppendSQL.prepareSession(as: .eraser, secondsMax: limits.secondsMax)
+            )
+            let value = try await body(session)
+            await session.close()
+            return value
+        } catch {
+            await session.close()
+            throw error
+        }
     }
 
     private func eraseCopies(
@@ -133,18 +163,20 @@ extension EventLog {
         of target: ErasureTarget,
         _ siblings: Set<StreamID>,
         _ statement: @escaping ErasureStating
-    ) async throws -> [StreamErasure] {
+    ) async throws -> [ErasedLane] {
         let lane = identity.lanes.lane(of: target.stream.originalTransactionId)
         let copies = try await reading("look for copies of payloads") { session in
             try await session.atomically(.readOnlySnapshot) { session in
                 try EventLog.copies(of: digests, not: lane, session)
             }
         }
-        var done: [StreamErasure] = []
+        var erased: [ErasedLane] = []
         for (other, numbers) in copies {
-            done += try await erase(nil, numbers, lane: other, target, siblings, statement).done
+            erased.append(
+                try await erase(nil, numbers, lane: other, target, siblings, statement)
+            )
         }
-        return done
+        return erased
     }
 
     private func erase(
@@ -154,7 +186,7 @@ extension EventLog {
         _ target: ErasureTarget,
         _ siblings: Set<StreamID>,
         _ statement: @escaping ErasureStating
-    ) async throws -> (done: [StreamErasure], digests: [Digest]) {
+    ) async throws -> ErasedLane {
         let attempt = ErasureAttempt(
             log: self,
             lane: lane,
@@ -166,26 +198,17 @@ extension EventLog {
         )
         for _ in 0..<EventLog.erasureAttemptsMax {
             do {
-                let session = try await PostgresSession.connect(settings, by: limits.deadline())
-                do {
-                    try await session.execute(
-                        AppendSQL.prepareSession(as: .eraser, secondsMax: limits.secondsMax)
-                    )
-                    let (done, removed) = try await session.atomically { session in
-                        try attempt.run(in: session)
+                return try await withEraser { session in
+                    do {
+                        return try await session.atomically { try attempt.run(in: $0) }
+                    } catch let stale as LaneDirectory.StaleHead {
+                        try await session.together { try stale.resetIfAhead(in: $0) }
+                        throw stale
                     }
-                    if !done.isEmpty {
-                        try await session.atomically { [lanes = identity.lanes] session in
-                            try LaneDirectory.forget(removed, lane: lane, of: lanes, in: session)
-                        }
-                    }
-                    await session.close()
-                    return (done, removed.digests)
-                } catch {
-                    await session.close()
-                    throw error
                 }
             } catch let error as PostgresError where AppendInsert.isLostRace(error) {
+                continue
+            } catch is LaneDirectory.StaleHead {
                 continue
             } catch {
                 throw EventLog.error(error, doing: "erase")
@@ -233,6 +256,15 @@ extension EventLog {
     }
 }
 
+/// What one transaction erased in a lane.
+private struct ErasedLane: Sendable {
+    let lane: Int
+    let done: [StreamErasure]
+    let removed: ErasureReading.Removed
+    /// Whether the directory of lanes has what was removed.
+    let isListed: Bool
+}
+
 /// One transaction: reads the rows to blank, appends the events that record it, blanks the rows.
 private struct ErasureAttempt: Sendable {
     let log: EventLog
@@ -244,9 +276,7 @@ private struct ErasureAttempt: Sendable {
     let statement: EventLog.ErasureStating
 
     /// What it erased, and the ids and payloads that it removed.
-    func run(
-        in session: isolated PostgresSession
-    ) throws -> (done: [StreamErasure], removed: ErasureReading.Removed) {
+    func run(in session: isolated PostgresSession) throws -> ErasedLane {
         try session.query(AppendSQL.lockLane, [.int4(Int32(lane))])
         let head = try AppendSQL.head(
             in: session.query(AppendSQL.readHead, [.int4(Int32(lane))]),
@@ -260,7 +290,9 @@ private struct ErasureAttempt: Sendable {
             in: session
         )
         let rows = found.rows.sorted { $0.key < $1.key }
-        guard !rows.isEmpty else { return ([], found.removed) }
+        guard !rows.isEmpty else {
+            return ErasedLane(lane: lane, done: [], removed: found.removed, isListed: false)
+        }
         let strangers = rows.map(\.key).filter { !mayTouch.contains($0) }
         guard strangers.isEmpty else { throw EventLogError.sharedPayloads(strangers) }
         let server = try session.query("SELECT clock_timestamp()")[0].timestamptz(0)
@@ -283,10 +315,8 @@ private struct ErasureAttempt: Sendable {
             stored: SharedParts(),
             ledgerId: log.identity.ledgerId
         )
-        // No id leads to an erasure, so it adds none to the directory of lanes.
-        if plan.directoryKeys != nil {
-            _ = try session.pipeline([LaneDirectory.announcement(of: plan.commit)])
-        }
+        // No id leads to an erasure, so it lists none; an append that was decided before it waits.
+        try LaneDirectory.announce(plan, in: session)
         try insert.write(in: session)
         var done: [StreamErasure] = []
         for ((stream, rows), new) in zip(rows, plan.events) {
@@ -300,7 +330,12 @@ private struct ErasureAttempt: Sendable {
                 )
             )
         }
-        return (done, found.removed)
+        return ErasedLane(
+            lane: lane,
+            done: done,
+            removed: found.removed,
+            isListed: plan.directoryKeys != nil
+        )
     }
 
     private func blank(

@@ -138,10 +138,15 @@ public struct LedgerInspector: Sendable {
                     + functions.filter { try !$0.isThere(in: session) }
                     .map { "function \($0.name)" }
                     + Distribution.unguardedShards(in: session)
-                    + Distribution.unlisted(lanes, in: session)
+            }
+            // Other servers do not share a snapshot with this one.
+            let unlisted = try await session.atomically { session in
+                try session.execute(MigrationRun.settings)
+                return try Distribution.unlisted(AppliedSchema.identity(session), in: session)
             }
             let indexes = IndexBuilding(migrations: Schema.migrations, notice: { _ in })
-            return try await found + indexes.run(isDryRun: true, in: session).map { "index \($0)" }
+            return try await found + unlisted
+                + indexes.run(isDryRun: true, in: session).map { "index \($0)" }
         }
     }
 

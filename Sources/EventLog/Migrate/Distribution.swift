@@ -22,25 +22,25 @@ struct Distribution: Sendable {
     private let isSplit: Bool
     /// Whether an erasure runs on the server that has the lane.
     private let isErasureDelegated: Bool
-    /// The lanes whose ids are not all in the directory of lanes, ascending.
-    let unlistedLanes: [Int]
+    /// The lanes whose ids are not all in the directory of lanes.
+    let unlistedLanes: LaneDirectory.Unlisted
 
     /// Reads the state of a ledger; nil if it is not distributed, and was not asked to be.
     ///
     /// - Parameters:
     ///   - isAsked: Whether the operator wants it to be distributed.
-    ///   - lanes: The number of lanes of the ledger.
+    ///   - identity: The ledger.
     ///   - session: A session in a transaction.
     /// - Throws: Errors of the database.
     init?(
         isAsked: Bool,
-        lanes: LaneCount,
+        _ identity: LedgerIdentity,
         in session: isolated PostgresSession
     ) throws {
         guard try session.query(Distribution.hasCitus).single().bool(0) else { return nil }
         let isDistributed = try session.query(Distribution.isDistributed).single().bool(0)
         guard isAsked || isDistributed else { return nil }
-        self.lanes = lanes
+        lanes = identity.lanes
         let tables = try session.query(Distribution.local).map { row in
             (try row.text(0), try row.bool(1))
         }
@@ -59,20 +59,20 @@ struct Distribution: Sendable {
         // Citus joins no distributed table to a local one.
         unlistedLanes =
             localTables.isEmpty
-            ? try Distribution.unlistedLanes(lanes, in: session)
-            : lanes == .one ? [] : Array(0..<lanes.value)
+            ? try Distribution.unlistedLanes(identity, in: session)
+            : LaneDirectory.Unlisted(lanes: lanes == .one ? [] : Array(0..<lanes.value))
     }
 
     // Every id of a single lane leads there. In a dry run, the directory may not exist.
     private static func unlistedLanes(
-        _ lanes: LaneCount,
+        _ identity: LedgerIdentity,
         in session: isolated PostgresSession
-    ) throws -> [Int] {
-        guard lanes != .one else { return [] }
+    ) throws -> LaneDirectory.Unlisted {
+        guard identity.lanes != .one else { return LaneDirectory.Unlisted() }
         guard try AppliedSchema.isThere("operation.lookup_lane", in: session) else {
-            return Array(0..<lanes.value)
+            return LaneDirectory.Unlisted(lanes: Array(0..<identity.lanes.value))
         }
-        return try LaneDirectory.unfilled(lanes, in: session)
+        return try LaneDirectory.unlisted(identity, in: session)
     }
 
     /// What is missing, as text.
@@ -87,12 +87,14 @@ struct Distribution: Sendable {
     }
 
     private var unlisted: [String] {
-        switch unlistedLanes.count {
-        case 0: []
+        switch unlistedLanes.lanes.count {
+        case 0:
+            unlistedLanes.unconfirmed.isEmpty
+                ? [] : ["operation.lookup_lane after a restore or failover"]
         case lanes.value: ["ids of all lanes in operation.lookup_key"]
         default:
             [
-                "ids of lanes \(unlistedLanes.map(String.init).joined(separator: ", ")) in "
+                "ids of lanes \(unlistedLanes.lanes.map(String.init).joined(separator: ", ")) in "
                     + "operation.lookup_key"
             ]
         }
@@ -100,10 +102,10 @@ struct Distribution: Sendable {
 
     /// The lanes of a distributed ledger whose ids are not all in the directory of lanes, as text.
     static func unlisted(
-        _ lanes: LaneCount,
+        _ identity: LedgerIdentity,
         in session: isolated PostgresSession
     ) throws -> [String] {
-        try Distribution(isAsked: false, lanes: lanes, in: session)?.unlisted ?? []
+        try Distribution(isAsked: false, identity, in: session)?.unlisted ?? []
     }
 
     /// Distributes the lanes alone, in one shard: Citus splits a shard only in a transaction of its
@@ -111,6 +113,8 @@ struct Distribution: Sendable {
     func distributeLanes(in session: isolated PostgresSession) throws {
         try session.execute(Distribution.settings)
         for role in rolesWithoutLogin { try session.execute("ALTER ROLE \(role) LOGIN") }
+        // Long before an append can find its rows moved.
+        if lanes != .one { try LaneDirectory.open(lanes, in: session) }
         guard localTables.contains("ledger.lane") else { return }
         _ = try session.query(
             "SELECT create_distributed_table('ledger.lane', 'lane', shard_count := 1, "

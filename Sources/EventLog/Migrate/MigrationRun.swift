@@ -72,29 +72,41 @@ struct MigrationRun: Sendable {
         return missing
     }
 
-    // A lane at a time, while programs append.
+    // Again for lanes where an append did not announce its commit yet.
     private func listIds(_ session: PostgresSession) async throws {
-        let lanes = try await session.atomically { session -> [Int] in
-            try session.execute(MigrationRun.settings)
-            guard let distribution = try distribution(in: session),
-                !distribution.unlistedLanes.isEmpty
-            else { return [] }
-            try LaneDirectory.open(distribution.lanes, in: session)
-            return distribution.unlistedLanes
-        }
-        for lane in lanes {
-            try await session.atomically { session in
+        for _ in 0..<MigrationRun.listingsMax {
+            let found = try await session.atomically {
+                session -> (LaneDirectory.Unlisted, LedgerIdentity)? in
                 try session.execute(MigrationRun.settings)
-                try LaneDirectory.fill(lane, in: session)
+                guard let distribution = try distribution(in: session) else {
+                    if try AppliedSchema.isThere("operation.lookup_lane", in: session) {
+                        try LaneDirectory.close(in: session)
+                    }
+                    return nil
+                }
+                if !distribution.unlistedLanes.lanes.isEmpty {
+                    try LaneDirectory.open(distribution.lanes, in: session)
+                }
+                return (distribution.unlistedLanes, try AppliedSchema.identity(session))
+            }
+            guard let (unlisted, identity) = found else { return }
+            if !unlisted.unconfirmed.isEmpty {
+                try await LaneDirectory.confirm(unlisted.unconfirmed, in: session)
+            }
+            guard !unlisted.lanes.isEmpty else { return }
+            for lane in unlisted.lanes {
+                try await LaneDirectory.fill(lane, of: identity, in: session)
             }
         }
     }
 
+    private static let listingsMax = 3
+
     // In a dry run, a new ledger does not exist.
     private func distribution(in session: isolated PostgresSession) throws -> Distribution? {
         guard try AppliedSchema.isThere("ledger.ledger_config", in: session) else { return nil }
-        let lanes = try AppliedSchema.identity(session).lanes
-        return try Distribution(isAsked: layout.isDistributed, lanes: lanes, in: session)
+        let identity = try AppliedSchema.identity(session)
+        return try Distribution(isAsked: layout.isDistributed, identity, in: session)
     }
 
     private func change(_ session: PostgresSession) async throws -> Migrator.Changes {
@@ -192,6 +204,9 @@ struct MigrationRun: Sendable {
             try function.replace(in: session)
         }
         for migration in lost { try session.execute(migration.sql) }
+        if lost.contains(where: { $0.workingTable == "operation.lookup_key" }) {
+            try session.execute("UPDATE operation.lookup_lane SET is_complete = false")
+        }
         for migration in pending {
             try apply(migration, onto: version, lanes, partitions, in: session)
         }

@@ -118,13 +118,12 @@ struct StreamLookUp {
     // of the digests.
     private var receiptSQL: String {
         func place(_ table: String) -> String { lane == nil ? "" : " AND \(table).lane = $4" }
-        let kinds = PayloadKind.receipts.map { "'\($0.rawValue)'" }.joined(separator: ", ")
         return """
             WITH proof AS (
                 SELECT c.lane, c.commit_no, c.first_offset, c.count, v.evidence_no
                 FROM ledger.evidence v JOIN ledger.commit c USING (lane, commit_no)
                 WHERE v.digest = ANY ($1) AND substr(v.digest, 1, 7) = ANY ($2)
-                    AND v.kind IN (\(kinds))\(place("v")))
+                    AND v.kind IN (\(StreamLookUp.receiptKinds))\(place("v")))
             SELECT e.environment, e.original_transaction_id
             FROM proof p JOIN ledger.event e ON e.lane = p.lane AND e.lane_offset >= p.first_offset
                 AND e.lane_offset < p.first_offset + p.count AND e.evidence_no = p.evidence_no
@@ -141,6 +140,10 @@ struct StreamLookUp {
 }
 
 extension StreamLookUp {
+    /// The kinds of payloads that join subscriptions, as a list in SQL.
+    static let receiptKinds = PayloadKind.receipts.map { "'\($0.rawValue)'" }
+        .joined(separator: ", ")
+
     /// Selects events that name the subscription which they continue.
     ///
     /// Matches the index: the format is that of a signed transaction, the byte the tag of
@@ -179,21 +182,13 @@ extension StreamKey {
     /// Whether it matches nothing.
     var isEmpty: Bool { text.isEmpty }
 
-    /// The keys that an id of an unknown kind may be, except one that decides its lane.
-    static func all(_ id: String) -> [StreamKey] {
-        [
-            .customer(id), .appAccountToken(id), .transactionId(id), .webOrderLineItemId(id),
-            .appTransactionId(id), .previousOriginalTransactionId(id),
-        ]
-    }
-
-    /// What it may be listed under in the directory of lanes: none if it decides its lane.
+    /// Its keys in the directory of lanes: none if it decides its lane.
     var directoryKeys: [Int64] {
         switch self {
         case .originalTransactionId: []
         case .receipt(let digest): [LaneDirectory.key(digest)]
-        case .appAccountToken(let token): token.spellingsOfUUID.map { LaneDirectory.key($0) }
-        default: [LaneDirectory.key(text)]
+        case .appAccountToken(let token): token.spellingsOfUUID.map { LaneDirectory.key($0.utf8) }
+        default: [LaneDirectory.key(text.utf8)]
         }
     }
 

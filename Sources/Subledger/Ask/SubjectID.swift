@@ -69,7 +69,13 @@ extension Ledger {
 
     /// The error for an id that nothing has.
     func unknown(_ subject: SubjectID) async throws -> QuestionError {
-        guard try await isEmpty else { return subject.unknown }
+        do {
+            guard try await isEmpty else { return subject.unknown }
+        } catch {
+            // A lane that may have the id was asked for it before.
+            guard error.code == .lanesUnavailable else { throw error }
+            return subject.unknown
+        }
         return QuestionError(.emptyLedger, "this ledger is empty: it has no events yet")
     }
 
