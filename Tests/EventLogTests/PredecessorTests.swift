@@ -94,15 +94,17 @@ struct PredecessorTests {
             // Not signed, so that the root certificate is new, too.
             _ = try await log.append(verified([fact], trust: .vouched))
             try await Inspector.inspect(settings) { inspector in
-                try await inspector.session.execute(
+                for statement in [
+                    "SET citus.enable_unsafe_triggers = on",
                     """
-                    SET citus.enable_unsafe_triggers = on;
                     CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS
-                        $$ BEGIN RAISE 'no' USING ERRCODE = 'XX000'; END $$;
+                        $$ BEGIN RAISE 'no' USING ERRCODE = 'XX000'; END $$
+                    """,
+                    """
                     CREATE TRIGGER fail BEFORE INSERT ON ledger.\(table)
                         FOR EACH ROW EXECUTE FUNCTION fail()
-                    """
-                )
+                    """,
+                ] { try await inspector.session.execute(statement) }
             }
             let before = try await Self.counts(settings)
             for count in [1, 20, AppendInsert.copyEventsMin] {
