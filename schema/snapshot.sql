@@ -256,7 +256,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION ledger.refuse_orphan(lane integer, commit_no bigint) IS 'Refuses a commit whose predecessor is missing, with SQLSTATE LG002.';
+COMMENT ON FUNCTION ledger.refuse_orphan(lane integer, commit_no bigint) IS 'Refuses the first commit of a lane if the database has become another ledger, with SQLSTATE LG002.';
 
 CREATE FUNCTION ledger.refuse_unless_blanked() RETURNS trigger
     LANGUAGE plpgsql

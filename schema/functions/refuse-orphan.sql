@@ -11,4 +11,4 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION ledger.refuse_orphan(int, bigint) IS
-    'Refuses a commit whose predecessor is missing, with SQLSTATE LG002.';
+    'Refuses the first commit of a lane if the database has become another ledger, with SQLSTATE LG002.';

@@ -37,7 +37,9 @@ extension EventLog {
     /// user the same token.
     public static let customerStreamsMax = 1000
 
-    /// The subscriptions that any of these keys leads to, sorted, in one round trip.
+    /// The subscriptions that any of these keys leads to, sorted.
+    ///
+    /// In one round trip, and one more on a distributed ledger.
     ///
     /// - Parameter keys: What to look up; memory grows with their number.
     /// - Returns: The subscriptions of every environment, each once.
@@ -47,7 +49,7 @@ extension EventLog {
         try await streams(withEach: [keys])[0]
     }
 
-    /// The same for each of several groups of keys, in one round trip.
+    /// The same for each of several groups of keys.
     ///
     /// Within `onOneConnection`, a group that was looked up before is not looked up again.
     package func streams(
@@ -87,7 +89,7 @@ extension EventLog {
         for ((group, lookUp), found) in zip(lookUps, found) {
             streams[group].formUnion(try complete(found, of: lookUp, in: session))
         }
-        // The limit is one of each kind of keys, in all lanes together.
+        // The limit applies to each kind of key, in all lanes together.
         for (group, found) in streams.enumerated()
         where places?[group] != nil && found.count > customerStreamsMax {
             for lookUp in StreamLookUp.all(for: groups[group], lanes) {
@@ -112,7 +114,7 @@ extension EventLog {
         }
     }
 
-    // The limit is one of each kind of keys.
+    // The limit applies to each kind of key.
     private static func complete(
         _ found: [StreamID],
         of lookUp: StreamLookUp,

@@ -6,7 +6,7 @@ internal import Postgres
 /// A statement without a lane goes to every shard of a distributed ledger. So keys that may lead
 /// anywhere share one statement: its conditions are an OR over the indexes of one table.
 struct StreamLookUp {
-    /// The keys, by their kind; kinds that cannot share a statement are alone.
+    /// The keys, by their kind; a kind that cannot share a statement has its own.
     private let keys: [(kind: StreamKeyKind, keys: [StreamKey])]
     /// The only lane; nil for all.
     private let lane: Int?
@@ -16,7 +16,7 @@ struct StreamLookUp {
     /// - Parameters:
     ///   - keys: What to look up.
     ///   - lanes: The number of lanes of the ledger.
-    ///   - places: The lanes that keys which decide no lane may lead to; nil for all.
+    ///   - places: The lanes to search for keys that decide none; nil for all.
     /// - Returns: The statements; each is sent to one lane, or to all.
     static func all(
         for keys: [StreamKey],
@@ -59,9 +59,6 @@ struct StreamLookUp {
                 + [.int8(Int64(EventLog.customerStreamsMax + 1))] + place
         )
     }
-
-    /// Whether it is about ids that may be in several lanes.
-    var isAnywhere: Bool { keys.first?.kind != .originalTransactionId }
 
     /// The subscriptions in its rows.
     static func streams(in rows: PostgresRows) throws -> [StreamID] {
