@@ -41,12 +41,11 @@ public final class EventLog: Sendable {
     public struct Options: Sendable {
         /// The most connections for reading.
         public var readersMax = 4
-        /// Connections that append; nil for one, or four if the ledger is distributed, because its
-        /// commits mostly wait for other servers.
+        /// Connections that append.
         ///
-        /// Lanes are distributed among them; on one server, more than one pays off above about
-        /// sixty concurrent callers on several lanes.
-        public var writers: Int?
+        /// Lanes are distributed among them; more than one pays off above about sixty concurrent
+        /// callers on several lanes.
+        public var writers = 1
         /// Events from which on a lane is read through a temporary file; below that, its events are
         /// held in memory at once.
         public var spooledEventsMin: Int64 = 12_500
@@ -129,7 +128,7 @@ public final class EventLog: Sendable {
             waitingMax: options.waitingAppendsMax
         )
         self.limits = limits
-        appenders = (0..<max(1, options.writers ?? (hasDirectory ? 4 : 1))).map { _ in
+        appenders = (0..<max(1, options.writers)).map { _ in
             Appender(settings: settings, identity: identity, making: making, limits: limits)
         }
     }
