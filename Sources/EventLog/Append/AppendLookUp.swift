@@ -54,7 +54,7 @@ struct AppendLookUp {
             .map { (lane: $0.key, streams: $0.value) }
         statements =
             [
-                PostgresStatement(AppendLookUp.server, [.int4(Int32(lane))]),
+                PostgresStatement(LaneDirectory.clock, [.int4(Int32(lane))]),
                 AppendLookUp.knownStatement(subjects, lane: lane),
             ] + streams.map { AppendLookUp.erasureStatement(lane: $0.lane, streams: $0.streams) }
     }
@@ -328,11 +328,6 @@ extension AppendLookUp {
             .textArray(streams.map(\.originalTransactionId)),
         ]
     }
-
-    // Each time, because a filled ledger may have been distributed meanwhile.
-    private static let server = """
-        SELECT clock_timestamp(), EXISTS (SELECT FROM operation.lookup_lane WHERE lane = $1)
-        """
 
     // One probe of a range of the unique index for each subject: LATERAL and OFFSET 0 leave the
     // planner no other order. On a log that was never analysed it would scan the whole lane and

@@ -310,11 +310,7 @@ private struct ErasureAttempt: Sendable {
             head: head,
             in: session
         )
-        let insert = AppendInsert(
-            plan,
-            stored: SharedParts(),
-            ledgerId: log.identity.ledgerId
-        )
+        let insert = AppendInsert(plan, stored: SharedParts(), ledgerId: log.identity.ledgerId)
         // No id leads to an erasure, so it lists none; an append that was decided before it waits.
         try LaneDirectory.announce(plan, in: session)
         try insert.write(in: session)

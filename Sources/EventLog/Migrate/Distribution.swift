@@ -90,7 +90,7 @@ struct Distribution: Sendable {
         switch unlistedLanes.lanes.count {
         case 0:
             unlistedLanes.unconfirmed.isEmpty
-                ? [] : ["operation.lookup_lane after a restore or failover"]
+                ? [] : ["comparison of operation.lookup_lane with the lanes, after a failover"]
         case lanes.value: ["ids of all lanes in operation.lookup_key"]
         default:
             [

@@ -106,6 +106,12 @@ extension LaneDirectory {
         }
     }
 
+    /// The server's clock, and whether a lane has a directory: read for each append, because a filled
+    /// ledger may have been distributed meanwhile.
+    static let clock = """
+        SELECT clock_timestamp(), EXISTS (SELECT FROM operation.lookup_lane WHERE lane = $1)
+        """
+
     /// Announces a commit and lists the keys of its rows, for a ledger with a directory.
     ///
     /// The row of the lane is locked first, so that no erasure removes a key that is listed here
