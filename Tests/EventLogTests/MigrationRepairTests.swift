@@ -190,6 +190,7 @@ struct MigrationRepairTests {
                 let read =
                     ["migration", "ledger_config", "event", "confirmation", "evidence"]
                     .map { "ledger." + $0 } + ["operation.lookup_lane"]
+                    + (variant.isDistributed ? ["ledger.lane", "ledger.commit"] : [])
                 let locked = tables.filter { !read.contains($0) }.joined(separator: ", ")
                 try await inspector.session.execute(
                     """
