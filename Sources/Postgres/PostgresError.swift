@@ -80,14 +80,17 @@ public struct PostgresError: Error, Sendable, Equatable {
         switch code {
         case .couldNotConnect, .connectionLost, .deadlinePassed, .poolTimeout: true
         case .server(let state):
-            Self.isRetryable(state) || primaryMessage == Self.coordinatorIsGone
+            Self.isRetryable(state)
+                || Self.lostServers.contains { primaryMessage?.hasPrefix($0) == true }
         default: false
         }
     }
 
     /// What a session of a Citus coordinator reports, without a SQLSTATE of its own, when that server
-    /// dies while it waits for another one.
-    private static let coordinatorIsGone = "postmaster was shut down, exiting"
+    /// dies while it waits for another one, or when it finds that a worker has ended its session.
+    private static let lostServers = [
+        "postmaster was shut down, exiting", "failure on connection marked as essential",
+    ]
 
     private static let retryableStates: Set<String> = [
         "40001", "40P01", "53300", "55P03", "57P01", "57P02", "57P03",
