@@ -158,6 +158,24 @@ struct ErrorGalleryTests {
         }
     }
 
+    /// A coordinator of Citus gives these no SQLSTATE of their own.
+    @Test(arguments: [
+        ("postmaster was shut down, exiting", true),
+        ("failure on connection marked as essential: 10.0.0.2:5432", true),
+        ("a bug", false),
+    ])
+    func `a lost server of a cluster is an outage`(message: String, isOutage: Bool) async throws {
+        try await TestServer.shared.withDatabase { settings in
+            let session = try await PostgresSession.connect(settings)
+            let error = await #expect(throws: PostgresError.self) {
+                try await session.execute(
+                    "DO $$ BEGIN RAISE '\(message)' USING ERRCODE = 'XX000'; END $$"
+                )
+            }
+            #expect(error?.isRetryable == isOutage)
+        }
+    }
+
     @Test func `notices from the server are not printed`() async throws {
         try await TestServer.shared.withDatabase { settings in
             let session = try await PostgresSession.connect(settings)

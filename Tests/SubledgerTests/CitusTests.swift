@@ -133,7 +133,7 @@ struct CitusTests {
                 #expect(!answered.isEmpty && !missing.isEmpty)
                 #expect(answered.isDisjoint(with: missing))
                 #expect(counted > 0, "only the lanes of one customer are needed")
-                for name in (0..<20).map({ "nobody\($0)" }) {
+                for name in (0..<20).map({ "unknown\($0)" }) {
                     let error = await #expect(throws: (any Error).self) {
                         try await ledger.access(of: SubjectID(name), at: .systemClock())
                     }

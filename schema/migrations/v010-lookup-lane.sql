@@ -18,11 +18,11 @@ CREATE TABLE operation.lookup_lane (
 COMMENT ON TABLE operation.lookup_lane IS
     'The lanes of a distributed ledger whose ids are in operation.lookup_key. If a row is lost, look-ups read that lane until migrate makes the row again.';
 COMMENT ON COLUMN operation.lookup_lane.timeline IS
-    'The timeline of the coordinator''s WAL when the row was last compared with the lane.';
+    'The timeline of the coordinator''s WAL when the ids of the lane were listed, or compared later; empty until then. Look-ups trust the row only on that timeline.';
 COMMENT ON COLUMN operation.lookup_lane.commit_no IS
     'The number of the newest commit that an append was based on.';
 COMMENT ON COLUMN operation.lookup_lane.is_complete IS
-    'Whether every id of the lane is in operation.lookup_key.';
+    'Whether every commit was announced since migrate began to list the ids of the lane.';
 COMMENT ON COLUMN operation.lookup_lane.digest IS
     'The digest of that commit; of the genesis, before the first one.';
 COMMENT ON COLUMN operation.lookup_lane.announced IS
