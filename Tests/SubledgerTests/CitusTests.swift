@@ -76,6 +76,23 @@ struct CitusTests {
         }
     }
 
+    /// Servers connect to each other in the role of the program.
+    @Test func `migrate lets the roles log in on every server`() async throws {
+        try await TestServer.shared.withDatabase { settings in
+            _ = try await Migrator.migrate(settings, Self.distributed)
+            try await CitusCluster.execute(
+                "SELECT run_command_on_workers('ALTER ROLE ledger_projector NOLOGIN')",
+                settings
+            )
+            let changes = try await Migrator.migrate(settings, Migrator.Layout())
+            #expect(changes.distributed == ["login of role ledger_projector on other servers"])
+            #expect(try await Migrator.migrate(settings, Migrator.Layout()).distributed.isEmpty)
+            let ledger = try await FilledLedger.open(settings)
+            _ = try await Projector(log: ledger.log, settings: settings).rebuild()
+            await ledger.log.close()
+        }
+    }
+
     @Test func `rows are refused to whoever changes a shard on its server`() async throws {
         try await TestServer.shared.withDatabase { settings in
             _ = try await Migrator.migrate(settings, Self.distributed)

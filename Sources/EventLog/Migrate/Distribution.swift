@@ -13,9 +13,9 @@ struct Distribution: Sendable {
     private let localTables: [String]
     /// The same for tables without a lane, which every server gets a copy of.
     private let localReferences: [String]
-    /// Roles that other servers would refuse: servers connect to each other in the role of SET
-    /// ROLE.
-    private let rolesWithoutLogin: [String]
+    /// Roles that a server would refuse, and whether this one does: servers connect to each other
+    /// in the role of SET ROLE.
+    private let rolesWithoutLogin: [(name: String, isHere: Bool)]
     /// Functions that only the coordinator has, because they name tables, with their arguments.
     private let localFunctions: [String]
     /// Whether each lane has a shard of its own.
@@ -50,7 +50,7 @@ struct Distribution: Sendable {
         rolesWithoutLogin = try session.query(
             Distribution.withoutLogin,
             [.textArray(LedgerRole.allCases.map(\.rawValue))]
-        ).map { try $0.text(0) }
+        ).map { (try $0.text(0), try $0.bool(1)) }
         isSplit =
             isDistributed
             ? try session.query(Distribution.shardCount).single().int8(0) == lanes.value
@@ -77,7 +77,9 @@ struct Distribution: Sendable {
 
     /// What is missing, as text.
     var missing: [String] {
-        rolesWithoutLogin.map { "login of role \($0)" }
+        rolesWithoutLogin.map { role in
+            "login of role \(role.name)" + (role.isHere ? "" : " on other servers")
+        }
             + (isSplit ? [] : ["a shard for each lane"])
             + localReferences.map { "copies of \($0) on every server" }
             + localTables.map { "distribution of \($0)" }
@@ -112,7 +114,9 @@ struct Distribution: Sendable {
     /// own, and an empty shard is split many times faster than all tables of the ledger.
     func distributeLanes(in session: isolated PostgresSession) throws {
         try session.execute(Distribution.settings)
-        for role in rolesWithoutLogin { try session.execute("ALTER ROLE \(role) LOGIN") }
+        for role in rolesWithoutLogin {
+            try allowLogin(role.name, isHere: role.isHere, in: session)
+        }
         // Long before an append can find its rows moved.
         if lanes != .one { try LaneDirectory.open(lanes, in: session) }
         guard localTables.contains("ledger.lane") else { return }
@@ -121,6 +125,25 @@ struct Distribution: Sendable {
                 + "colocate_with := 'none')"
         )
         try removeLocalRows(of: "ledger.lane", in: session)
+    }
+
+    // Citus repeats a change of a role on the other servers only if it created the role there.
+    private func allowLogin(
+        _ role: String,
+        isHere: Bool,
+        in session: isolated PostgresSession
+    ) throws {
+        let change = "ALTER ROLE \(role) LOGIN"
+        guard !isHere else { return try session.execute(change) }
+        let refused = try session.query(Distribution.onWorkers, [.text(change)])
+        guard let first = try refused.first.map({ (try $0.text(0), try $0.text(1)) }) else {
+            return
+        }
+        throw EventLogError(
+            .permissionDenied,
+            "migrate: the role \(role) may not log in on \(first.0), and changing it failed: "
+                + "\(first.1). Run \(change) there as a superuser, then migrate again"
+        )
     }
 
     /// Gives each lane a shard of its own, on all servers in turn.
@@ -264,8 +287,25 @@ extension Distribution {
                 false)
         """
 
+    // A server that does not answer is left out.
     private static let withoutLogin = """
-        SELECT rolname::text FROM pg_roles WHERE rolname = ANY ($1) AND NOT rolcanlogin ORDER BY 1
+        WITH refused AS (
+            SELECT rolname::text AS role, true AS is_here
+            FROM pg_roles WHERE rolname = ANY ($1) AND NOT rolcanlogin
+            UNION ALL
+            SELECT role, false
+            FROM run_command_on_workers(format($command$
+                SELECT coalesce(string_agg(rolname, ','), '') FROM pg_roles
+                WHERE rolname = ANY (%L) AND NOT rolcanlogin
+                $command$, $1)) w
+            CROSS JOIN LATERAL unnest(string_to_array(w.result, ',')) AS r (role)
+            WHERE w.success)
+        SELECT role, bool_or(is_here) FROM refused GROUP BY role ORDER BY role
+        """
+
+    private static let onWorkers = """
+        SELECT format('%s:%s', nodename, nodeport), result
+        FROM run_command_on_workers($1) WHERE NOT success
         """
 
     private static let local = """
