@@ -25,9 +25,9 @@ extension EventLog {
         let words = missing.map { "\($0.server) has \($0.text)" }.joined(separator: "; ")
         return EventLogError(
             .lanesUnavailable,
-            "\(action): \(count) of \(identity.lanes.value) lanes cannot be reached, because their "
-                + "server accepts no connections: \(words). Start it again; questions that need "
-                + "only other lanes are answered"
+            "\(action): \(count) of \(identity.lanes.value) lanes cannot be reached, because the "
+                + "coordinator cannot connect to their server: \(words). Start it, or read in its "
+                + "log why it refuses; questions that need only other lanes are answered"
         )
     }
 

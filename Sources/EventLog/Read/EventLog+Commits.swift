@@ -41,17 +41,23 @@ extension EventLog {
     /// - Throws: `databaseUnavailable`.
     public func firstCommittedAt() async throws(EventLogError) -> Instant? {
         if let known = firstCommit.withLock({ $0 }) { return known }
-        let lanes = PostgresValue.int4(Int32(identity.lanes.value))
+        let query = PostgresStatement(
+            """
+            SELECT c.committed_at FROM ledger.lane AS l
+            JOIN ledger.commit c ON c.lane = l.lane AND c.commit_no = 1
+            WHERE l.lane < $1
+            ORDER BY c.committed_at LIMIT 1
+            """,
+            [.int4(Int32(identity.lanes.value))]
+        )
+        // Citus would open more connections to each server, which takes longer than the query.
+        let oneConnection = PostgresStatement(
+            "SELECT set_config('citus.max_adaptive_executor_pool_size', '1', true)",
+            []
+        )
         let first = try await reading("read the first commit") { session in
-            try await session.query(
-                """
-                SELECT c.committed_at FROM ledger.lane AS l
-                JOIN ledger.commit c ON c.lane = l.lane AND c.commit_no = 1
-                WHERE l.lane < $1
-                ORDER BY c.committed_at LIMIT 1
-                """,
-                [lanes]
-            ).map { Instant(microseconds: try $0.timestamptz(0)) }.first
+            try await session.pipeline([oneConnection, query])[1]
+                .map { Instant(microseconds: try $0.timestamptz(0)) }.first
         }
         firstCommit.withLock { $0 = first }
         return first
