@@ -28,7 +28,7 @@ test: dependencies ## Run all tests; a PostgreSQL of their own is started and st
 	swift test $(SWIFT_FLAGS) --skip-build --disable-xctest
 
 acceptance: dependencies ## Run what is too heavy for CI, as root on Debian, and print a table; ONLY='postgres-17 replica' selects lines.
-	python3 Tests/Acceptance/acceptance.py $(ONLY)
+	SWIFT_FLAGS="$(SWIFT_FLAGS)" python3 Tests/Acceptance/acceptance.py $(ONLY)
 
 laws: dependencies ## Hold the laws and the truth against SUBLEDGER_HISTORIES random histories (200000), optimised.
 	SUBLEDGER_HISTORIES=$${SUBLEDGER_HISTORIES:-200000} swift test -c release \

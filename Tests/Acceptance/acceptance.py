@@ -23,6 +23,9 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 LOGS = ROOT / ".build" / "acceptance"
 ENGINES = ROOT / ".build" / "engines" / "bin"
 
+# Options of every debug build, as in the Makefile: with others, everything is built again.
+SWIFT_FLAGS = os.environ.get("SWIFT_FLAGS", "").split()
+
 # A line that takes longer hangs.
 LINE_SECONDS_MAX = 4 * 3600
 
@@ -106,7 +109,7 @@ def server_version(folder=None):
 def build_tests(built=[]):
     """Builds the tests, once."""
     if not built:
-        subprocess.run(["swift", "build", "--build-tests"], cwd=ROOT, check=True)
+        subprocess.run(["swift", "build", *SWIFT_FLAGS, "--build-tests"], cwd=ROOT, check=True)
         built.append(True)
 
 
@@ -117,7 +120,7 @@ def tests(name, pattern, environment=None, folders=(), version=None):
     log = LOGS / f"{name}.log"
     # Where CI is set, tests fail that would be skipped because a server or a program is missing.
     code = run(
-        ["swift", "test", "--skip-build", "--disable-xctest", "--filter", pattern,
+        ["swift", "test", *SWIFT_FLAGS, "--skip-build", "--disable-xctest", "--filter", pattern,
          "--skip", LEFT_OUT],
         log, {"CI": "true", **(environment or {})}, [*folders, ENGINES],
     )
