@@ -149,9 +149,7 @@ struct CheckpointTests {
         try await withLedger { command, settings in
             let name = "auditor_\(ProcessInfo.processInfo.processIdentifier)"
             try await settings.meddle("CREATE ROLE \(name) LOGIN; GRANT ledger_reader TO \(name)")
-            let reader = Command(
-                ConnectionSettings(settings.fullConnectionString + " user=\(name)")
-            )
+            let reader = Command(settings.loggedIn(as: name))
             let refused = try await reader.run("checkpoint")
             #expect(refused.code == 77 && refused.output.isEmpty, "\(refused.errors)")
             #expect(refused.errors.contains("--no-store"))

@@ -86,7 +86,8 @@ struct MigrateTests {
             var reading = settings
             reading.applicationName = "monthly report"
             let reader = try await PostgresSession.connect(reading)
-            try await reader.execute("BEGIN; SELECT count(*) FROM ledger.event")
+            try await reader.execute("BEGIN")
+            _ = try await reader.query("SELECT count(*) FROM ledger.event")
             let refused = try await command.run("migrate", "--lock-timeout", "1")
             #expect(refused.code == 75, "\(refused.errors)")
             #expect(refused.errors.contains("monthly report"), "\(refused.errors)")

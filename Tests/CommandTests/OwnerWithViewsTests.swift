@@ -11,7 +11,7 @@ struct OwnerWithViewsTests {
         try await withSimulatedLedger(rebuilt: true) { command, settings in
             try await settings.meddle(
                 """
-                CREATE ROLE \(role); GRANT ledger_projector TO \(role);
+                CREATE ROLE \(role) LOGIN; GRANT ledger_projector TO \(role);
                 CREATE VIEW public.report AS SELECT * FROM projection.refunds
                 """
             )

@@ -10,7 +10,8 @@ import Testing
 @Suite(.enabled { await TestServer.isAvailable })
 struct RebuildFailureTests {
     private static let fourLanes = TestTemplate("command_four_lanes") {
-        _ = try await Migrator.migrate($0, .divided)
+        let lanes = try #require(LaneCount(4))
+        _ = try await Migrator.migrate($0, Migrator.Layout(lanes: lanes, partitions: 4))
     }
 
     @Test func `a reader that dies ends the rebuild with 69, even if others wait for a lock`()

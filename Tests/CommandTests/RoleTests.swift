@@ -143,6 +143,8 @@ private struct Roles {
 extension ConnectionSettings {
     /// The same database for another role: if a parameter is given twice, the last one counts.
     func loggedIn(as role: String) -> ConnectionSettings {
-        ConnectionSettings(fullConnectionString + " user=\(role)")
+        let given = fullConnectionString
+        guard given.contains("://") else { return ConnectionSettings("\(given) user=\(role)") }
+        return ConnectionSettings("\(given)\(given.contains("?") ? "&" : "?")user=\(role)")
     }
 }

@@ -97,7 +97,7 @@ struct ErasureTamperingTests {
     @Test func `a payload missing without an erasure is found`() async throws {
         let change = "UPDATE ledger.evidence SET body = NULL"
         // As if it had come after an erasure.
-        let digest = "decode(repeat('00', 16), 'hex') || uuid_send(gen_random_uuid())"
+        let digest = "decode(repeat('00', 31) || '01', 'hex')"
         for (also, reason) in [
             ("", "evidence-damaged"),
             (", byte_count = 0, context = NULL, digest = \(digest)", "evidence-missing"),

@@ -63,7 +63,8 @@ struct FailoverTests {
         await session.close()
     }
 
-    @Test func `no database setting makes an append return before the flush`() async throws {
+    @Test(.disabled(if: CitusCluster.shared != nil, "it adds triggers to the log"))
+    func `no database setting makes an append return before the flush`() async throws {
         try await TestServer.shared.withDatabase(from: .migrated) { settings in
             let admin = try await PostgresSession.connect(settings)
             let name = try #require(settings.database)

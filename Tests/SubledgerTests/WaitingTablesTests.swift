@@ -97,11 +97,15 @@ struct WaitingTablesTests {
             _ = try await projector.compare(then: .wait)
             let session = try await PostgresSession.connect(settings)
             let role = "owner_\(ProcessInfo.processInfo.processIdentifier)"
-            try await session.execute("CREATE ROLE \(role); GRANT ledger_projector TO \(role)")
+            try await session.execute(
+                "CREATE ROLE \(role) LOGIN; GRANT ledger_projector TO \(role)"
+            )
             // One may not create a schema; the other's fold gives rows that no table accepts.
             let given = settings.fullConnectionString
             let option =
-                given.contains("://") ? "&options=-c%20role=\(role)" : " options='-c role=\(role)'"
+                given.contains("://")
+                ? "\(given.contains("?") ? "&" : "?")options=-c%20role=\(role)"
+                : " options='-c role=\(role)'"
             let mayNot = ConnectionSettings(given + option)
             let failing = [
                 Projector(log: ledger.log, settings: mayNot),
