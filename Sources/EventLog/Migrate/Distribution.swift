@@ -113,7 +113,6 @@ struct Distribution: Sendable {
     /// Distributes the lanes alone, in one shard: Citus splits a shard only in a transaction of its
     /// own, and an empty shard is split many times faster than all tables of the ledger.
     func distributeLanes(in session: isolated PostgresSession) throws {
-        try session.execute(Distribution.settings)
         for role in rolesWithoutLogin {
             try allowLogin(role.name, isHere: role.isHere, in: session)
         }
@@ -149,14 +148,12 @@ struct Distribution: Sendable {
     /// Gives each lane a shard of its own, on all servers in turn.
     func split(in session: isolated PostgresSession) throws {
         guard !isSplit else { return }
-        try session.execute(Distribution.settings)
         let shards = try session.query(Distribution.sharedShards).map { try $0.int8(0) }
         for shard in shards { _ = try session.query(Distribution.splitShard, [.int8(shard)]) }
     }
 
     /// Distributes all other tables with their rows, in one transaction.
     func distributeTables(in session: isolated PostgresSession) throws {
-        try session.execute(Distribution.settings)
         for table in localReferences {
             _ = try session.query(
                 "SELECT create_reference_table($1::regclass)",
@@ -270,14 +267,6 @@ extension Distribution {
     private static let isDistributed = """
         SELECT EXISTS (SELECT FROM pg_dist_partition
             WHERE logicalrelid = to_regclass('ledger.lane'))
-        """
-
-    // The guards of the log must reach the shards; and roles, tables and triggers that one
-    // transaction creates are visible to a single connection a server.
-    private static let settings = """
-        SET LOCAL citus.enable_unsafe_triggers = on;
-        SET LOCAL citus.multi_shard_modify_mode = 'sequential';
-        SET LOCAL client_min_messages = warning
         """
 
     private static let servers = """

@@ -145,11 +145,15 @@ struct MigrationRun: Sendable {
     }
 
     // Functions that others put into a search path must not run with the rights of the migrating
-    // role. Names are compared as text.
+    // role. Names are compared as text. On Citus, the guards of the log must reach the shards; and
+    // roles, tables and triggers that one transaction creates are visible to a single connection a
+    // server.
     static let settings = """
         SET LOCAL search_path = pg_catalog, pg_temp;
         SET LOCAL quote_all_identifiers = off;
-        SET LOCAL client_min_messages = warning
+        SET LOCAL client_min_messages = warning;
+        SET LOCAL citus.enable_unsafe_triggers = on;
+        SET LOCAL citus.multi_shard_modify_mode = 'sequential'
         """
 
     /// Rolls a dry run back.
@@ -212,7 +216,10 @@ struct MigrationRun: Sendable {
         }
         for function in try FunctionSource.after { try function.replace(in: session) }
         for difference in try SchemaDifference.all(in: session) {
-            if let statement = difference.statement { try session.execute(statement) }
+            // Citus refuses several changes in one message, but not in one block.
+            if let statements = difference.statements {
+                try session.execute("DO $repair$ BEGIN \(statements); END $repair$")
+            }
         }
         for difference in try SchemaDifference.all(in: session) {
             notice("not repaired: \(difference.what); a role other than ledger_owner granted it")

@@ -6,15 +6,15 @@ internal import Postgres
 struct SchemaDifference: Sendable {
     /// What differs, as text.
     let what: String
-    /// The statement that corrects it; nil if ``Schema/bootstrap`` does.
-    let statement: String?
+    /// The statements that correct it; nil if ``Schema/bootstrap`` does.
+    let statements: String?
 
     /// All differences, in the order in which they are corrected.
     ///
     /// Reads catalogs only.
     static func all(in session: isolated PostgresSession) throws -> [SchemaDifference] {
         try session.query(Schema.differences).map {
-            SchemaDifference(what: try $0.text(0), statement: try $0.textIfPresent(1))
+            SchemaDifference(what: try $0.text(0), statements: try $0.textIfPresent(1))
         }
     }
 }
