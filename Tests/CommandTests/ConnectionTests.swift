@@ -124,8 +124,8 @@ struct ConnectionTests {
         let one = try folder.write("one.json", try simulation.allPayloads()[0])
         try await withLedger { command, settings in
             try await command.expect(0, simulation.arguments + [one])
-            let keywords = "\(settings.fullConnectionString) password=\(Self.secret)"
-            for option in [["--database-url", keywords], ["--database-url=\(keywords)"]] {
+            let given = settings.connectionString(with: "password=\(Self.secret)")
+            for option in [["--database-url", given], ["--database-url=\(given)"]] {
                 let process = try Program("subledger").start(["feed", "--follow"] + option)
                 for await _ in process.lines { break }
                 let list = FileManager.default.contents(

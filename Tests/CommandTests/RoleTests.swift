@@ -141,10 +141,15 @@ private struct Roles {
 }
 
 extension ConnectionSettings {
-    /// The same database for another role: if a parameter is given twice, the last one counts.
+    /// The same database for another role.
     func loggedIn(as role: String) -> ConnectionSettings {
+        ConnectionSettings(connectionString(with: "user=\(role)"))
+    }
+
+    /// The connection string with one more parameter: if one is given twice, the last one counts.
+    func connectionString(with parameter: String) -> String {
         let given = fullConnectionString
-        guard given.contains("://") else { return ConnectionSettings("\(given) user=\(role)") }
-        return ConnectionSettings("\(given)\(given.contains("?") ? "&" : "?")user=\(role)")
+        guard given.contains("://") else { return "\(given) \(parameter)" }
+        return "\(given)\(given.contains("?") ? "&" : "?")\(parameter)"
     }
 }

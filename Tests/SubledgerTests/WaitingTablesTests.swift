@@ -104,7 +104,7 @@ struct WaitingTablesTests {
             let given = settings.fullConnectionString
             let option =
                 given.contains("://")
-                ? "\(given.contains("?") ? "&" : "?")options=-c%20role=\(role)"
+                ? "\(given.contains("?") ? "&" : "?")options=-c%20role%3D\(role)"
                 : " options='-c role=\(role)'"
             let mayNot = ConnectionSettings(given + option)
             let failing = [

@@ -157,6 +157,8 @@ public final class RunningProgram: Sendable {
             }
             rest.append(pieces.last ?? Data())
         }
+        // Nothing else closes it, and Foundation's Process crashes with more than a thousand files.
+        try? pipe.fileHandleForReading.close()
         line.finish()
     }
 

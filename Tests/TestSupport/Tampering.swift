@@ -39,7 +39,10 @@ extension ConnectionSettings {
     public func meddle(_ sql: String) async throws {
         let session = try await PostgresSession.connect(self)
         let isTampering = sql.contains("ledger.")
-        try await session.execute(isTampering ? "\(Tampering.begin) \(sql)" : sql)
+        // One by one: Citus refuses a change of a table among other statements.
+        for statement in isTampering ? ["BEGIN", Tampering.begin, sql, "COMMIT"] : [sql] {
+            try await session.execute(statement)
+        }
         await session.close()
     }
 }
