@@ -78,7 +78,7 @@ private struct ReportRun {
 
     func document() async throws -> ReportDocument {
         let money = ReportConversion(money: question.money, recordedUntil: nil)
-        let query = money.filling(question.report.sql) + ReportRun.boundsSQL(isKept: true)
+        let query = money.filling(question.report.sql) + ReportRun.firstPurchaseSQL
         let reading = AnalyticsReading(ledger: ledger, session: session, query: query)
         return try await reading.answer(knownAt: question.knownAt) { ground in
             let bounds = try await bounds(ground)
@@ -93,9 +93,16 @@ private struct ReportRun {
             .text(question.environment.word), .int4Array(lanes.map { Int32($0.key) }),
             .int8Array(lanes.map(\.value)),
         ]
-        let bounds = ground.sql(ReportRun.boundsSQL(isKept: !ground.isTemporary))
-        let found = try await session.query(bounds, parameters).single()
-        guard let last = try found.int8IfPresent(1) else {
+        // Not in one statement: for a query of distributed tables, too, Citus copies the local one.
+        let found = try await session.pipeline([
+            PostgresStatement(ground.sql(ReportRun.firstPurchaseSQL), [parameters[0]]),
+            PostgresStatement(
+                ReportRun.newestSignatureSQL(isKept: !ground.isTemporary),
+                parameters
+            ),
+            PostgresStatement(ReportRun.erasuresSQL, []),
+        ])
+        guard let last = try found[1].first?.int8IfPresent(0) else {
             let others = try await session.query(ReportRun.othersSQL, parameters).single()
                 .textIfPresent(0)
             throw QuestionError(
@@ -106,7 +113,7 @@ private struct ReportRun {
             )
         }
         let newest = Instant(milliseconds: last)
-        let first = try found.int8IfPresent(0).map(Instant.init(milliseconds:)) ?? newest
+        let first = try found[0].first?.int8IfPresent(0).map(Instant.init(milliseconds:)) ?? newest
         let lastWhole = Instant(milliseconds: newest.dayStart.milliseconds - Instant.dayLength)
         var to = question.to?.dayStart ?? max(lastWhole, (question.from ?? first).dayStart)
         let from = question.from?.dayStart ?? min(first.dayStart, to)
@@ -116,7 +123,7 @@ private struct ReportRun {
             from: from,
             to: to,
             asOf: min(newest, end),
-            erasures: try found.int8(2)
+            erasures: try found[2].single().int8(0)
         )
     }
 
@@ -223,22 +230,22 @@ private struct ReportRun {
             + (question.limit == ReportQuestion.limitDefault ? "" : " --limit \(question.limit)")
     }
 
-    // The first purchase; the newest signature within the counted part of the log; all erasures.
-    private static func boundsSQL(isKept: Bool) -> String {
+    private static let firstPurchaseSQL = """
+        SELECT (extract(epoch FROM t.start_time) * 1000)::bigint
+        FROM projection.transactions t WHERE t.environment = $1
+        ORDER BY t.start_time LIMIT 1
         """
-        SELECT (
-                SELECT (extract(epoch FROM t.start_time) * 1000)::bigint
-                FROM projection.transactions t WHERE t.environment = $1
-                ORDER BY t.start_time LIMIT 1
-            ), (
-                \(NewestSignature.sql(
-                    upTo: "unnest($2::int[], $3::bigint[]) AS h (lane, lane_offset)",
-                    environment: "$1",
-                    isKept: isKept
-                ))
-            ), (SELECT count(*) FROM ledger.event e WHERE e.kind = 'erasure')
-        """
+
+    // Within the counted part of the log.
+    private static func newestSignatureSQL(isKept: Bool) -> String {
+        NewestSignature.sql(
+            upTo: "unnest($2::int[], $3::bigint[]) AS h (lane, lane_offset)",
+            environment: "$1",
+            isKept: isKept
+        )
     }
+
+    private static let erasuresSQL = "SELECT count(*) FROM ledger.event e WHERE e.kind = 'erasure'"
 
     // The other environments with events.
     private static let othersSQL = """
