@@ -26,8 +26,9 @@ extension EventLog {
         return EventLogError(
             .lanesUnavailable,
             "\(action): \(count) of \(identity.lanes.value) lanes cannot be reached, because the "
-                + "coordinator cannot connect to their server: \(words). Start it, or read in its "
-                + "log why it refuses; questions that need only other lanes are answered"
+                + "coordinator cannot connect to their server: \(words). Start each server named here, "
+                + "or read in its log why it refuses connections; questions that need only other "
+                + "lanes are answered"
         )
     }
 

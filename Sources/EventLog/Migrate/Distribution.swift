@@ -13,8 +13,8 @@ struct Distribution: Sendable {
     private let localTables: [String]
     /// The same for tables without a lane, which every server gets a copy of.
     private let localReferences: [String]
-    /// Roles that a server would refuse, and whether this one does: servers connect to each other
-    /// in the role of SET ROLE.
+    /// Roles that cannot log in on some server, and whether this server is one of those: servers
+    /// connect to each other as the role of SET ROLE.
     private let rolesWithoutLogin: [(name: String, isHere: Bool)]
     /// Functions that only the coordinator has, because they name tables, with their arguments.
     private let localFunctions: [String]
@@ -140,8 +140,8 @@ struct Distribution: Sendable {
         }
         throw EventLogError(
             .permissionDenied,
-            "migrate: the role \(role) may not log in on \(first.0), and changing it failed: "
-                + "\(first.1). Run \(change) there as a superuser, then migrate again"
+            "migrate: the role \(role) is not allowed to log in on \(first.0), and ALTER ROLE "
+                + "failed there: \(first.1). Run \(change) there as a superuser, then migrate again"
         )
     }
 

@@ -146,8 +146,8 @@ struct MigrationRun: Sendable {
 
     // Functions that others put into a search path must not run with the rights of the migrating
     // role. Names are compared as text. On Citus, the guards of the log must reach the shards; and
-    // roles, tables and triggers that one transaction creates are visible to a single connection a
-    // server.
+    // roles, tables and triggers that a transaction creates are visible to only one connection on
+    // each server.
     static let settings = """
         SET LOCAL search_path = pg_catalog, pg_temp;
         SET LOCAL quote_all_identifiers = off;

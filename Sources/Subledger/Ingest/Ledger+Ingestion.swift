@@ -3,15 +3,17 @@ public import EventLog
 public import Events
 
 extension Ledger {
-    /// Payloads that are verified or appended at once, for each lane of up to sixteen.
+    /// Payloads that are verified or appended at once, for each lane, counting at most sixteen
+    /// lanes.
     ///
     /// The appends that wait while one commit is flushed form the next one, so there must be enough
     /// to fill it; and every commit writes one lane.
     public static let ingestWindow = 512
 
-    /// The most lanes for which it counts, so memory does not grow with their number: with 64 lanes
-    /// on Citus, commits are twice as large as if it counted for four, and hardly smaller than if it
-    /// counted for all.
+    /// The most lanes that count for the window, so memory does not grow with their number.
+    ///
+    /// With 64 lanes on Citus, a maximum of 16 makes commits twice as large as 4, and hardly smaller
+    /// than 64.
     static let ingestWindowLanesMax = 16
 
     /// Bytes of payloads that are held at once, so memory is bounded whatever their size.
