@@ -84,7 +84,7 @@ struct Distribution: Sendable {
             + localReferences.map { "copies of \($0) on every server" }
             + localTables.map { "distribution of \($0)" }
             + localFunctions.map { "copies of function \($0) on every server" }
-            + (isErasureDelegated ? [] : ["erasures on the server of the lane"])
+            + (isErasureDelegated ? [] : ["delegation of ledger.erase to the server of the lane"])
             + unlisted
     }
 
