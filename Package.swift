@@ -376,3 +376,10 @@ let package = Package(
         ),
     ]
 )
+
+// Some test targets only, for a short way from a change to its tests:
+// SUBLEDGER_TEST_TARGETS=EventsTests,TidyTests swift build --product subledgerPackageTests
+if let named = Context.environment["SUBLEDGER_TEST_TARGETS"], !named.isEmpty {
+    let names = named.split(separator: ",").map(String.init)
+    package.targets.removeAll { $0.type == .test && !names.contains($0.name) }
+}
