@@ -6,8 +6,35 @@ PREFIX ?= /usr/local
 SHARE = $(DESTDIR)$(PREFIX)/share
 SOURCES = Sources Tests Projections schema Package.swift
 
-# Options of every debug build, the same for all, or each would build everything again.
-SWIFT_FLAGS ?=
+# The same for every debug build, or each would build everything again: optimised modules, because
+# they run the tests in a third of the time, and no debug information. `make build SUBLEDGER_OPTIMISED=0
+# SWIFT_FLAGS=` is for a debugger.
+export SUBLEDGER_OPTIMISED ?= 1
+SWIFT_FLAGS ?= -debug-info-format none
+
+# Some test targets only, such as ONLY=EventsTests,TidyTests; and only tests whose names match FILTER.
+ONLY ?=
+FILTER ?=
+export SUBLEDGER_TEST_TARGETS ?= $(ONLY)
+
+# A folder to keep built dependencies in, for the next clone; none unless set.
+SUBLEDGER_BUILD_CACHE ?=
+ifneq ($(SUBLEDGER_BUILD_CACHE),)
+$(info $(shell Tests/Gate/build-cache.sh "$(SUBLEDGER_BUILD_CACHE)" $(SUBLEDGER_OPTIMISED) $(SWIFT_FLAGS)))
+endif
+
+# Under the name that the cache gave it, or SwiftPM would compile everything again.
+ifneq ($(shell test -L .build && echo linked),)
+export SWIFTPM_BUILD_DIR := $(realpath .build)
+endif
+
+STAGE = python3 -B Tests/Gate/stage.py
+
+# macOS runs a bundle of tests only through SwiftPM, all in one process.
+RUN_TESTS = $(if $(filter Darwin,$(shell uname)),\
+    swift test $(SWIFT_FLAGS) --skip-build --disable-xctest $(addprefix --filter ,$(FILTER)),\
+    python3 -B Tests/Gate/suites.py $(addprefix --filter ,$(FILTER)) $(subst $(comma), ,$(ONLY)))
+comma := ,
 
 # macOS has Swift's runtime itself.
 RUNTIME = $(if $(filter Darwin,$(shell uname)),,--static-swift-stdlib)
@@ -23,15 +50,16 @@ help: ## Show this list.
 demo: dependencies build ## Fill a ledger with a synthetic App Store and ask it three questions.
 	@$(SUBLEDGER) demo
 
-test: dependencies ## Run all tests; a PostgreSQL of their own is started and stopped.
-	swift build $(SWIFT_FLAGS) --build-tests
-	swift test $(SWIFT_FLAGS) --skip-build --disable-xctest
+test: dependencies ## Run all tests, or those of ONLY and FILTER; PostgreSQL servers of their own are started and stopped.
+	@rm -f .build/stages.tsv
+	@$(STAGE) build -- swift build $(SWIFT_FLAGS) --build-tests
+	@$(STAGE) run -- $(RUN_TESTS)
 
-acceptance: dependencies ## Run what is too heavy for CI, as root on Debian, and print a table; ONLY='postgres-17 replica' selects lines.
-	SWIFT_FLAGS="$(SWIFT_FLAGS)" python3 Tests/Acceptance/acceptance.py $(ONLY)
+acceptance: dependencies ## Run what is too heavy for CI, as root on Debian, and print a table; LINES='postgres-17 replica' selects lines.
+	SWIFT_FLAGS="$(SWIFT_FLAGS)" python3 Tests/Acceptance/acceptance.py $(LINES)
 
 laws: dependencies ## Hold the laws and the truth against SUBLEDGER_HISTORIES random histories (200000), optimised.
-	SUBLEDGER_HISTORIES=$${SUBLEDGER_HISTORIES:-200000} swift test -c release \
+	SUBLEDGER_OPTIMISED=0 SUBLEDGER_HISTORIES=$${SUBLEDGER_HISTORIES:-200000} swift test -c release \
 	    -Xswiftc -enable-testing --disable-xctest --filter 'HistoryLawTests|MassTruthTests'
 
 kills: dependencies ## Kill writers, backends and the server SUBLEDGER_KILLS times (1000) among erasures and checkpoints.
@@ -40,20 +68,22 @@ kills: dependencies ## Kill writers, backends and the server SUBLEDGER_KILLS tim
 	    --filter 'CrashTests.*among'
 
 fuzz: ## Fuzz every decoder, optimised, for SUBLEDGER_FUZZ_SECONDS (60 unless told).
-	swift run -c release Fuzz
+	SUBLEDGER_OPTIMISED=0 swift run -c release Fuzz
 
 lint: ## Check layout and documentation of the sources, and that imports follow the arrows.
-	swift format lint --strict -r -p $(SOURCES)
-	swift build $(SWIFT_FLAGS) --explicit-target-dependency-import-check error
+	@$(STAGE) layout -- swift format lint --strict -r -p $(SOURCES)
+	@$(STAGE) imports -- swift build $(SWIFT_FLAGS) --build-tests \
+	    --explicit-target-dependency-import-check error
 
 docs: dependencies ## Build the documentation of the library; every link in it must lead somewhere.
-	swift package $(SWIFT_FLAGS) generate-documentation --target Subledger --warnings-as-errors
+	@SUBLEDGER_DOCS=1 $(STAGE) docs -- swift package $(SWIFT_FLAGS) generate-documentation \
+	    --target Subledger --warnings-as-errors
 
-build: ## Build the command line, debug.
+build: ## Build the command line, as the tests use it.
 	swift build $(SWIFT_FLAGS) --product subledger
 
 release: dependencies ## Build the command line, optimised; it needs no Swift where it runs.
-	swift build -c release $(RUNTIME) --product subledger
+	SUBLEDGER_OPTIMISED=0 swift build -c release $(RUNTIME) --product subledger
 
 install: release ## Install the optimised program, its manual and completions below PREFIX (/usr/local).
 	install -d "$(DESTDIR)$(PREFIX)/bin" "$(SHARE)/man/man1" "$(SHARE)/zsh/site-functions" \

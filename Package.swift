@@ -76,8 +76,6 @@ let package = Package(
             url: "https://github.com/swift-server/swift-service-lifecycle.git",
             from: "2.13.0"
         ),
-        // Only `make docs` uses it: the plugin that builds the documentation.
-        .package(url: "https://github.com/swiftlang/swift-docc-plugin.git", from: "1.5.0"),
     ],
     targets: [
         .systemLibrary(
@@ -376,6 +374,26 @@ let package = Package(
         ),
     ]
 )
+
+// The plugin that builds the documentation: `make docs` sets this, and nothing else needs it.
+if Context.environment["SUBLEDGER_DOCS"] == "1" {
+    package.dependencies.append(
+        .package(url: "https://github.com/swiftlang/swift-docc-plugin.git", from: "1.5.0")
+    )
+}
+
+// `make` sets this: debug builds with optimised modules, because the tests take three times as long
+// without. Each module is compiled as a whole, which takes less of the processor, but cannot be
+// repeated for one file; so a plain `swift build` is the faster way to try a change. SwiftPM
+// refuses these flags in a package that another one depends on, so they are never set there.
+if Context.environment["SUBLEDGER_OPTIMISED"] == "1" {
+    let whole = ["-whole-module-optimization", "-num-threads", "2"]
+    for target in package.targets where ![.system, .plugin].contains(target.type) {
+        let isProduct = target.path?.hasPrefix("Tests/") != true && target.type != .test
+        let flags: [SwiftSetting] = [.unsafeFlags(isProduct ? ["-O"] + whole : whole)]
+        target.swiftSettings = (target.swiftSettings ?? []) + flags
+    }
+}
 
 // Some test targets only, for a short way from a change to its tests:
 // SUBLEDGER_TEST_TARGETS=EventsTests,TidyTests swift build --product subledgerPackageTests

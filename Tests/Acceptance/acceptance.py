@@ -24,7 +24,10 @@ LOGS = ROOT / ".build" / "acceptance"
 ENGINES = ROOT / ".build" / "engines" / "bin"
 
 # Options of every debug build, as in the Makefile: with others, everything is built again.
-SWIFT_FLAGS = os.environ.get("SWIFT_FLAGS", "").split()
+SWIFT_FLAGS = os.environ.get("SWIFT_FLAGS", "-debug-info-format none").split()
+
+# Builds that are not the one of `make test` have folders of their own.
+PLAIN = {"SUBLEDGER_OPTIMISED": "0"}
 
 # A line that takes longer hangs.
 LINE_SECONDS_MAX = 4 * 3600
@@ -93,7 +96,8 @@ def install_from_pypi(package):
         install("python3", "python3-venv")
         subprocess.run([sys.executable, "-m", "venv", ENGINES.parent], check=True)
     subprocess.run([ENGINES / "pip", "install", "--quiet", package], check=True)
-    version = f"import importlib.metadata as m; print(m.version('{package}'))"
+    name = re.match(r"[\w-]+", package).group()
+    version = f"import importlib.metadata as m; print(m.version('{name}'))"
     return output(ENGINES / "python3", "-c", version).strip()
 
 
@@ -113,16 +117,18 @@ def build_tests(built=[]):
         built.append(True)
 
 
-def tests(name, pattern, environment=None, folders=(), version=None):
-    """Runs the tests whose names match."""
-    build_tests()
+def tests(name, pattern, environment=None, folders=(), version=None, build=None, skip=LEFT_OUT):
+    """Runs the tests whose names match, in the build of `make test` unless another is named."""
+    if not build:
+        build_tests()
     install("pgbouncer", "pgbouncer")
     log = LOGS / f"{name}.log"
-    # Where CI is set, tests fail that would be skipped because a server or a program is missing.
+    # Where CI is set, tests fail that would be skipped because a server is missing.
     code = run(
-        ["swift", "test", *SWIFT_FLAGS, "--skip-build", "--disable-xctest", "--filter", pattern,
-         "--skip", LEFT_OUT],
-        log, {"CI": "true", **(environment or {})}, [*folders, ENGINES],
+        ["swift", "test", *SWIFT_FLAGS, *(build or ["--skip-build"]), "--disable-xctest",
+         "--filter", pattern, *(["--skip", skip] if skip else [])],
+        log, {"CI": "true", "SUBLEDGER_ACCEPTANCE": "1", **(environment or {})},
+        [*folders, ENGINES],
     )
     lines = log.read_text(errors="replace").splitlines()
     endings = {match[1]: match for match in map(ENDING.match, lines) if match}.values()
@@ -177,6 +183,22 @@ def pgbouncer():
     )
 
 
+def service():
+    """The service behind nginx, its metrics read by promtool, its description by schemathesis."""
+    install("nginx", "nginx-light")
+    install("promtool", "prometheus")
+    version = install_from_pypi("schemathesis>=4,<5")
+    return tests(
+        "service", "ProxyTests|PrometheusTests|SchemathesisTests",
+        version=f"schemathesis {version}",
+    )
+
+
+def whole(name, build, environment=None):
+    """Every test, in another build than `make test` uses."""
+    return tests(name, ".", {**PLAIN, **(environment or {})}, build=build, skip=None)
+
+
 def citus():
     """A cluster that runs elsewhere."""
     url = os.environ.get("SUBLEDGER_CITUS")
@@ -194,7 +216,8 @@ def events():
     # The server runs as another user than root, who may not enter root's own folders.
     home = "/var/tmp/subledger-acceptance"
     subprocess.run(
-        ["swift", "build", "-c", "release", "--product", "subledger"], cwd=ROOT, check=True
+        ["swift", "build", "-c", "release", "--product", "subledger"], cwd=ROOT, check=True,
+        env={**os.environ, **PLAIN},
     )
     subledger = ROOT / ".build" / "release" / "subledger"
     measured = []
@@ -219,6 +242,17 @@ def events():
 
 
 LINES = {
+    "layouts": lambda: tests("layouts", r"^(EventLogTests|SubledgerTests)\."),
+    "service": service,
+    "kills": lambda: tests("kills", "CrashTests|RebuildKillTests", {
+        "SUBLEDGER_KILLS": setting("SUBLEDGER_KILLS", "1000"),
+    }),
+    "laws": lambda: tests("laws", "HistoryLawTests|MassTruthTests", {
+        **PLAIN, "SUBLEDGER_HISTORIES": setting("SUBLEDGER_HISTORIES", "200000"),
+    }, build=["-c", "release", "-Xswiftc", "-enable-testing"], skip=None),
+    "bench": lambda: tests("bench", "BenchTests"),
+    "unoptimised": lambda: whole("unoptimised", ["--scratch-path", ".build/unoptimised"]),
+    "release": lambda: whole("release", ["-c", "release", "-Xswiftc", "-enable-testing"]),
     "store": lambda: tests("store", "LossyStoreTests", {
         "SUBLEDGER_STORE_SUBSCRIPTIONS": setting("SUBLEDGER_STORE_SUBSCRIPTIONS", "1000"),
         "SUBLEDGER_STORE_SECONDS": "120",

@@ -33,7 +33,7 @@ struct DatabaseSettingsTests {
         }
     }
 
-    @Test(.enabled(if: PgBouncer.isAvailable))
+    @Test(.enabled(if: Acceptance.isRunning, "make acceptance runs it"))
     func `a pooler in transaction mode exits with 78, one in session mode serves every command`()
         async throws
     {

@@ -7,6 +7,7 @@ import Testing
 /// A copy of the log in another cluster, kept up to date by logical replication.
 @Suite(
     .enabled { await TestServer.isAvailable },
+    .enabled(if: Acceptance.isRunning, "make acceptance runs it"),
     .enabled("the tests' own server lets every role in") {
         ProcessInfo.processInfo.environment["SUBLEDGER_TEST_DATABASE_URL"] == nil
     }

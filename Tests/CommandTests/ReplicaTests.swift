@@ -5,7 +5,10 @@ import TestSupport
 import Testing
 
 /// A primary with a standby: what each answers, and what a failover keeps.
-@Suite(.enabled { await TestServer.isAvailable })
+@Suite(
+    .enabled { await TestServer.isAvailable },
+    .enabled(if: Acceptance.isRunning, "make acceptance runs it")
+)
 struct ReplicaTests {
     @Test func `a standby answers what only reads, and refuses the rest with advice`() async throws
     {

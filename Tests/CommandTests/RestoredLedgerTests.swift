@@ -7,6 +7,7 @@ import Testing
 /// A ledger that `pg_restore` has copied to a separate server.
 @Suite(
     .enabled { await TestServer.isAvailable },
+    .enabled(if: Acceptance.isRunning, "make acceptance runs it"),
     .enabled("the tests' own server lets every role in") {
         ProcessInfo.processInfo.environment["SUBLEDGER_TEST_DATABASE_URL"] == nil
     }

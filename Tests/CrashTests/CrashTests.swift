@@ -13,7 +13,7 @@ import Testing
 @Suite(.enabled { await TestServer.isAvailable }, .serialized)
 struct CrashTests {
     /// Rounds per ledger; there are two ledgers.
-    private static let rounds = 26
+    private static let rounds = Acceptance.count("SUBLEDGER_ROUNDS", test: 13, acceptance: 26)
 
     @Test(arguments: [1, 4])
     func `every acknowledged fact survives kill -9, exactly once`(lanes: Int) async throws {
@@ -31,15 +31,14 @@ struct CrashTests {
                 + "payloads acknowledged in \(Self.rounds) rounds, \(crash.serverKills) kills of "
                 + "the server, \(crash.childKills) of an ingesting process"
         )
-        #expect(crash.serverKills > 5, "seed \(seed)")
-        #expect(crash.childKills > 5, "seed \(seed)")
+        #expect(crash.serverKills > Self.rounds / 5, "seed \(seed)")
+        #expect(crash.childKills > Self.rounds / 5, "seed \(seed)")
         try await crash.expectUndisturbed()
         await server.stop()
     }
 
     /// Kills per run; `SUBLEDGER_KILLS` sets another number.
-    private static let kills =
-        ProcessInfo.processInfo.environment["SUBLEDGER_KILLS"].flatMap { Int($0) } ?? 50
+    private static let kills = Acceptance.count("SUBLEDGER_KILLS", test: 20, acceptance: 1000)
 
     @Test
     func `among erasures and checkpoints nothing acknowledged is lost and nothing erased returns`()
@@ -83,9 +82,9 @@ struct CrashTests {
 
     /// Failovers per run; `SUBLEDGER_FAILOVERS` sets another number.
     private static let failovers =
-        ProcessInfo.processInfo.environment["SUBLEDGER_FAILOVERS"].flatMap { Int($0) } ?? 2
+        Acceptance.count("SUBLEDGER_FAILOVERS", test: 2, acceptance: 10)
 
-    @Test(arguments: [1, 4])
+    @Test(.enabled(if: Acceptance.isRunning, "make acceptance runs it"), arguments: [1, 4])
     func `a failover to a synchronous standby loses nothing that was acknowledged`(
         lanes: Int
     ) async throws {

@@ -75,7 +75,7 @@ struct CatalogVersionTests {
     @Test func `a long source is shortened at its start, and a body that is too long is refused`()
         async throws
     {
-        try await Variant.all[0].withLog { log, _ in
+        try await Variant.plain.withLog { log, _ in
             let path = String(repeating: "é", count: 5000) + "/plans.storekit"
             let version = try await add("{}", to: log, source: path).version
             #expect(version.source.hasSuffix("/plans.storekit"))
@@ -88,7 +88,7 @@ struct CatalogVersionTests {
     }
 
     @Test func `a body that was changed in the database is reported`() async throws {
-        try await Variant.all[0].withLog { log, settings in
+        try await Variant.plain.withLog { log, settings in
             _ = try await add("{}", to: log)
             let error = await #expect(throws: PostgresError.self) {
                 try await settings.meddle("UPDATE ledger.catalog SET body = '[]'")
@@ -105,7 +105,7 @@ struct CatalogVersionTests {
     }
 
     @Test(
-        arguments: [Variant.local[0], Variant.local[3]],
+        arguments: Variant.localExtremes,
         [
             "effective_from_ms = effective_from_ms + 1", "source = 'other'",
             "recorded_at = recorded_at + interval '1 second'", "version = 7",
@@ -128,7 +128,7 @@ struct CatalogVersionTests {
     }
 
     @Test func `verify finds a version that no event names`() async throws {
-        try await Variant.all[0].withLog { log, settings in
+        try await Variant.plain.withLog { log, settings in
             _ = try await add("{}", to: log)
             try await settings.meddle(
                 """

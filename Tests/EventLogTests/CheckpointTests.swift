@@ -33,13 +33,13 @@ struct CheckpointTests {
     }
 
     @Test func `a ledger without commits has a checkpoint without heads`() async throws {
-        try await Variant.all[1].withLog { log, _ in
+        try await Variant.fourLanes.withLog { log, _ in
             let checkpoint = try await log.checkpoint()
             #expect(checkpoint.heads.isEmpty)
         }
     }
 
-    @Test(arguments: [Variant.local[0], Variant.local[3]])
+    @Test(arguments: Variant.localExtremes)
     func `the heads are found by one index probe per lane, never by a scan`(
         variant: Variant
     ) async throws {

@@ -112,7 +112,7 @@ struct FeedCursorTests {
     /// The log is extended to the same commit number, or further, before the reader looks again.
     @Test(arguments: [1, 2])
     func `a log that is replaced under a reader ends its feed`(further: Int64) async throws {
-        try await Variant.all[0].withLog { log, settings in
+        try await Variant.plain.withLog { log, settings in
             for day in Int64(0)..<3 {
                 _ = try await log.append(verified(TestFacts.transaction(purchased: day)))
             }
@@ -133,7 +133,7 @@ struct FeedCursorTests {
     @Test func `a cursor with a lane that the ledger does not have belongs to another log`()
         async throws
     {
-        try await Variant.all[1].withLog { log, _ in
+        try await Variant.fourLanes.withLog { log, _ in
             let cursor = try #require(FeedCursor("4:1:0123456789abcdef"))
             let error = await #expect(throws: EventLogError.self) {
                 try await log.feed(after: cursor)

@@ -167,7 +167,7 @@ struct FeedTests {
     }
 
     @Test func `a missing event ends the feed with an error that names it`() async throws {
-        try await Variant.all[0].withLog { log, settings in
+        try await Variant.plain.withLog { log, settings in
             try await FeedTests.fill(log)
             try await settings.meddle("DELETE FROM ledger.event WHERE lane_offset = 7")
             let error = await #expect(throws: EventLogError.self) {

@@ -9,7 +9,7 @@ import Testing
 struct ForeignLimitTests {
     @Test(.disabled(if: CitusCluster.shared != nil, "Citus takes longer to open a session"))
     func `time limits of the database do not affect appends`() async throws {
-        try await Variant.all[0].withLog { log, settings in
+        try await Variant.plain.withLog { log, settings in
             // Connect before setting the limits: a busy machine could exceed them while connecting.
             try await Inspector.inspect(settings) { inspector in
                 let name = try #require(settings.database)
@@ -34,7 +34,7 @@ struct ForeignLimitTests {
     }
 
     @Test func `a batch that was cancelled from outside is retried as a whole`() async throws {
-        try await Variant.all[0].withLog { log, settings in
+        try await Variant.plain.withLog { log, settings in
             _ = try await log.append(verified(TestFacts.transaction(purchased: 9000)))
             try await Inspector.inspect(settings) { inspector in
                 try await inspector.session.execute("BEGIN; LOCK TABLE ledger.commit")

@@ -43,7 +43,7 @@ struct LostConnectionTests {
             AND backend_type = 'client backend'
         """
 
-    @Test(arguments: [Variant.local[0], Variant.local[3]])
+    @Test(arguments: Variant.localExtremes)
     func `an append waits for a server that restarts`(variant: Variant) async throws {
         var options = EmbeddedServer.Options(lifetime: .process)
         options.settings["fsync"] = "off"

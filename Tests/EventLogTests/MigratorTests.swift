@@ -72,7 +72,7 @@ struct MigratorTests {
     }
 
     @Test func `every operation refuses a newer schema`() async throws {
-        try await Variant.all[0].withDatabase { settings in
+        try await Variant.plain.withDatabase { settings in
             try await change(
                 settings,
                 "INSERT INTO ledger.migration (version, name, checksum) VALUES (99, 'v099', 'x')"
@@ -84,7 +84,7 @@ struct MigratorTests {
     }
 
     @Test func `an older schema is refused until it is migrated`() async throws {
-        try await Variant.all[0].withDatabase { settings in
+        try await Variant.plain.withDatabase { settings in
             try await change(settings, "DELETE FROM ledger.migration")
             await expect(.schemaTooOld) { _ = try await EventLog.open(settings, .test()) }
         }
@@ -94,7 +94,7 @@ struct MigratorTests {
     func `a migration that was edited after it was applied is refused`(
         change: String
     ) async throws {
-        try await Variant.all[0].withDatabase { settings in
+        try await Variant.plain.withDatabase { settings in
             try await self.change(
                 settings,
                 "UPDATE ledger.migration SET \(change) WHERE version = 1"

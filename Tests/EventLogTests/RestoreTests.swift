@@ -44,7 +44,7 @@ struct RestoreTests {
     }
 
     @Test func `restores in one payload count as in several`() async throws {
-        try await Variant.all[0].withLog { log, _ in
+        try await Variant.plain.withLog { log, _ in
             let outcomes = try await log.append(
                 verified([
                     TestFacts.transaction(asOf: 1, transactionId: "1"),

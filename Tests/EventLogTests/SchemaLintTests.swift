@@ -34,7 +34,7 @@ struct SchemaLintTests {
     @Test(arguments: SchemaLint.Rule.allCases)
     func `a planted breach of each rule is found`(rule: SchemaLint.Rule) async throws {
         let planted = try #require(Self.plants[rule], "no breach is planted")
-        try await Variant.all[0].withDatabase { settings in
+        try await Variant.plain.withDatabase { settings in
             let findings = try await Inspector.inspect(settings) { inspector in
                 try await inspector.session.execute("SET search_path = ledger; \(planted.sql)")
                 // A title names the schema only where the schema is not in the search path.
@@ -91,7 +91,7 @@ struct SchemaLintTests {
 
     /// On partitioned tables, PostgreSQL itself refuses what the lint searches for.
     @Test func `on partitioned tables the database refuses a key without the lane`() async throws {
-        try await Variant.all[2].withDatabase { settings in
+        try await Variant.divided.withDatabase { settings in
             let error = await #expect(throws: PostgresError.self) {
                 try await Inspector.inspect(settings) { inspector in
                     try await inspector.session.execute(

@@ -9,7 +9,10 @@ import Testing
 @testable import EventLog
 
 /// A server that accepts no writes: a standby, until it is promoted.
-@Suite(.enabled { await TestServer.isAvailable })
+@Suite(
+    .enabled { await TestServer.isAvailable },
+    .enabled(if: Acceptance.isRunning, "make acceptance runs it")
+)
 struct StandbyTests {
     @Test func `a standby answers questions, and an append waits for its promotion`() async throws {
         let server = EmbeddedServer(

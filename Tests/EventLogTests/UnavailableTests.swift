@@ -13,7 +13,7 @@ struct UnavailableTests {
     @Test func `a stopped backend fails the append under way and those that wait behind it`()
         async throws
     {
-        let variant = Variant.all[1]
+        let variant = Variant.fourLanes
         try await variant.withDatabase { settings in
             let log = try await EventLog.open(settings, Self.options(seconds: 1))
             let ids = (0..<2).map { variant.ids(inLane: $0, count: 1)[0] }
@@ -66,7 +66,7 @@ struct UnavailableTests {
     }
 
     @Test func `appends are abandoned when their program is asked to stop`() async throws {
-        try await Variant.all[0].withDatabase { settings in
+        try await Variant.plain.withDatabase { settings in
             let log = try await EventLog.open(settings, Self.options(seconds: 3600))
             _ = try await log.append(verified(TestFacts.transaction()))
             let error = try await Backends.stopped(of: settings) {
@@ -82,7 +82,7 @@ struct UnavailableTests {
     @Test func `the queue has a limit, and an append refused above it writes nothing`()
         async throws
     {
-        try await Variant.all[0].withDatabase { settings in
+        try await Variant.plain.withDatabase { settings in
             var options = Self.options(seconds: 3600)
             options.waitingAppendsMax = 2
             let log = try await EventLog.open(settings, options)

@@ -13,18 +13,32 @@ struct Variant: Sendable, CustomTestStringConvertible {
 
     static let four = LaneCount(4) ?? .one
 
-    /// Plain and divided tables, with one lane and with four.
-    static let all = [
-        Variant(lanes: .one, isDivided: false), Variant(lanes: four, isDivided: false),
-        Variant(lanes: .one, isDivided: true), Variant(lanes: four, isDivided: true),
-    ]
+    /// Plain tables with one lane.
+    static let plain = Variant(lanes: .one, isDivided: false)
 
-    /// The two that differ in every respect, for suites that need many databases.
-    static let extremes = [all[0], all[3]]
+    /// Plain tables with four lanes.
+    static let fourLanes = Variant(lanes: four, isDivided: false)
 
-    /// All of them on one server, for tests that change or measure that server: its triggers, its
+    /// Divided tables with one lane.
+    static let divided = Variant(lanes: .one, isDivided: true)
+
+    /// The two that differ in every respect.
+    static let extremes = [plain, Variant(lanes: four, isDivided: true)]
+
+    /// All four in acceptance, otherwise the extremes.
+    static let all =
+        Acceptance.isRunning ? [plain, fourLanes, divided, extremes[1]] : extremes
+
+    /// The same on one server, for tests that change or measure that server: its triggers, its
     /// plans, its counters.
-    static let local = all.map { Variant(lanes: $0.lanes, isDivided: $0.isDivided, isLocal: true) }
+    static let local = all.map(\.onOneServer)
+
+    /// The extremes on one server.
+    static let localExtremes = extremes.map(\.onOneServer)
+
+    private var onOneServer: Variant {
+        Variant(lanes: lanes, isDivided: isDivided, isLocal: true)
+    }
 
     /// Whether its tables are on the servers of the Citus cluster.
     var isDistributed: Bool { isDivided && !isLocal && CitusCluster.shared != nil }

@@ -30,7 +30,7 @@ struct VerifyTests {
 
     // A group ends with the payload that exceeds it, so the third begins the second group.
     @Test func `payloads that are too large for one group are all read`() async throws {
-        let variant = Variant.all[0]
+        let variant = Variant.plain
         try await variant.withLog { log, settings in
             let payloads = variant.ids(inLane: 0, count: 3).map { id in
                 let payload = [UInt8](id.utf8) + [UInt8](repeating: 0x20, count: 5 << 20)
@@ -49,7 +49,7 @@ struct VerifyTests {
     }
 
     /// One database per variant, repaired after each case: a database per case would take minutes.
-    @Test(arguments: [Variant.local[0], Variant.local[3]])
+    @Test(arguments: Variant.localExtremes)
     func `for any change, both verifiers name the first commit that does not match`(
         variant: Variant
     ) async throws {
@@ -87,7 +87,7 @@ struct VerifyTests {
     }
 
     @Test func `lanes beyond the configured number are still verified`() async throws {
-        let tampered = TamperedLog(variant: Variant.all[1])
+        let tampered = TamperedLog(variant: Variant.fourLanes)
         try await tampered.withCopy { settings in
             try await Inspector.inspect(settings) { inspector in
                 try await inspector.session.execute(
@@ -146,7 +146,9 @@ struct VerifyTests {
             return kept
         }
         // The same facts in another ledger: as many commits, other digests.
-        let other = TamperedLog(variant: Variant.all[variant.lanes == .one ? 2 : 1])
+        let other = TamperedLog(
+            variant: variant.lanes == .one ? Variant.divided : Variant.fourLanes
+        )
         try await other.withCopy { settings in
             let found = try await verify(settings, kept: kept).firstMismatch
             #expect(found?.lane == tampered.lane)

@@ -4,7 +4,10 @@ import TestSupport
 import Testing
 
 /// Sessions through a real PgBouncer.
-@Suite(.enabled { await TestServer.isAvailable }, .enabled(if: PgBouncer.isAvailable))
+@Suite(
+    .enabled { await TestServer.isAvailable },
+    .enabled(if: Acceptance.isRunning, "make acceptance runs it")
+)
 struct PoolerTests {
     @Test func `a pooler in transaction mode is refused with advice on what to do`() async throws {
         let server = try await TestServer.shared.settings()
@@ -65,7 +68,11 @@ struct PoolerTests {
         #expect(code == .sharedConnection)
         #expect(await session.isBroken)
     }
+}
 
+/// The short form of ``PoolerTests``, without a PgBouncer.
+@Suite(.enabled { await TestServer.isAvailable })
+struct PoolerDetectionTests {
     @Test func `PostgreSQL itself is never mistaken for a pooler`() async throws {
         try await TestServer.shared.withDatabase { settings in
             let name = try #require(settings.database)

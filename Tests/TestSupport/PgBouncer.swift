@@ -17,15 +17,6 @@ public final class PgBouncer: Sendable {
     private let ending = Pipe()
     private let folder: String
 
-    /// Whether tests with it can run; prints why not.
-    ///
-    /// Always true when CI is set, so that a missing program fails there instead of being skipped.
-    public static var isAvailable: Bool {
-        if ProcessInfo.processInfo.environment["CI"] != nil || program != nil { return true }
-        print("SKIPPED: pgbouncer is not installed (apt-get install pgbouncer)")
-        return false
-    }
-
     private static var program: String? {
         let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
         // Debian installs it where only root searches.
