@@ -95,7 +95,8 @@ def run(target, program, pattern):
     log, events = LOGS / f"{target}.log", LOGS / f"{target}.events"
     events.unlink(missing_ok=True)
     command = [program, "--testing-library", "swift-testing", "--no-parallel",
-               "--event-stream-output-path", str(events), "--filter", rf"^{target}\.{pattern and f'.*{pattern}'}"]
+               "--event-stream-output-path", str(events),
+               "--filter", rf"^{target}\.{pattern and f'.*{pattern}'}"]
     with open(log, "wb") as output:
         code, looks = stage.run(command, output)
     found, unended = spans(events) if events.exists() else ([], [])
