@@ -53,7 +53,7 @@ package struct DatabaseOptions: ParsableArguments {
 
     /// The options for opening the log, as the environment configures them.
     package static func logOptions() throws -> EventLog.Options {
-        let environment = ProcessInfo.processInfo.environment
+        let environment = ProcessEnvironment.variables
         var options = EventLog.Options()
         if let text = environment[clockSkewVariable] {
             guard let seconds = Int64(text), seconds >= 0 else {

@@ -1,4 +1,5 @@
 import Foundation
+import Subledger
 internal import Synchronization
 
 /// Shows an answer that is longer than the terminal page by page.
@@ -39,7 +40,7 @@ package enum Pager {
     ///   - descriptor: 1 or 2.
     /// - Returns: False if the caller has to write it.
     static func takes(_ bytes: [UInt8], for descriptor: Int32) -> Bool {
-        guard descriptor == 1 || isatty(descriptor) == 1 else { return false }
+        guard descriptor == 1 || StandardStream.isTerminal(descriptor) else { return false }
         return state.withLock { state in
             switch state {
             case .off: return false
@@ -88,8 +89,8 @@ package enum Pager {
     }
 
     private static var command: String? {
-        let environment = ProcessInfo.processInfo.environment
-        guard isatty(1) == 1, environment["TERM"] != "dumb" else { return nil }
+        let environment = ProcessEnvironment.variables
+        guard StandardStream.isTerminal(1), environment["TERM"] != "dumb" else { return nil }
         let command = environment["PAGER"] ?? "less"
         return command.isEmpty || command == "cat" ? nil : command
     }

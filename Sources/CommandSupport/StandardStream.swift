@@ -5,7 +5,16 @@ import Synchronization
 /// Writes whole texts to stdout and stderr, whatever is behind them: a full disk or a reader that
 /// is gone never crashes a command.
 package enum StandardStream {
+    /// Collects what the current task writes to stdout and stderr; nil for the process's own
+    /// streams.
+    @TaskLocal package static var captured: CapturedStreams?
+
     private static let isReaderGone = Atomic<Bool>(false)
+
+    /// Whether the stream is a terminal; a captured one is not.
+    package static func isTerminal(_ descriptor: Int32) -> Bool {
+        captured == nil && isatty(descriptor) == 1
+    }
 
     /// Reserves the descriptors of streams that the caller has closed; otherwise the next database
     /// connection would get one, and an answer would be written into it.
@@ -23,6 +32,7 @@ package enum StandardStream {
     /// `verify | head` still reports its result by the exit code. If stdout cannot be written for
     /// another reason, the process ends with that reason and the exit code of `feed`.
     package static func writeOutput(_ bytes: [UInt8]) {
+        if let captured { return captured.append(bytes, to: 1) }
         guard !isReaderGone.load(ordering: .relaxed), !Pager.takes(bytes, for: 1),
             let number = write(bytes, to: 1)
         else { return }
@@ -41,6 +51,7 @@ package enum StandardStream {
 
     /// Writes bytes to stderr; failures are ignored, because they cannot be reported.
     package static func writeErrors(_ bytes: [UInt8]) {
+        if let captured { return captured.append(bytes, to: 2) }
         _ = write(bytes, to: 2)
     }
 

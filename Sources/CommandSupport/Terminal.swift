@@ -26,7 +26,7 @@ package enum Terminal {
 
     /// The most columns of a table; nil if stdout is not a terminal, or with `--wide`.
     static var tableWidth: Int? {
-        guard !isWide.load(ordering: .relaxed), isatty(1) == 1 else { return nil }
+        guard !isWide.load(ordering: .relaxed), StandardStream.isTerminal(1) else { return nil }
         var size = winsize()
         guard ioctl(1, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }
         return Int(size.ws_col)

@@ -65,7 +65,7 @@ extension Ledger.Database {
 
     /// The private server of the environment.
     package static var embeddedServer: EmbeddedServer {
-        let home = ProcessInfo.processInfo.environment["SUBLEDGER_HOME"] ?? ".subledger"
+        let home = ProcessEnvironment.variables["SUBLEDGER_HOME"] ?? ".subledger"
         return EmbeddedServer(home: URL(fileURLWithPath: home).path)
     }
 
@@ -76,7 +76,7 @@ extension Ledger.Database {
         case .embedded(let home): return URL(fileURLWithPath: home).path
         case .environment:
             guard Self.configured == nil else { return nil }
-            let home = ProcessInfo.processInfo.environment["SUBLEDGER_HOME"] ?? ".subledger"
+            let home = ProcessEnvironment.variables["SUBLEDGER_HOME"] ?? ".subledger"
             return URL(fileURLWithPath: home).path
         }
     }
@@ -107,7 +107,7 @@ extension Ledger.Database {
 
     // The database that the environment names; nil if it names none.
     private static var configured: ConnectionSettings? {
-        let environment = ProcessInfo.processInfo.environment
+        let environment = ProcessEnvironment.variables
         if let url = environment["DATABASE_URL"], !url.isEmpty {
             var settings = ConnectionSettings(url, applicationName: applicationName)
             settings.source = "DATABASE_URL"

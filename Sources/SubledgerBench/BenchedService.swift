@@ -2,6 +2,7 @@ import CommandSupport
 import EventLog
 import Foundation
 import Postgres
+import Subledger
 
 /// `subledger serve` as a separate process, to be measured.
 struct BenchedService {
@@ -33,7 +34,7 @@ struct BenchedService {
         let process = Process()
         process.executableURL = Bundle.main.executableURL
         process.arguments = ["serve", "--port", "0", "--root-certificate", certificate.path]
-        process.environment = ProcessInfo.processInfo.environment
+        process.environment = ProcessEnvironment.variables
             .filter { !$0.key.hasPrefix("SUBLEDGER_SERVE_") }
             .merging(["DATABASE_URL": settings.fullConnectionString]) { $1 }
         process.standardError = try FileHandle(forWritingTo: lines)

@@ -5,16 +5,15 @@ import Catalog
 import CommandSupport
 import EmbeddedPostgres
 import EventLog
-import Foundation
 import Postgres
 import Projector
 import Subledger
 
 extension Failure {
-    /// Prints an error on stderr and ends the process with its exit code.
-    static func exit(_ error: any Error, of command: any ParsableCommand.Type) -> Never {
+    /// Prints an error on stderr and returns its exit code.
+    static func report(_ error: any Error, of command: any ParsableCommand.Type) -> ExitCode {
         switch error {
-        case let error as ExitCode: Foundation.exit(error.rawValue)
+        case let code as ExitCode: code
         case let failure as Failure: end(failure.exitCode, failure.message)
         // Errors of the parser itself are wrapped and printed with the usage; this one came later.
         case let error as ValidationError: end(.validationFailure, error.message)
@@ -38,7 +37,7 @@ extension Failure {
     }
 
     // The parser's output: the requested help, or the error in the arguments.
-    private static func end(_ code: ExitCode, usage message: String) -> Never {
+    private static func end(_ code: ExitCode, usage message: String) -> ExitCode {
         if !message.isEmpty {
             if code.isSuccess {
                 Terminal.put(message + "\n")
@@ -46,12 +45,12 @@ extension Failure {
                 Terminal.write(ProcessArguments.withoutPasswords(message))
             }
         }
-        Foundation.exit(code.rawValue)
+        return code
     }
 
-    private static func end(_ code: ExitCode, _ message: String) -> Never {
+    private static func end(_ code: ExitCode, _ message: String) -> ExitCode {
         Terminal.write("subledger: \(message)")
-        Foundation.exit(code.rawValue)
+        return code
     }
 
     private static func exitCode(of error: PostgresError) -> ExitCode {

@@ -1,5 +1,6 @@
 import ArgumentParser
 import CommandSupport
+import Foundation
 import SubledgerBench
 
 /// The command line: wiring only.
@@ -83,17 +84,6 @@ struct SubledgerCommand: AsyncParsableCommand {
         StandardStream.reserve()
         ProcessArguments.hidePasswords()
         Interrupt.install()
-        do {
-            var command = try parseAsRoot()
-            if type(of: command) is any LongAnswer.Type { Pager.begin() }
-            if var asynchronous = command as? any AsyncParsableCommand {
-                try await asynchronous.run()
-            } else {
-                try command.run()
-            }
-        } catch {
-            let unknown = UnknownCommand.first(in: CommandLine.arguments.dropFirst(), of: self)
-            Failure.exit(unknown?.failure ?? error, of: self)
-        }
+        Foundation.exit(await CommandRun.exitCode(Array(CommandLine.arguments.dropFirst())))
     }
 }

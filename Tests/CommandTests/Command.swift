@@ -1,10 +1,17 @@
+import CommandSupport
 import EventLog
 import Foundation
 import Postgres
+import Subledger
+import SubledgerCommand
 import TestSupport
 import Testing
 
-/// The built program `subledger`, with a database to work in.
+/// The command line `subledger`, with a database to work in.
+///
+/// Most calls run within this process: parser, command and error messages are the same, and what
+/// would be written to stdout and stderr is collected. What only a process has (signals, stdin, a
+/// pager, closed streams, other variables of the environment) needs `runProcess`.
 struct Command: Sendable {
     let environment: [String: String]
 
@@ -23,6 +30,29 @@ struct Command: Sendable {
 
     /// Runs it to its end and expects no particular exit code.
     func run(_ arguments: [String], inputFile: String? = nil) async throws -> Program.Ending {
+        guard inputFile == nil, environment.keys.allSatisfy(Command.isInjected) else {
+            return try await runProcess(arguments, inputFile: inputFile)
+        }
+        let streams = CapturedStreams()
+        let code = await ProcessEnvironment.$variables.withValue(Program.environment(environment)) {
+            await StandardStream.$captured.withValue(streams) {
+                await CommandRun.exitCode(arguments)
+            }
+        }
+        return Program.Ending(code: code, output: streams.output, errors: streams.errors)
+    }
+
+    // Variables that commands read from `ProcessEnvironment`; PATH and libpq's own are the
+    // process's.
+    private static func isInjected(_ variable: String) -> Bool {
+        variable == "DATABASE_URL" || variable.hasPrefix("SUBLEDGER_")
+    }
+
+    /// Runs the built program to its end and expects no particular exit code.
+    func runProcess(
+        _ arguments: [String],
+        inputFile: String? = nil
+    ) async throws -> Program.Ending {
         try await Program("subledger").run(
             arguments,
             environment: environment,

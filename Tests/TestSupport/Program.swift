@@ -45,6 +45,14 @@ public struct Program: Sendable {
         public let output: String
         /// Its stderr.
         public let errors: String
+
+        /// An ending with these.
+        public init(code: Int32, wasKilled: Bool = false, output: String, errors: String) {
+            self.code = code
+            self.wasKilled = wasKilled
+            self.output = output
+            self.errors = errors
+        }
     }
 
     /// Runs it to its end.
@@ -62,6 +70,14 @@ public struct Program: Sendable {
         ).ending()
     }
 
+    /// This process's environment, except variables that name a database, with these added.
+    public static func environment(_ given: [String: String]) -> [String: String] {
+        ProcessInfo.processInfo.environment.filter { name, _ in
+            !name.hasPrefix("PG") && !name.hasPrefix("SUBLEDGER_") && name != "DATABASE_URL"
+        }
+        .merging(given) { _, given in given }
+    }
+
     /// Starts it.
     ///
     /// It inherits this process's environment, except variables that name a database.
@@ -74,10 +90,7 @@ public struct Program: Sendable {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: path)
         process.arguments = arguments
-        let inherited = ProcessInfo.processInfo.environment.filter { name, _ in
-            !name.hasPrefix("PG") && !name.hasPrefix("SUBLEDGER_") && name != "DATABASE_URL"
-        }
-        process.environment = inherited.merging(environment) { _, given in given }
+        process.environment = Program.environment(environment)
         if let folder { process.currentDirectoryURL = URL(fileURLWithPath: folder) }
         process.standardInput =
             try inputFile.map { try FileHandle(forReadingFrom: URL(fileURLWithPath: $0)) }

@@ -3,6 +3,7 @@ import ArgumentParser
 import CommandSupport
 import Events
 import Foundation
+import Subledger
 
 struct AppleCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -63,7 +64,7 @@ extension PollOptions {
     /// - Returns: Whether it is set; if so, the command is done.
     func printsConfig() async throws -> Bool {
         guard printConfig else { return false }
-        let plan = try await PollPlan(self, ProcessInfo.processInfo.environment)
+        let plan = try await PollPlan(self, ProcessEnvironment.variables)
         Terminal.print(plan.settings.table)
         return true
     }
@@ -73,7 +74,7 @@ extension PollOptions {
     func withClient<Value>(
         _ body: (AppStoreServerClient, Events.Environment) async throws -> Value
     ) async throws -> Value {
-        let plan = try await PollPlan(self, ProcessInfo.processInfo.environment)
+        let plan = try await PollPlan(self, ProcessEnvironment.variables)
         let credentials = try plan.apple.credentials(plan.trust.bundleId)
         let named = plan.trust.environments.compactMap(TrustOptions.knownEnvironment)
         let client = AppStoreServerClient(credentials, hosts: plan.apple.hosts)

@@ -47,7 +47,7 @@ struct ReplayCommand: AsyncParsableCommand {
         if answer.frames.isEmpty { Terminal.print(NothingKnown.words) }
         for frame in answer.frames {
             Terminal.print(frame.text)
-            if step, isatty(0) == 1, readLine() == nil { return }
+            if step, StandardStream.isTerminal(0), readLine() == nil { return }
         }
     }
 }

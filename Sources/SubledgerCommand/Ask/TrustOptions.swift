@@ -114,7 +114,7 @@ struct TrustOptions: ParsableArguments {
 
     private func sharedSecret() throws -> String? {
         guard let path = sharedSecretFile else {
-            let secret = ProcessInfo.processInfo.environment["SUBLEDGER_SHARED_SECRET"] ?? ""
+            let secret = ProcessEnvironment.variables["SUBLEDGER_SHARED_SECRET"] ?? ""
             return secret.isEmpty ? nil : secret
         }
         let bytes = try WholeFile.bytes(

@@ -5,6 +5,7 @@ import Configuration
 import EventLog
 import Foundation
 import Postgres
+import Subledger
 
 struct DoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -65,7 +66,7 @@ struct DoctorCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
-        let plan = try await DoctorPlan(self, ProcessInfo.processInfo.environment)
+        let plan = try await DoctorPlan(self, ProcessEnvironment.variables)
         var checks = [plan.settingsCheck]
         checks += try await DatabaseChecks(plan.database, isQuiet: output.quiet).run()
         checks += RootChecks(trust.rootCertificate + plan.serviceRoots(besides: trust)).run()

@@ -54,7 +54,7 @@ struct ImportCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let plan = try await PollPlan(options, ProcessInfo.processInfo.environment)
+        let plan = try await PollPlan(options, ProcessEnvironment.variables)
         if options.printConfig {
             Terminal.print(plan.settings.table)
             return

@@ -145,7 +145,7 @@ struct ServeCommand: AsyncParsableCommand {
 
     func run() async throws {
         if try printExample() { return }
-        let plan = try await ServePlan(self, ProcessInfo.processInfo.environment)
+        let plan = try await ServePlan(self, ProcessEnvironment.variables)
         if let printProxy {
             Terminal.put(printProxy.text(port: plan.server.port))
             return

@@ -34,6 +34,7 @@ struct LineOutput {
     /// the last line may be incomplete.
     mutating func flush() throws {
         defer { buffer.removeAll(keepingCapacity: true) }
+        guard StandardStream.captured == nil else { return StandardStream.writeOutput(buffer) }
         try buffer.withUnsafeBytes { bytes in
             var rest = bytes[...]
             while !rest.isEmpty {
@@ -48,6 +49,7 @@ struct LineOutput {
 
     /// Whether the reader closed its end; false if stdout is not a pipe.
     static var isReaderGone: Bool {
+        guard StandardStream.captured == nil else { return false }
         var place = pollfd(fd: 1, events: 0, revents: 0)
         return poll(&place, 1, 0) == 1 && place.revents & Int16(POLLERR | POLLHUP) != 0
     }
