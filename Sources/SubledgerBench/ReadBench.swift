@@ -42,7 +42,11 @@ extension BenchCommand {
             let scratch = ScratchDatabase(server: server, name: "subledger_bench")
             try await scratch.make()
             if !output.quiet { Terminal.write("filling a ledger of \(streams) subscriptions") }
-            let material = try await ReadBenchMaterial.make(scratch.settings, others: streams)
+            let material = try await ReadBenchMaterial.make(
+                scratch.settings,
+                others: streams,
+                queries: queries
+            )
             if !output.quiet { Terminal.write("reading") }
             let results = try await measure(material, scratch.settings)
             try await scratch.drop()
@@ -76,14 +80,14 @@ struct ReadBench {
     let log: EventLog
     let session: PostgresSession
 
-    /// Queries before the measurement, which prepare statements, cache pages and load code.
-    private static let warmUpQueries = 200
+    /// Queries before the measurement, which prepare statements, cache pages and load code; no more
+    /// than are measured.
+    private static let warmUpQueriesMax = 200
 
     // What `EventLog.history` reads of an event, by the primary key.
     private static let bareSQL = """
-        SELECT lane, lane_offset, recorded_at, as_of_ms, purchase_date_ms, expires_date_ms,
-            environment, original_transaction_id, kind, bundle_id, evidence_digest, content
-        FROM ledger.event WHERE lane = $1 AND lane_offset = ANY ($2)
+        SELECT \(EventRows.columns)
+        FROM ledger.event AS e WHERE e.lane = $1 AND e.lane_offset = ANY ($2)
         """
 
     func measure(
@@ -91,8 +95,9 @@ struct ReadBench {
         queries: Int
     ) async throws -> ReadBenchResult {
         var samples = [[Double]](repeating: [], count: 3)
-        for query in -ReadBench.warmUpQueries..<queries {
-            let target = size.targets[(query + ReadBench.warmUpQueries) % size.targets.count]
+        let warmUpQueries = min(ReadBench.warmUpQueriesMax, queries)
+        for query in -warmUpQueries..<queries {
+            let target = size.targets[(query + warmUpQueries) % size.targets.count]
             // Each way is first equally often, because the first finds colder caches.
             for turn in 0..<3 {
                 let way = (turn + abs(query)) % 3

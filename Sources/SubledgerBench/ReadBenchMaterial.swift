@@ -32,8 +32,9 @@ struct ReadBenchMaterial {
     /// and eight years of a weekly one.
     private static let eventCounts = [30, 400]
 
-    /// Subscriptions of each size: enough that no query finds its rows cached by the previous one.
-    private static let targetsPerSize = 20
+    /// Subscriptions of each size: enough that no query finds its rows cached by the previous one;
+    /// no more than queries.
+    private static let targetsPerSizeMax = 20
 
     /// Facts in a notification of a renewal: the transaction, the renewal info, the notification
     /// itself.
@@ -46,10 +47,15 @@ struct ReadBenchMaterial {
     private static let firstTarget = 500_000_000
 
     /// Fills the ledger of a database, with all subscriptions mixed in random order.
-    static func make(_ settings: ConnectionSettings, others: Int) async throws -> Self {
+    static func make(
+        _ settings: ConnectionSettings,
+        others: Int,
+        queries: Int
+    ) async throws -> Self {
         let simulator = AppStoreSimulator(seed: seed)
         var deliveries = Array(simulator.sampleHistory(count: others))
         var lives: [[SubscriptionLife]] = []
+        let targetsPerSize = min(targetsPerSizeMax, queries)
         for count in eventCounts {
             let steps = (count + factsPerNotification - 1) / factsPerNotification
             lives.append(

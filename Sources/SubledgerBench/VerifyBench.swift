@@ -16,7 +16,7 @@ extension BenchCommand {
                 the same messages too. A notification contains three signatures, so it is compared \
                 with a third of the bare rate. Plain means: Foundation's JSONDecoder into Codable \
                 structs of the same verifyReceipt responses, 500 rows each; ours are decoded into \
-                facts, as by ingest --vouch, and once more only parsed. Use a release build.
+                facts, as by `ingest --vouch`, and once more only parsed. Use a release build.
                 """
         )
 

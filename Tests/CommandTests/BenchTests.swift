@@ -7,20 +7,66 @@ import Testing
 /// The tests run one after the other, because all work in one database.
 @Suite(.enabled { await TestServer.isAvailable }, .serialized)
 struct BenchTests {
+    /// Every kind, with arguments as small as measure something.
+    static let arguments = [
+        "append": ["--rounds", "1", "--appends", "2", "--batches", "1"],
+        "ingest": ["--rounds", "1", "--megabytes", "1"],
+        "read": ["--streams", "2", "--queries", "3"],
+        "rebuild": ["--rounds", "1", "--events", "1000"],
+        "report": ["--rounds", "2", "--events", "6000"],
+        "serve": ["--requests", "60", "--soak", "100"],
+        "verify": ["--rounds", "1", "--seconds", "0.01"],
+    ]
+
+    // As a process: it measures its own memory, and starts itself as a service.
+    private func measure<Document: Decodable>(
+        _ kind: String,
+        _ type: Document.Type,
+        _ command: Command? = nil
+    ) async throws -> Document {
+        let nowhere = Command(environment: ["DATABASE_URL": "host=/nowhere"])
+        let ending = try await (command ?? nowhere).runProcess(
+            ["bench", kind, "--quiet", "--json"]
+                + (try #require(BenchTests.arguments[kind]))
+        )
+        #expect(ending.code == 0 && ending.errors.isEmpty, "\(ending.errors)")
+        return try JSONDecoder().decode(type, from: Data(ending.output.utf8))
+    }
+
+    @Test func `bench append compares single appends and batches with plain SQL`() async throws {
+        try await withLedger { command, _ in
+            let rates = try await measure("append", [String: Double].self, command)
+            for name in ["singleRatioAt1", "singleRatioAt128", "batchRatioAt1000"] {
+                #expect(rates[name] ?? 0 > 0, "\(name): \(rates)")
+            }
+        }
+    }
+
+    @Test func `bench read compares each answer with a plain SELECT of the same rows`()
+        async throws
+    {
+        try await withLedger { command, _ in
+            let read = try await measure("read", Read.self, command)
+            #expect(read.sizes.count == 2 && read.queries == 3)
+            for size in read.sizes {
+                #expect(size.bareP50 > 0 && size.periodsRatioP99 > 0 && size.explainRatioP99 > 0)
+            }
+        }
+    }
+
+    @Test func `bench verify needs no database and names its ratios`() async throws {
+        let numbers = try await measure("verify", [String: Double].self)
+        for name in [
+            "notificationRatio", "transactionRatio", "decodeRatio", "bareVerificationsPerSecond",
+            "notificationsPerSecond", "transactionsPerSecond", "decodeMegabytesPerSecond",
+            "plainDecodeMegabytesPerSecond",
+        ] { #expect(numbers[name] ?? 0 > 0, "\(name)") }
+        #expect(numbers["rounds"] == 1)
+    }
+
     @Test func `bench rebuild follows at least something, however short the log`() async throws {
         try await withLedger { command, _ in
-            let output = try await command.expect(
-                0,
-                "bench",
-                "rebuild",
-                "--events",
-                "1000",
-                "--rounds",
-                "1",
-                "--quiet",
-                "--json"
-            )
-            let summary = try JSONDecoder().decode(Summary.self, from: Data(output.utf8))
+            let summary = try await measure("rebuild", Summary.self, command)
             #expect(summary.followedEvents > 0 && summary.followedEvents <= 100)
             #expect(summary.followEventsPerSecond > 0)
             #expect(summary.ratioOfAllToBothLimits > 0)
@@ -32,18 +78,7 @@ struct BenchTests {
         async throws
     {
         try await withLedger { command, _ in
-            let output = try await command.expect(
-                0,
-                "bench",
-                "report",
-                "--events",
-                "6000",
-                "--rounds",
-                "2",
-                "--quiet",
-                "--json"
-            )
-            let measured = try JSONDecoder().decode(Reports.self, from: Data(output.utf8))
+            let measured = try await measure("report", Reports.self, command)
             let list = try await command.expect(0, "report", "list")
             for (name, pair) in measured.reports {
                 #expect(list.contains("\(name) (definition "))
@@ -56,18 +91,7 @@ struct BenchTests {
 
     @Test func `bench ingest reads every kind of file, twice`() async throws {
         try await withLedger { command, _ in
-            let output = try await command.expect(
-                0,
-                "bench",
-                "ingest",
-                "--megabytes",
-                "1",
-                "--rounds",
-                "1",
-                "--quiet",
-                "--json"
-            )
-            let kinds = try JSONDecoder().decode([String: Ingested].self, from: Data(output.utf8))
+            let kinds = try await measure("ingest", [String: Ingested].self, command)
             let names = ["notifications", "pages", "responses12", "responses500"]
             #expect(kinds.keys.sorted() == names)
             for (name, kind) in kinds {
@@ -81,18 +105,7 @@ struct BenchTests {
         async throws
     {
         try await withLedger { command, _ in
-            let output = try await command.expect(
-                0,
-                "bench",
-                "serve",
-                "--requests",
-                "60",
-                "--soak",
-                "100",
-                "--quiet",
-                "--json"
-            )
-            let served = try JSONDecoder().decode(Served.self, from: Data(output.utf8))
+            let served = try await measure("serve", Served.self, command)
             #expect(served.connections.keys.sorted() == ["1", "256", "32"])
             for cell in [served.halfLoad, served.access] + served.connections.values {
                 #expect(cell.errors == 0 && cell.perSecond > 0)
@@ -102,6 +115,16 @@ struct BenchTests {
             #expect(served.ratioToLimitAt32 > 0)
             #expect(served.requestsPerCommitAt32 >= 1)
         }
+    }
+
+    private struct Read: Decodable {
+        struct Size: Decodable {
+            let bareP50: Double
+            let periodsRatioP99: Double
+            let explainRatioP99: Double
+        }
+        let queries: Int
+        let sizes: [Size]
     }
 
     private struct Reports: Decodable {

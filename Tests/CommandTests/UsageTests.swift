@@ -4,34 +4,7 @@ import Testing
 
 /// Commands without a database: help, usage errors, and a database that is missing.
 @Suite struct UsageTests {
-    private static let commands = [
-        [], ["demo"], ["migrate"], ["migrate", "up"], ["migrate", "status"], ["ingest"],
-        ["rebuild"], ["checkpoint"], ["verify"], ["periods"], ["history"], ["streams"],
-        ["rejections"],
-        ["report"], ["report", "ingest-quality"], ["report", "drift"],
-        ["report", "wrong-answers"], ["explain"], ["state"], ["due"],
-        ["blame"], ["diff"], ["replay"], ["event"], ["simulate"], ["bench"],
-        ["bench", "append"], ["bench", "read"], ["bench", "rebuild"], ["bench", "verify"],
-        ["access"], ["eligibility"],
-        ["customers"], ["customers", "link"], ["customers", "unlink"], ["customers", "list"],
-        ["customers", "show"], ["customers", "claims"], ["database"], ["database", "start"],
-        ["database", "status"],
-        ["database", "stop"], ["catalog"], ["catalog", "import"], ["catalog", "list"],
-        ["catalog", "show"], ["catalog", "diff"], ["refunds"], ["changes"],
-        ["report", "anomalies"], ["feed"], ["follow"], ["tables"],
-        ["tables", "list"], ["tables", "diff"], ["tables", "check"], ["tables", "promote"],
-        ["tables", "discard"], ["doctor"], ["import"],
-    ]
     private let command = Command(environment: ["DATABASE_URL": "host=/nowhere"])
-
-    @Test(arguments: commands)
-    func `every command has help`(arguments: [String]) async throws {
-        let ending = try await command.run(arguments + ["--help"])
-        #expect(ending.code == 0)
-        #expect(ending.output.contains("OVERVIEW:"))
-        #expect(ending.output.contains("USAGE: subledger"))
-        #expect(ending.errors.isEmpty)
-    }
 
     @Test func `the version goes to stdout`() async throws {
         #expect(try await command.expect(0, "--version").hasPrefix("0."))
@@ -120,27 +93,6 @@ import Testing
             #expect(ending.output.isEmpty, "\(place): \(ending.output)")
             #expect(ending.errors.contains("subledger: "), "\(ending.errors)")
         }
-    }
-
-    @Test func `bench verify needs no database and names its ratios`() async throws {
-        let output = try await command.expect(
-            0,
-            "bench",
-            "verify",
-            "--rounds",
-            "1",
-            "--seconds",
-            "0.01",
-            "--json"
-        )
-        let object = try JSONSerialization.jsonObject(with: Data(output.utf8))
-        let numbers = try #require(object as? [String: Double])
-        for name in [
-            "notificationRatio", "transactionRatio", "decodeRatio", "bareVerificationsPerSecond",
-            "notificationsPerSecond", "transactionsPerSecond", "decodeMegabytesPerSecond",
-            "plainDecodeMegabytesPerSecond",
-        ] { #expect(numbers[name] ?? 0 > 0, "\(name)") }
-        #expect(numbers["rounds"] == 1)
     }
 
     @Test func `a missing path exits with 66 before any connection is opened`() async throws {

@@ -2,9 +2,9 @@ internal import Events
 internal import Postgres
 
 /// Decodes events and confirmations from rows; the only place that knows the order of the columns.
-enum EventRows {
+package enum EventRows {
     /// The columns of an event that its canonical bytes need, from table alias `e`.
-    static let columns = """
+    package static let columns = """
         e.lane, e.lane_offset, e.recorded_at, e.as_of_ms, e.purchase_date_ms, e.expires_date_ms,
         e.environment, e.original_transaction_id, e.kind, e.bundle_id, e.evidence_no, e.content,
         e.is_imported, e.salt

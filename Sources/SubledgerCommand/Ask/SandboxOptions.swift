@@ -24,8 +24,8 @@ struct SandboxOptions: ParsableArguments {
             "Count sandbox purchases from this time on.",
             discussion: """
                 Without --sandbox-customer, sandbox purchases of every customer count between \
-                --sandbox-from and --sandbox-to, at most \(SandboxPolicy.openDaysMax) days. Times \
-                are as for --at, in UTC.
+                --sandbox-from and --sandbox-to, at most \(SandboxPolicy.openDaysMax) days. Accepts \
+                \(AskedTime.forms).
                 """,
             valueName: "time"
         )

@@ -9,7 +9,7 @@ enum Clock {
     static let knownAtHelp = ArgumentHelp(
         "Use only what the log knew then: a position or a time.",
         discussion: """
-            An offset, lane:offset pairs (0:17,1:4), or a time in the form of --at. A number of \
+            An offset, lane:offset pairs (0:17,1:4), or a time: \(AskedTime.forms). A number of \
             twelve digits or more is milliseconds, a shorter one an offset. A position inside a \
             commit means the end of that commit: no answer was ever made from part of a commit.
             """,

@@ -10,7 +10,7 @@ struct SimulateCommand: AsyncParsableCommand {
         abstract: "Write the signed payloads of a synthetic App Store.",
         discussion: """
             The same seed gives the same output, byte for byte. The payloads are signed by a test \
-            root, written next to them as root.der: ingest them with --root-certificate. The \
+            root, written next to them as root.der, for `subledger ingest --root-certificate`. The \
             catalog is written as catalog.storekit, for `subledger catalog import`. --truth writes \
             the periods that the fold must return for each subscription.
 
