@@ -9,6 +9,7 @@ import NIOCore
 import Projections
 import SimulatedStoreService
 import Subledger
+import TestSupport
 import Testing
 
 /// A store as a team builds against it: purchases and all else by commands.
@@ -143,9 +144,9 @@ import Testing
                 return try JSONDecoder().decode(Truth.self, from: data)
             }
             var now = try await truth()
-            for _ in 0..<200 where now.status == "active" {
-                try await Task.sleep(for: .milliseconds(100))
+            try await eventually("the subscription is no longer active") {
                 now = try await truth()
+                return now.status != "active"
             }
             #expect(now.status == "grace_period" && now.periods.last?.kind == "grace")
             let recovered = try await Self.act(
@@ -207,17 +208,15 @@ import Testing
         } _: { receiver, count in
             try await TestStore.run(ticks: true) {
                 $0.subscriptions = 0
-                // Two hours, the longest delay, take four minutes; a notification is signed within
-                // a second.
-                $0.monthMilliseconds = 86_400_000
+                // Two hours, the longest delay, take twelve minutes: longer than is waited for. A
+                // notification is signed within seconds.
+                $0.monthMilliseconds = 3 * 86_400_000
                 $0.delayed = 0.5
                 $0.notificationURL = receiver + "/notifications"
             } _: { store in
                 for _ in 0..<100 { _ = try await Self.buy(store) }
-                for _ in 0..<100 where count() < 35 {
-                    try await Task.sleep(for: .milliseconds(100))
-                }
-                #expect((35...75).contains(count()), "\(count()) of 100 arrived")
+                try await eventually("35 of 100 have arrived") { count() >= 35 }
+                #expect(count() <= 75, "\(count()) of 100 arrived")
             }
         }
     }

@@ -142,12 +142,7 @@ import Testing
             let text = try String(contentsOf: address, encoding: .utf8)
             return text.split(separator: "\n").count
         }
-        var seen = 0
-        for _ in 0..<200 where seen < 1 {
-            seen = try periods()
-            try await Task.sleep(for: .milliseconds(100))
-        }
-        #expect(seen >= 1)
+        try await eventually("a period has begun") { try periods() >= 1 }
         let text = try String(
             contentsOf: try #require(URL(string: store.url + "/control/truth")),
             encoding: .utf8

@@ -8,6 +8,7 @@ import Hummingbird
 import SimulatedStoreService
 import Subledger
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite struct RefresherTests {
@@ -171,10 +172,14 @@ import Testing
 
     @Test func `no more customers than allowed are asked about at once`() async throws {
         let hand = Hand()
+        // Apple answers once all others were turned away.
+        let answers = Atomic(false)
         try await Self.run(
             hand,
             { _, _ in
-                try await Task.sleep(for: .milliseconds(300))
+                try await eventually("ten were turned away") {
+                    answers.load(ordering: .relaxed)
+                }
                 return OddServer.json(
                     #"{"errorCode":4040010,"errorMessage":"x"}"#,
                     status: .notFound
@@ -193,7 +198,10 @@ import Testing
                     }
                 }
                 var busy = 0
-                for try await isBusy in group where isBusy { busy += 1 }
+                for try await isBusy in group where isBusy {
+                    busy += 1
+                    if busy == 10 { answers.store(true, ordering: .relaxed) }
+                }
                 return busy
             }
             #expect(busy == 10)

@@ -13,6 +13,7 @@ import Logging
 import NIOCore
 import SimulatedStoreService
 import Synchronization
+import TestSupport
 import Testing
 
 /// A simulated store that listens at a port of this machine.
@@ -116,15 +117,13 @@ struct TestStore: Sendable {
 
     /// Waits until everything that was signed was sent.
     func waitUntilSent() async throws {
-        for _ in 0..<600 {
+        try await eventually("the store has sent all notifications") {
             let sent = try JSONDecoder().decode(
                 Sent.self,
                 from: try await get("/control/notifications")
             )
-            if sent.arrived + sent.lost == sent.signed { return }
-            try await Task.sleep(for: .milliseconds(100))
+            return sent.arrived + sent.lost == sent.signed
         }
-        Issue.record("the store did not send all notifications in a minute")
     }
 }
 
