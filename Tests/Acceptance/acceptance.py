@@ -260,7 +260,7 @@ LINES = {
     "reports": lambda: tests("reports", "RevenueCatScaleTests", {
         "SUBLEDGER_SUBSCRIPTIONS": setting("SUBLEDGER_SUBSCRIPTIONS", "50000"),
     }),
-    "package": lambda: tests("package", "OneImportTests", {"SUBLEDGER_ONE_IMPORT": "1"}),
+    "package": lambda: tests("package", "ExampleProgramTests", {"SUBLEDGER_ONE_IMPORT": "1"}),
     "duckdb": lambda: engine("duckdb"),
     "polars": lambda: engine("polars"),
     "spark": lambda: engine("spark"),

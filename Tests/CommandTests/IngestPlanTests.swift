@@ -12,7 +12,7 @@ struct IngestPlanTests {
         let folder = try TestFolder()
         let all = try simulation.allPayloads()
         try folder.write("1.ndjson", all.joined(separator: [0x0a]))
-        try folder.write("2.json", Array(LeftOutTests.ios6.utf8))
+        try folder.write("2.json", Array(IngestSummaryTests.ios6.utf8))
         let arguments = ["--root-certificate", simulation.root, folder.path]
         let plan = try JSONDecoder().decode(
             IngestPlanDocument.self,
@@ -36,7 +36,8 @@ struct IngestPlanTests {
         #expect(plan.bundleIds.map(\.count) == [plan.facts])
         #expect(plan.environments.map(\.word) == ["Production"])
         #expect(
-            plan.byteCount == Int64(all.map(\.count).reduce(0, +) + LeftOutTests.ios6.utf8.count)
+            plan.byteCount
+                == Int64(all.map(\.count).reduce(0, +) + IngestSummaryTests.ios6.utf8.count)
         )
         let (from, to) = (try #require(plan.from), try #require(plan.to))
         #expect(from < to && !plan.wasStopped)
@@ -47,7 +48,7 @@ struct IngestPlanTests {
         async throws
     {
         let folder = try TestFolder()
-        try folder.write("1.json", Array(LeftOutTests.ios6.utf8))
+        try folder.write("1.json", Array(IngestSummaryTests.ios6.utf8))
         try folder.write("2.txt", Array("what is this?".utf8))
         let ending = try await Self.nowhere.run("ingest", "--plan", "--vouch", folder.path)
         #expect(ending.code == 0 && ending.errors.isEmpty, "\(ending.errors)")

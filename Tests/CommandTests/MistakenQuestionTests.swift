@@ -6,14 +6,14 @@ import Testing
 @Suite(.enabled { await TestServer.isAvailable })
 struct MistakenQuestionTests {
     private static let two = [
-        FirstDayTests.row("1000", "2015-06-09", "2015-07-09"),
-        FirstDayTests.row("2000", "2015-06-10", "2015-08-10"),
+        ImportedSubscriptionTests.row("1000", "2015-06-09", "2015-07-09"),
+        ImportedSubscriptionTests.row("2000", "2015-06-10", "2015-08-10"),
     ]
 
     @Test func `a name that is also the id of another customer's subscription is refused`()
         async throws
     {
-        try await FirstDayTests.withLedger(Self.two) { command, folder in
+        try await ImportedSubscriptionTests.withLedger(Self.two) { command, folder in
             let refused = try await command.run("customers", "link", "2000", "1000")
             #expect(refused.code == 65)
             #expect(
@@ -35,10 +35,10 @@ struct MistakenQuestionTests {
     @Test func `if the name came first, a question by it is refused and another id is answered`()
         async throws
     {
-        try await FirstDayTests.withLedger([Self.two[0]]) { command, folder in
+        try await ImportedSubscriptionTests.withLedger([Self.two[0]]) { command, folder in
             try await command.expect(0, "customers", "link", "2000", "1000")
             try await command.expect(0, "access", "2000", "--at", "2015-06-20")
-            let late = FirstDayTests.response(of: Self.two[1], 7)
+            let late = ImportedSubscriptionTests.response(of: Self.two[1], 7)
             let path = try folder.write("late.json", Array(late.utf8))
             try await command.expect(0, "ingest", "--quiet", "--vouch", path)
             for question in ["access", "explain", "eligibility"] {
@@ -62,15 +62,15 @@ struct MistakenQuestionTests {
         async throws
     {
         let rows = [
-            FirstDayTests.row("1000", "2015-06-09", "2015-07-09"),
-            FirstDayTests.row(
+            ImportedSubscriptionTests.row("1000", "2015-06-09", "2015-07-09"),
+            ImportedSubscriptionTests.row(
                 "2000",
                 "2015-06-10",
                 "2099-08-10",
                 ",\"web_order_line_item_id\":\"777\""
             ),
         ]
-        try await FirstDayTests.withLedger(rows) { command, folder in
+        try await ImportedSubscriptionTests.withLedger(rows) { command, folder in
             for name in ["777", "2000"] {
                 let refused = try await command.run("customers", "link", name, "1000")
                 #expect(refused.code == 65, "\(name): \(refused.output)")
@@ -90,16 +90,16 @@ struct MistakenQuestionTests {
         tokenFirst: Bool
     ) async throws {
         let token = "7e3fb204-2fd2-4f2c-9a5e-00000000000b"
-        let withToken = FirstDayTests.row(
+        let withToken = ImportedSubscriptionTests.row(
             "2000",
             "2015-06-10",
             "2016-08-10",
             ",\"app_account_token\":\"\(token)\""
         )
         let link = ["customers", "link", token.uppercased(), "1000", "--at", "2015-06-09"]
-        try await FirstDayTests.withLedger([Self.two[0]]) { command, folder in
+        try await ImportedSubscriptionTests.withLedger([Self.two[0]]) { command, folder in
             if !tokenFirst { try await command.expect(0, link) }
-            let late = FirstDayTests.response(of: withToken, 9)
+            let late = ImportedSubscriptionTests.response(of: withToken, 9)
             let path = try folder.write("late.json", Array(late.utf8))
             try await command.expect(0, "ingest", "--quiet", "--vouch", path)
             if tokenFirst { try await command.expect(0, link) }
@@ -118,8 +118,8 @@ struct MistakenQuestionTests {
     }
 
     @Test func `a subscription not yet known as theirs was not served to them`() async throws {
-        let row = FirstDayTests.row("1000", "2015-06-09", "2099-07-09")
-        try await FirstDayTests.withLedger([row]) { command, _ in
+        let row = ImportedSubscriptionTests.row("1000", "2015-06-09", "2099-07-09")
+        try await ImportedSubscriptionTests.withLedger([row]) { command, _ in
             let then = Date.now.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
             try await command.expect(0, "customers", "link", "alice", "1000", "--at", "2015-06-09")
             let at = ["--at", then]
@@ -141,7 +141,9 @@ struct MistakenQuestionTests {
     }
 
     @Test func `an unreadable name is refused`() async throws {
-        try await FirstDayTests.withLedger(FirstDayTests.one) { command, _ in
+        try await ImportedSubscriptionTests.withLedger(ImportedSubscriptionTests.one) {
+            command,
+            _ in
             for (name, words) in [
                 (" ", "white space"), ("anna ", "white space"), ("an\u{200B}na", "U+200B"),
                 ("\u{202E}anna", "U+202E"),
@@ -184,7 +186,9 @@ struct MistakenQuestionTests {
     }
 
     @Test func `link arguments in the wrong order are reported`() async throws {
-        try await FirstDayTests.withLedger(FirstDayTests.one) { command, _ in
+        try await ImportedSubscriptionTests.withLedger(ImportedSubscriptionTests.one) {
+            command,
+            _ in
             let ending = try await command.run("customers", "link", "1000", "anna")
             #expect(ending.code == 4)
             #expect(
@@ -196,8 +200,8 @@ struct MistakenQuestionTests {
 
     @Test func `a subscription that no link assigns is not attributed to one`() async throws {
         let token = ",\"app_account_token\":\"7e3fb204-2fd2-4f2c-9a5e-000000000001\""
-        let row = FirstDayTests.row("1000", "2015-06-09", "2015-07-09", token)
-        try await FirstDayTests.withLedger([row]) { command, _ in
+        let row = ImportedSubscriptionTests.row("1000", "2015-06-09", "2015-07-09", token)
+        try await ImportedSubscriptionTests.withLedger([row]) { command, _ in
             try await command.expect(0, "customers", "link", "anna", "1000", "--at", "2030-01-01")
             let access = try await command.expect(0, "access", "anna", "--at", "2015-06-20")
             #expect(
@@ -212,7 +216,9 @@ struct MistakenQuestionTests {
     }
 
     @Test func `an earlier link is suggested only where it is possible`() async throws {
-        try await FirstDayTests.withLedger(FirstDayTests.one) { command, _ in
+        try await ImportedSubscriptionTests.withLedger(ImportedSubscriptionTests.one) {
+            command,
+            _ in
             try await command.expect(0, "customers", "link", "bob", "1000", "--at", "2016-01-01")
             let transfer = ["customers", "link", "alice", "1000", "--at", "2017-01-01"]
             try await command.expect(0, transfer + ["--transfer"])
@@ -252,7 +258,9 @@ struct MistakenQuestionTests {
     @Test func `an impossible address for the service is an error in the settings`()
         async throws
     {
-        try await FirstDayTests.withLedger(FirstDayTests.one) { command, _ in
+        try await ImportedSubscriptionTests.withLedger(ImportedSubscriptionTests.one) {
+            command,
+            _ in
             let ending = try await command.run("serve", "--host", "192.0.2.1", "--port", "0")
             #expect(ending.code == 78, "\(ending.errors)")
             #expect(
@@ -265,11 +273,13 @@ struct MistakenQuestionTests {
     }
 
     @Test func `a report shows how far its tables are behind the log`() async throws {
-        try await FirstDayTests.withLedger(FirstDayTests.one) { command, folder in
+        try await ImportedSubscriptionTests.withLedger(ImportedSubscriptionTests.one) {
+            command,
+            folder in
             try await command.expect(0, "rebuild", "--quiet")
             let fresh = try await command.run("report", "active")
             #expect(fresh.code == 0 && !fresh.errors.contains("behind the log"), "\(fresh.errors)")
-            let more = FirstDayTests.response(of: Self.two[1], 8)
+            let more = ImportedSubscriptionTests.response(of: Self.two[1], 8)
             let path = try folder.write("more.json", Array(more.utf8))
             try await command.expect(0, "ingest", "--quiet", "--vouch", path)
             let late = try await command.run("report", "active")
@@ -287,7 +297,9 @@ struct MistakenQuestionTests {
     }
 
     @Test func `alias names of time zones are known`() async throws {
-        try await FirstDayTests.withLedger(FirstDayTests.one) { command, _ in
+        try await ImportedSubscriptionTests.withLedger(ImportedSubscriptionTests.one) {
+            command,
+            _ in
             for (zone, instant) in [
                 ("Asia/Kolkata", "2015-06-19 18:30:00"), ("US/Pacific", "2015-06-20 07:00:00"),
                 ("Etc/UTC", "2015-06-20 00:00:00"), ("europe/berlin", "2015-06-19 22:00:00"),
@@ -309,7 +321,9 @@ struct MistakenQuestionTests {
     }
 
     @Test func `a repeated statement names the instant of the first one`() async throws {
-        try await FirstDayTests.withLedger(FirstDayTests.one) { command, _ in
+        try await ImportedSubscriptionTests.withLedger(ImportedSubscriptionTests.one) {
+            command,
+            _ in
             try await command.expect(0, "customers", "link", "anna", "1000")
             let unlink = ["customers", "unlink", "anna", "1000"]
             try await command.expect(0, unlink + ["--at", "2016-01-01"])
@@ -324,7 +338,9 @@ struct MistakenQuestionTests {
     @Test func `a dry run judges a line after those before it, and a future link is reported`()
         async throws
     {
-        try await FirstDayTests.withLedger(FirstDayTests.one) { command, folder in
+        try await ImportedSubscriptionTests.withLedger(ImportedSubscriptionTests.one) {
+            command,
+            folder in
             let list = try folder.write("list.csv", Array("anna,1000\nben,1000\nanna,1000\n".utf8))
             for more in [["--dry-run"], []] {
                 let ending = try await command.run(["customers", "import", list] + more)
@@ -358,7 +374,9 @@ struct MistakenQuestionTests {
     @Test func `a product or group in no catalog is reported, not answered with no access`()
         async throws
     {
-        try await FirstDayTests.withLedger(FirstDayTests.one) { command, folder in
+        try await ImportedSubscriptionTests.withLedger(ImportedSubscriptionTests.one) {
+            command,
+            folder in
             let at = ["--at", "2015-06-20"]
             // Without a catalog the existing products are unknown.
             try await command.expect(1, ["access", "1000", "--product", "pro"] + at)

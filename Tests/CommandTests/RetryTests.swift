@@ -5,7 +5,7 @@ import Testing
 /// `rejections --retry` ingests refused payloads again, and `--open` lists the rest.
 @Suite(.enabled { await TestServer.isAvailable })
 struct RetryTests {
-    private static let file = LeftOutTests.ios6
+    private static let file = IngestSummaryTests.ios6
 
     @Test func `refused payloads are ingested again with the options of ingest, and marked`()
         async throws
@@ -188,7 +188,7 @@ struct RetryTests {
     }
 
     @Test func `a payload left out for lack of proof stays open`() async throws {
-        let folder = try await LeftOutTests.unsigned.value
+        let folder = try await IngestSummaryTests.unsigned.value
         let root = folder.path(of: "root.der")
         try await withLedger { command, _ in
             // Without the root certificate, that is what is missing, before any voucher.

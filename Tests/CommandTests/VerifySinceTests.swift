@@ -13,12 +13,12 @@ struct VerifySinceTests {
         let simulation = try await Simulation.shared
         let payloads = try simulation.allPayloads()
         try await withLedger { command, settings in
-            try await AgainstTests.ingest(payloads[0..<4], command)
+            try await VerifyAgainstTests.ingest(payloads[0..<4], command)
             let file = folder.path(of: "checkpoint.json")
             try await command.expect(0, "checkpoint", "--quiet", "--out", file)
-            let head = try AgainstTests.head(file)
+            let head = try VerifyAgainstTests.head(file)
             let before = try await command.json(VerifyDocument.self, "verify")
-            try await AgainstTests.ingest(payloads[4..<6], command)
+            try await VerifyAgainstTests.ingest(payloads[4..<6], command)
             let whole = try await command.json(VerifyDocument.self, "verify")
             let proof = ["--signatures", "--root-certificate", simulation.root]
             let output = try await command.expect(
@@ -36,7 +36,7 @@ struct VerifySinceTests {
             )
             #expect(since.signatures?.payloads == payloadsSince)
             let text = try await command.expect(0, "verify", "--since", file)
-            let time = AgainstTests.time(head.takenAt)
+            let time = VerifyAgainstTests.time(head.takenAt)
             let counts =
                 "\(since.events) event\(since.events == 1 ? "" : "s") in "
                 + "\(since.commits) commit\(since.commits == 1 ? "" : "s")"

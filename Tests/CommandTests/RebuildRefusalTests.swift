@@ -4,7 +4,7 @@ import Testing
 
 /// A subscription with rows in the live tables that a rebuild can no longer read.
 @Suite(.enabled { await TestServer.isAvailable })
-struct NewlyRefusedTests {
+struct RebuildRefusalTests {
     @Test(arguments: ["check", "diff"])
     func `a newly refused subscription is a named difference and does not end the comparison`(
         verb: String

@@ -6,35 +6,35 @@ import X509
 
 @testable import AppStore
 
-/// The wall: what a forger without Apple's keys can do to a signed statement, wherever it appears.
+/// What a forger without Apple's keys can do to a signed statement, wherever it appears.
 ///
 /// Everything around the forged statement is genuine, so that the forgery is the only reason.
-struct WallTests {
-    private let forge: WallForge
+struct ForgedStatementTests {
+    private let forge: StatementForge
     private let verifier: AppStoreVerifier
 
     init() throws {
-        forge = try WallForge()
+        forge = try StatementForge()
         verifier = try forge.verifier()
     }
 
-    @Test(arguments: WallPlace.allCases)
+    @Test(arguments: StatementPlace.allCases)
     func `genuine statements are accepted, so that only the forgery is the reason`(
-        place: WallPlace
+        place: StatementPlace
     ) throws {
         let jws = try forge.pki.sign(try forge.claims(at: place))
         #expect(verifier.rejection(try forge.payload(jws, at: place)) == nil)
     }
 
-    private func expectRefused(_ forgeries: [Forgery], at place: WallPlace) throws {
+    private func expectRefused(_ forgeries: [Forgery], at place: StatementPlace) throws {
         for forgery in forgeries {
             let found = verifier.refusal(try forge.payload(forgery, at: place))
             #expect(found == forgery.code, "\(forgery.name), \(place)")
         }
     }
 
-    @Test(arguments: WallPlace.allCases)
-    func `changing any claim breaks its signature`(place: WallPlace) throws {
+    @Test(arguments: StatementPlace.allCases)
+    func `changing any claim breaks its signature`(place: StatementPlace) throws {
         let segments = try forge.pki.sign(try forge.claims(at: place)).split(separator: ".")
         let claims = try #require(Base64.decodeURLUnpadded(Array(segments[1].utf8)[...]))
         let root = try JSON(claims).root
@@ -46,11 +46,11 @@ struct WallTests {
         }
         for index in places {
             var altered = claims
-            altered[index] = WallTests.neighbour(of: altered[index])
+            altered[index] = ForgedStatementTests.neighbour(of: altered[index])
             let jws = "\(segments[0]).\(base64URL(altered)).\(segments[2])"
             let code = verifier.refusal(try forge.payload(jws, at: place))
             // Text that is no longer JSON is refused even earlier.
-            let isJSON = WallTests.isJSON(altered)
+            let isJSON = ForgedStatementTests.isJSON(altered)
             #expect(code == (isJSON ? .signatureInvalid : .jsonMalformed), "byte \(index)")
         }
     }
@@ -127,9 +127,9 @@ struct WallTests {
         },
     ]
 
-    @Test(arguments: WallPlace.allCases)
-    func `only the signature made for a statement fits it`(place: WallPlace) throws {
-        try expectRefused(WallTests.signatures, at: place)
+    @Test(arguments: StatementPlace.allCases)
+    func `only the signature made for a statement fits it`(place: StatementPlace) throws {
+        try expectRefused(ForgedStatementTests.signatures, at: place)
     }
 
     @Test func `base64 with padding is refused, as RFC 7515 requires`() throws {
@@ -175,9 +175,9 @@ struct WallTests {
             },
         ]
 
-    @Test(arguments: WallPlace.allCases)
-    func `the header cannot choose a weaker algorithm`(place: WallPlace) throws {
-        try expectRefused(WallTests.algorithms, at: place)
+    @Test(arguments: StatementPlace.allCases)
+    func `the header cannot choose a weaker algorithm`(place: StatementPlace) throws {
+        try expectRefused(ForgedStatementTests.algorithms, at: place)
     }
 
     static let headers: [Forgery] = [
@@ -222,19 +222,24 @@ struct WallTests {
         Forgery(.jwsMalformed, "the JSON form of a JWS in dots") { _ in "{}.{}.{}" },
     ]
 
-    @Test(arguments: [WallPlace.notification, .nestedTransaction, .nestedRenewalInfo, .response])
+    @Test(arguments: [
+        StatementPlace.notification, .nestedTransaction, .nestedRenewalInfo, .response,
+    ])
     func `no header member replaces the chain or hides a second meaning`(
-        place: WallPlace
+        place: StatementPlace
     ) throws {
         // A body holds the text of a JWS in quotes, so that its braces do not matter.
-        try expectRefused(WallTests.headers, at: place)
+        try expectRefused(ForgedStatementTests.headers, at: place)
     }
 
-    @Test(arguments: [WallPlace.transaction, .renewalInfo])
+    @Test(arguments: [StatementPlace.transaction, .renewalInfo])
     func `the same holds for a bare JWS, which is recognised by its letters`(
-        place: WallPlace
+        place: StatementPlace
     ) throws {
-        try expectRefused(WallTests.headers.filter { !$0.name.contains("in dots") }, at: place)
+        try expectRefused(
+            ForgedStatementTests.headers.filter { !$0.name.contains("in dots") },
+            at: place
+        )
         #expect(verifier.refusal("{}.{}.{}") == .jsonMalformed)
     }
 }

@@ -5,7 +5,7 @@ import Testing
 
 /// `tables discard` after a rebuild that did not finish.
 @Suite(.enabled { await TestServer.isAvailable })
-struct DiscardTests {
+struct TablesDiscardTests {
     @Test(arguments: [(["rebuild", "--into", "kept"], SIGKILL), (["tables", "diff"], SIGINT)])
     func `remains of a killed rebuild are dropped and reported`(
         arguments: [String],
@@ -19,7 +19,7 @@ struct DiscardTests {
                 arguments + ["--quiet"],
                 environment: command.environment
             )
-            while try await settings.number(DiscardTests.filling) == 0, program.isRunning {}
+            while try await settings.number(TablesDiscardTests.filling) == 0, program.isRunning {}
             program.signal(signal)
             _ = await program.ending()
             try await session.execute("ROLLBACK")
@@ -32,7 +32,7 @@ struct DiscardTests {
             #expect(ending.code == 0, "\(ending.errors)")
             #expect(ending.output.hasPrefix("dropped \(schema)"), "\(ending.output)")
             #expect(!ending.errors.contains("nothing was dropped"), "\(ending.errors)")
-            #expect(try await settings.number(DiscardTests.filling) == 0)
+            #expect(try await settings.number(TablesDiscardTests.filling) == 0)
             // Now nothing is left.
             let again = try await command.run(["tables", "discard"] + into)
             #expect(again.code == (into.isEmpty ? 0 : 64) && again.output.isEmpty)

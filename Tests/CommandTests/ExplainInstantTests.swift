@@ -4,10 +4,10 @@ import Testing
 
 /// `explain` at instants at which the ledger cannot have been asked.
 @Suite(.enabled { await TestServer.isAvailable })
-struct UnaskedInstantTests {
+struct ExplainInstantTests {
     @Test func `a future instant was not served, and its answer may change`() async throws {
-        let row = FirstDayTests.row("1000", "2015-06-09", "2099-07-09")
-        try await FirstDayTests.withLedger([row]) { command, _ in
+        let row = ImportedSubscriptionTests.row("1000", "2015-06-09", "2099-07-09")
+        try await ImportedSubscriptionTests.withLedger([row]) { command, _ in
             let text = try await command.expect(0, "explain", "1000", "--at", "2098-01-01")
             #expect(
                 text.contains("That time is in the future: this is what is known now"),
@@ -22,7 +22,9 @@ struct UnaskedInstantTests {
     @Test func `with the knowledge of a time before the ledger no answer is called right`()
         async throws
     {
-        try await FirstDayTests.withLedger(FirstDayTests.one) { command, _ in
+        try await ImportedSubscriptionTests.withLedger(ImportedSubscriptionTests.one) {
+            command,
+            _ in
             let now = "\(Int64(Date().timeIntervalSince1970 * 1000))"
             let text = try await command.expect(
                 0,
@@ -39,7 +41,9 @@ struct UnaskedInstantTests {
     }
 
     @Test func `before the first purchase the reason is that none had begun`() async throws {
-        try await FirstDayTests.withLedger(FirstDayTests.one) { command, _ in
+        try await ImportedSubscriptionTests.withLedger(ImportedSubscriptionTests.one) {
+            command,
+            _ in
             let text = try await command.expect(0, "explain", "1000", "--at", "2014-01-01")
             #expect(text.contains("   no purchase had begun then\n"), "\(text)")
         }
@@ -47,10 +51,10 @@ struct UnaskedInstantTests {
 
     @Test func `a second source of access is listed next to the deciding one`() async throws {
         let rows = [
-            FirstDayTests.row("1000", "2015-06-09", "2015-07-09"),
-            FirstDayTests.row("2000", "2015-06-10", "2015-08-10"),
+            ImportedSubscriptionTests.row("1000", "2015-06-09", "2015-07-09"),
+            ImportedSubscriptionTests.row("2000", "2015-06-10", "2015-08-10"),
         ]
-        try await FirstDayTests.withLedger(rows) { command, _ in
+        try await ImportedSubscriptionTests.withLedger(rows) { command, _ in
             for id in ["1000", "2000"] {
                 try await command.expect(0, "customers", "link", "anna", id)
             }

@@ -7,15 +7,14 @@ import X509
 
 @testable import AppStore
 
-/// The wall, second course: certificate chains that must not be trusted, wherever a statement
-/// appears.
-struct WallChainTests {
-    private let forge: WallForge
+/// Certificate chains that must not be trusted, wherever a statement appears.
+struct UntrustedChainTests {
+    private let forge: StatementForge
 
-    init() throws { forge = try WallForge() }
+    init() throws { forge = try StatementForge() }
 
     /// A chain that a forger creates, with names like the genuine ones.
-    @Sendable private static func selfMade(_ statement: WallForge.Statement) throws -> String {
+    @Sendable private static func selfMade(_ statement: StatementForge.Statement) throws -> String {
         try TestPKI().sign(statement.claims)
     }
 
@@ -113,12 +112,12 @@ struct WallChainTests {
         },
     ]
 
-    @Test(arguments: WallPlace.allCases)
+    @Test(arguments: StatementPlace.allCases)
     func `only leaf, intermediate and pinned root in that order are trusted`(
-        place: WallPlace
+        place: StatementPlace
     ) throws {
         let verifier = try forge.verifier()
-        for forgery in WallChainTests.chains {
+        for forgery in UntrustedChainTests.chains {
             let found = verifier.refusal(try forge.payload(forgery, at: place))
             #expect(found == forgery.code, "\(forgery.name), \(place)")
         }
@@ -150,9 +149,9 @@ struct WallChainTests {
     ]
 
     // The flawed authority is trusted, so that the flaw is the only reason.
-    @Test(arguments: WallPlace.allCases)
-    func `a pinned root does not excuse flaws below it`(place: WallPlace) throws {
-        for (code, name, change) in WallChainTests.flaws {
+    @Test(arguments: StatementPlace.allCases)
+    func `a pinned root does not excuse flaws below it`(place: StatementPlace) throws {
+        for (code, name, change) in UntrustedChainTests.flaws {
             var flaws = TestPKI.Flaws()
             change(&flaws)
             let flawed = try TestPKI(flaws)
@@ -163,9 +162,9 @@ struct WallChainTests {
         }
     }
 
-    @Test(.enabled(if: RealData.isPresent), arguments: WallPlace.allCases)
+    @Test(.enabled(if: RealData.isPresent), arguments: StatementPlace.allCases)
     func `Apple's own leaf and intermediate do not validate another key's signature`(
-        place: WallPlace
+        place: StatementPlace
     ) throws {
         let file = try RealData.bytes("imdhemy__laravel-in-app-purchases/x5c-chain.json")
         let chain = try JSON(file).root.elements.map { try #require($0.text) }

@@ -10,7 +10,7 @@ import Testing
     .enabled { await TestServer.isAvailable },
     .enabled(if: OpenSSL.isInstalled, "openssl is not installed")
 )
-struct AgainstTests {
+struct VerifyAgainstTests {
     /// A superuser's attack, who chains the later commits again with matching digests.
     ///
     /// Nothing inside the database remembers the original.
@@ -294,7 +294,7 @@ struct AgainstTests {
     }
 }
 
-extension AgainstTests {
+extension VerifyAgainstTests {
     struct Head: Decodable {
         let commit: Int64
         let digest: String

@@ -8,7 +8,7 @@ import X509
 @testable import AppStore
 
 /// Where a signed statement can appear in a payload.
-enum WallPlace: String, CaseIterable {
+enum StatementPlace: String, CaseIterable {
     case transaction
     case renewalInfo
     case notification
@@ -23,7 +23,7 @@ enum WallPlace: String, CaseIterable {
 
 /// Statements of a simulated life, signed by an authority whose keys the tests hold, so that each
 /// layer can be forged separately: everything around a forged statement is genuine and signed.
-struct WallForge {
+struct StatementForge {
     let pki: TestPKI
     /// Claims as JSON.
     let transaction: String
@@ -36,14 +36,16 @@ struct WallForge {
 
     init() throws {
         pki = try TestPKI()
-        let life = AppStoreSimulator(seed: 20_261_121, store: WallForge.store).life(0)
+        let life = AppStoreSimulator(seed: 20_261_121, store: StatementForge.store).life(0)
         let body = try JSON(try #require(life.notifications().first).payload)
-        notificationClaims = try WallForge.claims(try #require(body.root["signedPayload"]?.text))
+        notificationClaims = try StatementForge.claims(
+            try #require(body.root["signedPayload"]?.text)
+        )
         let data = try #require(try JSON(Array(notificationClaims.utf8)).root["data"])
         nestedTransaction = try #require(data["signedTransactionInfo"]?.text)
         nestedRenewalInfo = try #require(data["signedRenewalInfo"]?.text)
-        transaction = try WallForge.claims(nestedTransaction)
-        renewalInfo = try WallForge.claims(nestedRenewalInfo)
+        transaction = try StatementForge.claims(nestedTransaction)
+        renewalInfo = try StatementForge.claims(nestedRenewalInfo)
     }
 
     /// A verifier for the store's app, in production, that trusts these authorities.
@@ -52,8 +54,8 @@ struct WallForge {
         environments: Set<Events.Environment> = [.production]
     ) throws -> AppStoreVerifier {
         var policy = try pki.policy(
-            bundleIds: [WallForge.store.bundleId],
-            appAppleId: WallForge.store.appAppleId,
+            bundleIds: [StatementForge.store.bundleId],
+            appAppleId: StatementForge.store.appAppleId,
             environments: environments
         )
         for other in others { policy.roots += try other.policy().roots }
@@ -61,7 +63,7 @@ struct WallForge {
     }
 
     /// The claims of the statement at a place, as JSON.
-    func claims(at place: WallPlace) throws -> String {
+    func claims(at place: StatementPlace) throws -> String {
         if place.isNotification { return try notification() }
         return place.isRenewalInfo ? renewalInfo : transaction
     }
@@ -74,7 +76,7 @@ struct WallForge {
     }
 
     /// The payload with that JWS at a place; everything around it is genuine.
-    func payload(_ jws: String, at place: WallPlace) throws -> [UInt8] {
+    func payload(_ jws: String, at place: StatementPlace) throws -> [UInt8] {
         let text: String
         switch place {
         case .transaction, .renewalInfo: text = jws
@@ -106,12 +108,12 @@ struct Forgery: Sendable {
     /// The reason why it must be refused.
     let code: Rejection.Code
     /// Makes the JWS of it.
-    let make: @Sendable (WallForge.Statement) throws -> String
+    let make: @Sendable (StatementForge.Statement) throws -> String
 
     init(
         _ code: Rejection.Code,
         _ name: String,
-        _ make: @escaping @Sendable (WallForge.Statement) throws -> String
+        _ make: @escaping @Sendable (StatementForge.Statement) throws -> String
     ) {
         self.name = name
         self.code = code
@@ -119,7 +121,7 @@ struct Forgery: Sendable {
     }
 }
 
-extension WallForge {
+extension StatementForge {
     /// A genuine statement, in parts.
     struct Statement {
         let pki: TestPKI
@@ -160,7 +162,7 @@ extension WallForge {
     }
 
     /// The payload of a forgery at a place.
-    func payload(_ forgery: Forgery, at place: WallPlace) throws -> [UInt8] {
+    func payload(_ forgery: Forgery, at place: StatementPlace) throws -> [UInt8] {
         let statement = Statement(
             pki: pki,
             claims: try claims(at: place),

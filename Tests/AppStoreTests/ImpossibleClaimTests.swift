@@ -5,20 +5,20 @@ import Testing
 
 @testable import AppStore
 
-/// The wall, third course: signed statements whose claims the App Store cannot make, or which
+/// Signed statements whose claims the App Store cannot make, or which
 /// contradict what surrounds them.
-struct WallClaimsTests {
-    private let forge: WallForge
+struct ImpossibleClaimTests {
+    private let forge: StatementForge
     private let verifier: AppStoreVerifier
 
     init() throws {
-        forge = try WallForge()
+        forge = try StatementForge()
         verifier = try forge.verifier()
     }
 
     /// Signs changed claims and puts them at a place in the payload.
     private func refusal(
-        at place: WallPlace,
+        at place: StatementPlace,
         by verifier: AppStoreVerifier? = nil,
         _ change: (String) throws -> String
     ) throws -> Rejection.Code? {
@@ -29,14 +29,15 @@ struct WallClaimsTests {
         return (verifier ?? self.verifier).refusal(payload)
     }
 
-    private func refusal(at place: WallPlace, adding members: String) throws -> Rejection.Code? {
+    private func refusal(at place: StatementPlace, adding members: String) throws -> Rejection.Code?
+    {
         try refusal(at: place) { $0.dropLast() + "," + members + "}" }
     }
 
     private static var signedDate: Regex<Substring> { #/"signedDate":\d+/# }
 
-    @Test(arguments: WallPlace.allCases)
-    func `a date must be one that the App Store can give`(place: WallPlace) throws {
+    @Test(arguments: StatementPlace.allCases)
+    func `a date must be one that the App Store can give`(place: StatementPlace) throws {
         let dates: [(String, Rejection.Code)] = [
             ("1199145599999", .dateImplausible), ("7258118400000", .dateImplausible),
             ("0", .dateImplausible), ("-0", .dateImplausible), ("1.5", .dateImplausible),
@@ -50,14 +51,14 @@ struct WallClaimsTests {
         ]
         for (date, code) in dates {
             let found = try refusal(at: place) {
-                $0.replacing(WallClaimsTests.signedDate, with: "\"signedDate\":\(date)")
+                $0.replacing(ImpossibleClaimTests.signedDate, with: "\"signedDate\":\(date)")
             }
             #expect(found == code, "\(date), \(place)")
         }
     }
 
-    @Test(arguments: WallPlace.allCases)
-    func `claims are one JSON text with a single meaning`(place: WallPlace) throws {
+    @Test(arguments: StatementPlace.allCases)
+    func `claims are one JSON text with a single meaning`(place: StatementPlace) throws {
         let twice = "\"signedDate\":1700000000000"
         let escaped = "\"signedD\\u0061te\":1700000000000"
         let added: [(String, Rejection.Code)] = [
@@ -87,8 +88,8 @@ struct WallClaimsTests {
         }
     }
 
-    @Test(arguments: WallPlace.allCases)
-    func `bytes that are not UTF-8 are refused as text`(place: WallPlace) throws {
+    @Test(arguments: StatementPlace.allCases)
+    func `bytes that are not UTF-8 are refused as text`(place: StatementPlace) throws {
         let claims = try forge.claims(at: place).dropLast()
         for bytes in [
             [0xff], [0xc0, 0x80], [0xed, 0xa0, 0x80], [0xf4, 0x90, 0x80, 0x80], [0xe2, 0x82],
@@ -105,8 +106,8 @@ struct WallClaimsTests {
         }
     }
 
-    @Test(arguments: WallPlace.allCases)
-    func `an id is short and has no control characters`(place: WallPlace) throws {
+    @Test(arguments: StatementPlace.allCases)
+    func `an id is short and has no control characters`(place: StatementPlace) throws {
         let id = place.isNotification ? "notificationUUID" : "originalTransactionId"
         let pattern = try Regex("\"\(id)\":\"[^\"]*\"")
         for text in [
@@ -125,7 +126,7 @@ struct WallClaimsTests {
     @Test func `a statement of another app or environment is refused, alone or nested`() throws {
         let app = "\"example.subledger\""
         let word = "\"Production\""
-        let cases: [(WallPlace, String, String, Rejection.Code)] = [
+        let cases: [(StatementPlace, String, String, Rejection.Code)] = [
             (.transaction, app, "\"example.other\"", .bundleIdMismatch),
             (.response, app, "\"example.other\"", .bundleIdMismatch),
             (.notification, app, "\"example.other\"", .bundleIdMismatch),
@@ -254,7 +255,7 @@ struct WallClaimsTests {
             }
         }
         // A JWS has its own limit, so that a body cannot hold a few giant ones.
-        for place in WallPlace.allCases {
+        for place in StatementPlace.allCases {
             let long = try forge.payload(jws + String(repeating: "A", count: 1 << 20), at: place)
             #expect(verifier.refusal(long) == .payloadTooLarge, "\(place)")
         }

@@ -4,7 +4,7 @@ import Testing
 
 /// What `ingest` prints about the data that it leaves out or refuses.
 @Suite(.enabled { await TestServer.isAvailable })
-struct LeftOutTests {
+struct IngestSummaryTests {
     /// verifyReceipt responses and version 1 notifications whose receipts do not prove everything.
     static let unsigned = Task {
         let folder = try TestFolder()

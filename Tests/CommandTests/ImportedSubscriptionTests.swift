@@ -4,7 +4,7 @@ import Testing
 
 /// A newcomer's questions on the first day, about imported subscriptions: no answer may be false.
 @Suite(.enabled { await TestServer.isAvailable })
-struct FirstDayTests {
+struct ImportedSubscriptionTests {
     static func row(
         _ id: String,
         _ from: String,

@@ -11,12 +11,12 @@ import Postgres
 /// `SUBLEDGER_ONE_IMPORT` has a package of its own build that program: minutes, as every dependency
 /// is built again.
 @Suite(.enabled { await TestServer.isAvailable })
-struct OneImportTests {
+struct ExampleProgramTests {
     private static let root = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
     @Test func `an app that imports Subledger alone takes payloads in and asks`() async throws {
-        let example = try await OneImportTests.program()
+        let example = try await ExampleProgramTests.program()
         let simulation = try await Simulation.shared
         try await TestServer.shared.withDatabase { settings in
             let environment = ["DATABASE_URL": settings.fullConnectionString]
@@ -33,37 +33,37 @@ struct OneImportTests {
                 ["serve", simulation.root],
                 environment: environment
             )
-            try await OneImportTests.check(service, simulation.payloads)
+            try await ExampleProgramTests.check(service, simulation.payloads)
         }
     }
 
     @Test func `the documentation shows the lines of that program`() throws {
-        let readme = try OneImportTests.text("README.md")
+        let readme = try ExampleProgramTests.text("README.md")
         let after = try #require(readme.components(separatedBy: "In your own app").last)
-        let taking = try OneImportTests.fenced(after)
+        let taking = try ExampleProgramTests.fenced(after)
         #expect(taking.contains("func receive"))
-        OneImportTests.expectInOrder(
+        ExampleProgramTests.expectInOrder(
             taking,
-            in: try OneImportTests.text("Tests/Example/Take.swift")
+            in: try ExampleProgramTests.text("Tests/Example/Take.swift")
         )
-        let comment = try OneImportTests.text("Sources/HTTPService/LedgerRoutes.swift")
+        let comment = try ExampleProgramTests.text("Sources/HTTPService/LedgerRoutes.swift")
             .replacing("\n/// ", with: "\n").replacing("\n///\n", with: "\n\n")
-        let serving = try OneImportTests.fenced(comment)
+        let serving = try ExampleProgramTests.fenced(comment)
             .replacing("open(.environment)", with: "open(.environment, policy: policy)")
             .replacing(
                 "Application(router: router).run",
                 with: "Application(\nrouter: router,\n).run"
             )
         #expect(serving.contains("LedgerRoutes"))
-        OneImportTests.expectInOrder(
+        ExampleProgramTests.expectInOrder(
             serving,
-            in: try OneImportTests.text("Tests/Example/Serve.swift")
+            in: try ExampleProgramTests.text("Tests/Example/Serve.swift")
         )
     }
 
     /// SwiftPM refuses unsafe flags in a package that another one depends on.
     @Test func `only the flags that make sets are unsafe`() throws {
-        let manifest = try OneImportTests.text("Package.swift")
+        let manifest = try ExampleProgramTests.text("Package.swift")
         let condition = "if Context.environment[\"SUBLEDGER_OPTIMISED\"] == \"1\" {"
         let parts = manifest.components(separatedBy: condition)
         try #require(parts.count == 2)

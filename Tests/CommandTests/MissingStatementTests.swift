@@ -5,7 +5,7 @@ import Testing
 /// Missing statements are shown as missing: settings, states after the last statement, future
 /// transfers, and how much of the log an answer used.
 @Suite(.enabled { await TestServer.isAvailable })
-struct SaidByNobodyTests {
+struct MissingStatementTests {
     @Test func `a setting that no response carries is unknown, in text and in JSON`() async throws {
         try await withLedger { command, _ in
             try await Self.ingest([Self.response()], into: command)

@@ -5,9 +5,9 @@ import Testing
 
 @testable import AppStore
 
-/// Whether the wall distinguishes forgeries: each kind with a plain name has its own reason.
-struct WallReasonTests {
-    /// Forged statements from the wall's other tables, one of each kind.
+/// Each kind of forgery with a plain name is refused for its own reason.
+struct ForgeryReasonTests {
+    /// Forged statements from the tables of the other suites, one of each kind.
     private static let kinds = [
         "no algorithm", "a critical extension", "no certificates", "two certificates",
         "no base64", "self-made from the root", "a foreign intermediate",
@@ -16,21 +16,22 @@ struct WallReasonTests {
     ]
 
     @Test func `each kind of forged statement has its own reason`() throws {
-        let forge = try WallForge()
+        let forge = try StatementForge()
         let tables =
-            WallTests.signatures + WallTests.algorithms + WallTests.headers + WallChainTests.chains
+            ForgedStatementTests.signatures + ForgedStatementTests.algorithms
+            + ForgedStatementTests.headers + UntrustedChainTests.chains
         var reasons: [Rejection.Code: String] = [:]
         func note(_ code: Rejection.Code?, _ kind: String) throws {
             let code = try #require(code, "\(kind) was accepted")
             #expect(reasons.updateValue(kind, forKey: code) == nil, "\(kind) shares its reason")
         }
         let verifier = try forge.verifier()
-        for kind in WallReasonTests.kinds {
+        for kind in ForgeryReasonTests.kinds {
             let forgery = try #require(tables.first { $0.name == kind }, "\(kind)")
             let payload = try forge.payload(forgery, at: .transaction)
             try note(verifier.refusal(payload), kind)
         }
-        for (_, name, change) in WallChainTests.flaws
+        for (_, name, change) in UntrustedChainTests.flaws
         where !name.contains("may not sign") && !name.contains("stranger")
             && !name.contains("Ed25519") && !name.contains("not yet")
         {

@@ -5,9 +5,9 @@ import Testing
 
 @testable import AppStore
 
-/// The wall around unsigned data: a body may contain anything, but only what its embedded receipt
+/// Unsigned data: a body may contain anything, but only what its embedded receipt
 /// proves enters as signed, and other data enters only if someone vouches for it.
-struct WallBodyTests {
+struct UnsignedBodyTests {
     private let life: SubscriptionLife
     private let verifier: AppStoreVerifier
     private let instant: Instant
@@ -27,11 +27,11 @@ struct WallBodyTests {
             environment: environment,
             bundleId: bundleId
         )
-        return AppStoreSimulator(seed: WallBodyTests.seed, store: store).life(index)
+        return AppStoreSimulator(seed: UnsignedBodyTests.seed, store: store).life(index)
     }
 
     init() throws {
-        life = WallBodyTests.life(0)
+        life = UnsignedBodyTests.life(0)
         let horizon = try #require(life.horizon)
         instant = horizon
         verifier = AppStoreVerifier(
@@ -154,8 +154,8 @@ struct WallBodyTests {
 
     @Test func `a receipt of another app or environment refuses the body around it`() throws {
         let foreign = [
-            (WallBodyTests.life(0, bundleId: "example.other"), Rejection.Code.bundleIdMismatch),
-            (WallBodyTests.life(0, environment: .sandbox), .environmentNotAccepted),
+            (UnsignedBodyTests.life(0, bundleId: "example.other"), Rejection.Code.bundleIdMismatch),
+            (UnsignedBodyTests.life(0, environment: .sandbox), .environmentNotAccepted),
         ]
         for body in bodies {
             let own = try receipt(in: body)
@@ -170,7 +170,7 @@ struct WallBodyTests {
     }
 
     @Test func `with a receipt that proves nothing, nothing counts as signed`() throws {
-        let stranger = WallBodyTests.life(0, seed: 666)
+        let stranger = UnsignedBodyTests.life(0, seed: 666)
         let strange = String(decoding: stranger.appReceiptBase64(asOf: instant), as: UTF8.self)
         #expect(verifier.refusal(strange) == .chainBroken, "a root of the same name, another key")
         for body in bodies {
@@ -192,7 +192,7 @@ struct WallBodyTests {
     }
 
     @Test func `another customer's receipt proves only that customer's purchases`() throws {
-        let other = WallBodyTests.life(1)
+        let other = UnsignedBodyTests.life(1)
         let when = try #require(other.horizon)
         let text = String(decoding: other.appReceiptBase64(asOf: when), as: UTF8.self)
         let proven = try verifier.facts(text)
