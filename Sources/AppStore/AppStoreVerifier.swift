@@ -147,7 +147,7 @@ extension AppStoreVerifier {
             return envelope.parts.map(\.digest).filter { digests.insert($0).inserted }
         case .receipt(let bytes): return [receiptDigest(bytes)].compactMap { $0 }
         case .unsigned(let body, let own):
-            let clean = SecretFreeBody.redactedAccepted(own, secret: policy.sharedSecret)
+            let clean = SecretFreeBody.redactedAccepted(own, secrets: policy.sharedSecrets)
             return [body.latestReceipt.flatMap(receiptDigest), clean.map(Digest.of)]
                 .compactMap { $0 }
         case .link(_, let own): return [Digest.of(own)]

@@ -36,7 +36,8 @@ public struct Rejection: Error, Sendable {
 
         /// Nothing in the payload is signed or otherwise proven, and nothing vouches for it.
         case unproven = "unproven"
-        /// A version 1 notification whose `password` is not the app's shared secret.
+        /// A version 1 notification whose `password` is none of the shared secrets, and whose
+        /// receipt proves nothing.
         case sharedSecretMismatch = "shared-secret-mismatch"
         /// Apple answered verifyReceipt that the request was wrong.
         case receiptStatusRequest = "receipt-status-request"

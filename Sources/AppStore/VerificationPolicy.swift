@@ -16,11 +16,11 @@ public struct VerificationPolicy: Sendable {
     /// Nothing signed distinguishes an old test purchase from a real one, so set this only if you
     /// know where the payloads come from. It is never derived from `environments`.
     public var assumedEnvironment: Environment?
-    /// The app's shared secret, which version 1 notifications carry as `password`; nil or empty to
-    /// compare with none.
+    /// The shared secrets, one of which a version 1 notification carries as `password`: of each
+    /// app, and of each time before a secret was changed; without any, passwords are not compared.
     ///
-    /// Never stored, never logged.
-    public var sharedSecret: String?
+    /// Never stored, never logged. An empty secret counts as none.
+    public var sharedSecrets: [String]
     /// The environments accepted.
     ///
     /// Sandbox payloads are signed under the same roots as production ones, so only this list keeps
@@ -34,14 +34,14 @@ public struct VerificationPolicy: Sendable {
         appAppleId: Int64? = nil,
         environments: Set<Environment> = [.production, .sandbox],
         assumedEnvironment: Environment? = nil,
-        sharedSecret: String? = nil
+        sharedSecrets: [String] = []
     ) {
         self.roots = roots
         self.bundleIds = bundleIds
         self.appAppleId = appAppleId
         self.environments = environments
         self.assumedEnvironment = assumedEnvironment
-        self.sharedSecret = sharedSecret
+        self.sharedSecrets = sharedSecrets
     }
 }
 
@@ -105,9 +105,9 @@ extension VerificationPolicy {
 }
 
 extension VerificationPolicy: CustomStringConvertible, CustomReflectable {
-    /// A fixed text, so that printing a policy never shows the shared secret.
+    /// A fixed text, so that printing a policy never shows a shared secret.
     public var description: String { "verification policy" }
 
-    /// Empty: a printed value may end up in a log, and the shared secret must not.
+    /// Empty: a printed value may end up in a log, and a shared secret must not.
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 }

@@ -19,7 +19,9 @@ public struct VerifiedPayload: Sendable {
     }
 
     /// Whether something was left out that a voucher or a secret would have admitted.
-    public var leavesOutUnproven: Bool { notices.contains { $0.code == .unprovenLeftOut } }
+    public var leavesOutUnproven: Bool {
+        notices.contains { $0.code == .unprovenLeftOut || $0.code == .sharedSecretMismatch }
+    }
 
     /// A part of a payload that was left out, or accepted with a reservation.
     public struct Notice: Hashable, Sendable {
@@ -34,6 +36,9 @@ public struct VerifiedPayload: Sendable {
         public enum Code: String, CaseIterable, Sendable {
             /// Unproven statements were left out; `--vouch` would accept them.
             case unprovenLeftOut = "unproven-left-out"
+            /// Statements of a version 1 notification were left out, because its password is none
+            /// of the shared secrets; what its receipt proves was accepted.
+            case sharedSecretMismatch = "shared-secret-mismatch"
             /// The body contradicts the receipt it embeds: only the receipt was accepted.
             case receiptContradicted = "receipt-contradicted"
             /// The embedded receipt could not be verified; the body was accepted on trust alone.

@@ -109,7 +109,7 @@ public struct Ledger: Sendable {
     ) -> RejectedPayload {
         RejectedPayload(
             original ?? RejectedPayload.Original(payload),
-            body: SecretFreeBody.redacted(payload, secret: verifier.policy.sharedSecret),
+            body: SecretFreeBody.redacted(payload, secrets: verifier.policy.sharedSecrets),
             reason: rejection.code.rawValue,
             message: rejection.message,
             source: source,

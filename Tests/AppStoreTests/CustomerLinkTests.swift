@@ -94,9 +94,9 @@ import Testing
 
     @Test func `the shared secret is never stored`() throws {
         let payload = String(decoding: link.payload, as: UTF8.self)
-        let secret = VerificationPolicy(sharedSecret: "user_42")
+        let secret = VerificationPolicy(sharedSecrets: ["user_42"])
         #expect(refusal(payload, policy: secret)?.code == .secretMisplaced)
-        let other = VerificationPolicy(sharedSecret: "0123456789abcdef")
+        let other = VerificationPolicy(sharedSecrets: ["0123456789abcdef"])
         #expect(try verify(link.payload, policy: other).facts.count == 1)
     }
 

@@ -6,7 +6,7 @@ import Testing
     private static let secret = "0123456789abcdef0123456789abcdef"
 
     private func kept(_ text: String, secret: String? = nil) -> String? {
-        SecretFreeBody.redacted(Array(text.utf8), secret: secret).map {
+        SecretFreeBody.redacted(Array(text.utf8), secrets: [secret].compactMap { $0 }).map {
             String(decoding: $0, as: UTF8.self)
         }
     }
@@ -64,8 +64,8 @@ import Testing
 
     @Test func `a password between zero bytes is detected`() {
         for text in ["{\"password\":\"x\"}", "{\"p\\u0061ssword\":\"x\"}"] {
-            #expect(SecretFreeBody.redacted(text.utf8.flatMap { [$0, 0] }, secret: nil) == nil)
-            #expect(SecretFreeBody.redacted(text.utf8.flatMap { [0, $0] }, secret: nil) == nil)
+            #expect(SecretFreeBody.redacted(text.utf8.flatMap { [$0, 0] }, secrets: []) == nil)
+            #expect(SecretFreeBody.redacted(text.utf8.flatMap { [0, $0] }, secrets: []) == nil)
         }
     }
 
@@ -78,7 +78,7 @@ import Testing
                     text = Array(base64(text, isURL: isURL).utf8)
                     let whole = Array(prefix.utf8) + text
                     #expect(
-                        SecretFreeBody.redacted(whole, secret: nil) == nil,
+                        SecretFreeBody.redacted(whole, secrets: []) == nil,
                         "\(prefix) \(isURL)"
                     )
                 }

@@ -138,8 +138,8 @@ struct StatusUpdateTests {
     @Test func `the right shared secret proves a notification, and a wrong one refuses it`()
         throws
     {
-        func read(_ secret: String, _ body: String = Self.body) throws -> VerifiedPayload {
-            try AppStoreVerifier(policy: VerificationPolicy(sharedSecret: secret)).verify(
+        func read(_ secret: String..., of body: String = Self.body) throws -> VerifiedPayload {
+            try AppStoreVerifier(policy: VerificationPolicy(sharedSecrets: secret)).verify(
                 payload: Array(body.utf8),
                 source: "test",
                 receivedAt: receivedAt
@@ -151,7 +151,9 @@ struct StatusUpdateTests {
         #expect(throws: Rejection(.sharedSecretMismatch, "")) { try read("hust") }
         #expect(throws: Rejection(.sharedSecretMismatch, "")) { try read("hush2") }
         let without = Self.body.replacing("\"password\":\"hush\",", with: "")
-        #expect(throws: Rejection(.unproven, "")) { try read("hush", without) }
+        #expect(throws: Rejection(.unproven, "")) { try read("hush", of: without) }
+        #expect(try read("of another app", "", "hush", "older").facts == trusted.facts)
+        #expect(throws: Rejection(.sharedSecretMismatch, "")) { try read("hust", "hus", "") }
         #expect(throws: Rejection(.unproven, "")) {
             try AppStoreVerifier(policy: VerificationPolicy()).verify(
                 payload: Array(Self.body.utf8),
@@ -164,7 +166,7 @@ struct StatusUpdateTests {
     @Test func `a secret proves only its own body, and a wrong one is refused even if vouched for`()
         throws
     {
-        let knowing = AppStoreVerifier(policy: VerificationPolicy(sharedSecret: "hush"))
+        let knowing = AppStoreVerifier(policy: VerificationPolicy(sharedSecrets: ["hush"]))
         let wrong = Self.body.replacing("\"hush\"", with: "\"hust\"")
         #expect(throws: Rejection(.sharedSecretMismatch, "")) {
             try knowing.verify(
@@ -197,7 +199,7 @@ struct StatusUpdateTests {
         let secret = "5ec4e75ec4e75ec4"
         let body = Self.body.replacing("\"hush\"", with: "\"\(secret)\"")
             .replacing(part, with: "\"\(secret)\"")
-        for policy in [VerificationPolicy(), VerificationPolicy(sharedSecret: secret)] {
+        for policy in [VerificationPolicy(), VerificationPolicy(sharedSecrets: [secret])] {
             let rejection = try #require(throws: Rejection.self) {
                 try AppStoreVerifier(policy: policy).verify(
                     payload: Array(body.utf8),

@@ -39,7 +39,7 @@ struct UnsignedBodyTests {
                 roots: [try RootCertificate(der: life.store.pki.rootDER)],
                 bundleIds: [life.store.bundleId],
                 environments: [.production],
-                sharedSecret: SubscriptionLife.sharedSecret
+                sharedSecrets: [SubscriptionLife.sharedSecret]
             )
         )
         let notification = try #require(
@@ -203,20 +203,30 @@ struct UnsignedBodyTests {
         }
     }
 
-    @Test func `a wrong password refuses the notification, even with a genuine receipt`()
-        throws
-    {
+    @Test func `a wrong password leaves a notification what its genuine receipt proves`() throws {
         let body = try #require(bodies.last)
         let forged = body.replacing("\"pass\":\"\"", with: "\"password\":\"guess\"")
         #expect(forged != body)
-        #expect(refusal(forged, .unvouched) == .sharedSecretMismatch)
+        let proven = try verifier.facts(try receipt(in: body))
+        for voucher in [Voucher.unvouched, .operator] {
+            let verified = try verified(forged, voucher)
+            #expect(verified.facts == proven && signed(verified) == proven)
+            #expect(verified.notices.map(\.code) == [.sharedSecretMismatch])
+            #expect(verified.leavesOutUnproven)
+        }
+        let bare = forged.replacing(try receipt(in: body), with: "")
+        let damaged = forged.replacing(try receipt(in: body), with: "MIIB")
+        for body in [bare, damaged] {
+            #expect(refusal(body, .unvouched) == .sharedSecretMismatch)
+            #expect(refusal(body, .operator) == .sharedSecretMismatch)
+        }
         let twice = body.dropLast() + ",\"password\":\"a\",\"password\":\"b\"}"
         #expect(refusal(String(twice), .unvouched) == .jsonDuplicateName)
     }
 
     @Test func `an empty secret proves nothing`() throws {
         var policy = verifier.policy
-        policy.sharedSecret = ""
+        policy.sharedSecrets = [""]
         let careless = AppStoreVerifier(policy: policy)
         let body = try #require(bodies.last)
         let forged = body.replacing("\"pass\":\"\"", with: "\"password\":\"\"")

@@ -47,7 +47,7 @@ struct FuzzCorpus: Sendable {
                     roots: [try RootCertificate(der: store.pki.rootDER)],
                     bundleIds: [store.bundleId],
                     appAppleId: store.appAppleId,
-                    sharedSecret: secret
+                    sharedSecrets: [secret].compactMap { $0 }
                 )
             )
         }

@@ -117,7 +117,7 @@ struct RejectionTests {
     ) async throws {
         try await TestServer.shared.withDatabase(from: template) { settings in
             var policy = try Self.simulator.verifier().policy
-            policy.sharedSecret = secret
+            policy.sharedSecrets = [secret].compactMap { $0 }
             let ledger = Ledger(
                 log: try await EventLog.open(settings, FilledLedger.options),
                 verifier: AppStoreVerifier(policy: policy)

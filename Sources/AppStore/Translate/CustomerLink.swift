@@ -234,11 +234,11 @@ extension CustomerLink {
                     + " vouch for it, or state it with `subledger customers link`."
             )
         }
-        let secret = intake.policy.sharedSecret
-        guard SecretFreeBody.redactedAccepted(payload, secret: secret) == payload else {
+        let secrets = intake.policy.sharedSecrets
+        guard SecretFreeBody.redactedAccepted(payload, secrets: secrets) == payload else {
             throw Rejection(
                 .secretMisplaced,
-                "The customer link contains the app's shared secret, which is never stored; remove "
+                "The customer link contains a shared secret, which is never stored; remove "
                     + "it and state the link again."
             )
         }

@@ -18,17 +18,16 @@ package enum SecretFreeBody {
     ///
     /// - Parameters:
     ///   - payload: The bytes that arrived, all of them: truncate the result, not the input.
-    ///   - secret: The app's shared secret, if known; a body that still contains it is not kept.
+    ///   - secrets: The known shared secrets; a body that still contains one is not kept.
     /// - Returns: What may be kept, not truncated.
-    package static func redacted(_ payload: [UInt8], secret: String?) -> [UInt8]? {
+    package static func redacted(_ payload: [UInt8], secrets: [String]) -> [UInt8]? {
         let body = SecretMention.isIn(payload[...]) ? blanked(payload) : payload
-        guard let body, !holds(body, secret) else { return nil }
+        guard let body, !holds(body, secrets) else { return nil }
         return body
     }
 
-    private static func holds(_ body: [UInt8], _ secret: String?) -> Bool {
-        guard let secret, !secret.isEmpty else { return false }
-        return find(Array(secret.utf8), in: body[...])
+    private static func holds(_ body: [UInt8], _ secrets: [String]) -> Bool {
+        secrets.contains { !$0.isEmpty && find(Array($0.utf8), in: body[...]) }
     }
 
     /// Whether some bytes contain others.
@@ -56,11 +55,11 @@ package enum SecretFreeBody {
     }
 
     /// An accepted payload with the value of every member that is named like a password blanked;
-    /// nil if such a value, or the app's own secret, occurs again under another name.
+    /// nil if such a value, or a known secret, occurs again under another name.
     ///
     /// Other texts may contain the word: an app may well sell passwords.
-    static func redactedAccepted(_ payload: [UInt8], secret: String?) -> [UInt8]? {
-        guard mayName(payload) || secret?.isEmpty == false else { return payload }
+    static func redactedAccepted(_ payload: [UInt8], secrets: [String]) -> [UInt8]? {
+        guard mayName(payload) || secrets.contains(where: { !$0.isEmpty }) else { return payload }
         let json: JSON
         do throws(JSON.Failure) {
             json = try JSON(payload)
@@ -69,7 +68,7 @@ package enum SecretFreeBody {
         }
         var blanking = Blanking(passesTexts: true)
         _ = blanking.visit(json.root)
-        guard let body = blanked(payload, blanking.ranges), !holds(body, secret) else {
+        guard let body = blanked(payload, blanking.ranges), !holds(body, secrets) else {
             return nil
         }
         return body

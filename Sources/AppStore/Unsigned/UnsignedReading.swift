@@ -13,7 +13,8 @@ struct UnsignedReading {
     /// The facts of a body; `own` are its bytes, without their surroundings.
     func read(_ original: UnsignedBody, own: [UInt8]) throws(Rejection) -> VerifiedPayload {
         if original.isUnusable, let first = original.unusable.first { throw first.refusal }
-        let trust = try trust(in: original)
+        let password = password(in: original)
+        let trust = trust(password)
         let (body, payload) = try withoutSecrets(original, own)
         var notices: [VerifiedPayload.Notice] = []
         var proven: ReceiptReading.Proven?
@@ -23,7 +24,7 @@ struct UnsignedReading {
             }
         } catch {
             guard trust != nil, UnsignedReading.isDamage(error) else {
-                throw UnsignedReading.unproven(body, because: error)
+                throw UnsignedReading.unproven(body, because: error, password)
             }
             notices.append(UnsignedReading.unverified(error))
         }
@@ -32,10 +33,12 @@ struct UnsignedReading {
             return VerifiedPayload([proven.group], notices: notices + [contradiction])
         }
         guard let trust else {
-            guard let proven else { throw UnsignedReading.unproven(body, because: nil) }
+            guard let proven else {
+                throw UnsignedReading.unproven(body, because: nil, password)
+            }
             return VerifiedPayload(
                 [proven.group],
-                notices: notices + leftOut(of: body, provenBy: proven)
+                notices: notices + leftOut(of: body, provenBy: proven, password)
             )
         }
         let named = try environment(of: body, embedding: proven)
@@ -61,30 +64,35 @@ struct UnsignedReading {
         return VerifiedPayload([proven?.group, vouched].compactMap { $0 }, notices: notices)
     }
 
-    // Nil if nothing vouches for the body. A secret that can be compared always is, whoever
-    // vouches.
-    private func trust(in body: UnsignedBody) throws(Rejection) -> Verification.Trust? {
-        if try hasSharedSecret(body) { return .sharedSecret }
-        return switch intake.voucher {
-        case .operator: .vouched
-        case .client: .fetched
-        case .unvouched: nil
+    // Nil if nothing vouches for the body. A password that can be compared always is, whoever
+    // vouches: a wrong one contradicts the voucher.
+    private func trust(_ password: Password) -> Verification.Trust? {
+        switch (password, intake.voucher) {
+        case (.right, _): .sharedSecret
+        case (.wrong, _): nil
+        case (.notCompared, .operator): .vouched
+        case (.notCompared, .client): .fetched
+        case (.notCompared, .unvouched): nil
         }
     }
 
-    private func hasSharedSecret(_ body: UnsignedBody) throws(Rejection) -> Bool {
+    /// What the password of a body shows.
+    private enum Password {
+        case right
+        case wrong
+        /// It has none, or there is nothing to compare it with.
+        case notCompared
+    }
+
+    private func password(in body: UnsignedBody) -> Password {
         // An empty secret is no secret: leaving it empty does not mean trusting empty passwords.
-        guard body.kind == .statusUpdateNotification, let secret = policy.sharedSecret,
-            !secret.isEmpty, let password = body.password, !password.isEmpty
-        else { return false }
-        guard UnsignedReading.isSame(secret, password) else {
-            throw Rejection(
-                .sharedSecretMismatch,
-                "The version 1 notification has a password other than the app's shared secret: "
-                    + "it is not from Apple, or the secret was changed."
-            )
-        }
-        return true
+        let secrets = policy.sharedSecrets.filter { !$0.isEmpty }
+        guard body.kind == .statusUpdateNotification, !secrets.isEmpty,
+            let password = body.password, !password.isEmpty
+        else { return .notCompared }
+        // Compares with all of them, so that the time does not show which one it was.
+        let matches = secrets.map { UnsignedReading.isSame($0, password) }
+        return matches.contains(true) ? .right : .wrong
     }
 
     // Facts are derived from the stored form, so the stored payload yields the same facts again.
@@ -92,7 +100,7 @@ struct UnsignedReading {
         _ body: UnsignedBody,
         _ payload: [UInt8]
     ) throws(Rejection) -> (UnsignedBody, [UInt8]) {
-        guard let clean = SecretFreeBody.redactedAccepted(payload, secret: policy.sharedSecret)
+        guard let clean = SecretFreeBody.redactedAccepted(payload, secrets: policy.sharedSecrets)
         else {
             throw Rejection(
                 .secretMisplaced,
@@ -219,7 +227,8 @@ extension UnsignedReading {
 extension UnsignedReading {
     private func leftOut(
         of body: UnsignedBody,
-        provenBy proven: ReceiptReading.Proven
+        provenBy proven: ReceiptReading.Proven,
+        _ password: Password
     ) -> [VerifiedPayload.Notice] {
         let ids = Set(proven.group.value.map { $0.content[.transactionId] })
         let shown = body.entries.count { entry in
@@ -227,11 +236,23 @@ extension UnsignedReading {
         }
         let count = body.statementCount - shown
         guard count > 0 else { return [] }
+        let left =
+            "Of \(body.statementCount) statements, \(UnsignedReading.counted(count)) left out"
+        if password == .wrong {
+            return [
+                VerifiedPayload.Notice(
+                    code: .sharedSecretMismatch,
+                    message: "\(left): the password equals none of the shared secrets, and the"
+                        + " embedded signed receipt does not contain them. If the app or an"
+                        + " earlier time has another secret, add it.",
+                    leftOut: count
+                )
+            ]
+        }
         return [
             VerifiedPayload.Notice(
                 code: .unprovenLeftOut,
-                message: "Of \(body.statementCount) statements, \(UnsignedReading.counted(count))"
-                    + " left out: the embedded signed receipt does not contain them, and nothing"
+                message: "\(left): the embedded signed receipt does not contain them, and nothing"
                     + " else proves them. If you know that the payload came from Apple, vouch for"
                     + " it.",
                 leftOut: count
@@ -241,7 +262,11 @@ extension UnsignedReading {
 
     private static func counted(_ count: Int) -> String { count == 1 ? "1 was" : "\(count) were" }
 
-    private static func unproven(_ body: UnsignedBody, because error: Rejection?) -> Rejection {
+    private static func unproven(
+        _ body: UnsignedBody,
+        because error: Rejection?,
+        _ password: Password
+    ) -> Rejection {
         if let error, !isDamage(error), error.code != .ios6Receipt { return error }
         // An untrusted root must be settled first: it may prove everything.
         if let error, error.code == .chainUntrusted {
@@ -254,6 +279,14 @@ extension UnsignedReading {
         let receipt =
             error.map { "the receipt it embeds proves nothing (\($0.code.rawValue))" }
             ?? "embeds no receipt that proves anything"
+        if password == .wrong {
+            return Rejection(
+                .sharedSecretMismatch,
+                "The version 1 notification has a password that equals none of the shared secrets,"
+                    + " and \(receipt): it is of another app, the secret was changed, or it is not"
+                    + " from Apple."
+            )
+        }
         return Rejection(
             .unproven,
             "The payload is \(body.kind.title), which is not signed, and \(receipt). If you know"

@@ -107,7 +107,7 @@ extension Rejection.Code {
             "--vouch, if you know that these payloads came from Apple; --shared-secret-file FILE "
                 + "proves version 1 notifications that carry their password"
         case .sharedSecretMismatch:
-            "--shared-secret-file FILE with the secret that the app had then"
+            "--shared-secret-file FILE with the secrets of all apps and times, one a line"
         case .chainUntrusted: "--root-certificate FILE, if you trust the signer"
         case .xcodeSigned:
             "--root-certificate FILE --environment Xcode, if you want to ingest Xcode tests"
@@ -128,6 +128,8 @@ extension VerifiedPayload.Notice.Code {
         case .unprovenLeftOut:
             "--vouch, if you know that these payloads came from Apple; --shared-secret-file FILE "
                 + "proves version 1 notifications that carry their password"
+        case .sharedSecretMismatch:
+            "--shared-secret-file FILE with the secrets of all apps and times, one a line"
         case .receiptContradicted, .receiptUnverified, .rowsLeftOut, .periodsEmpty: nil
         }
     }

@@ -38,8 +38,11 @@ struct TrustOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "File with the app's shared secret, which proves version 1 notifications.",
-            discussion: "Default: the environment variable SUBLEDGER_SHARED_SECRET, if set.",
+            "File with the shared secrets, which prove version 1 notifications.",
+            discussion: """
+                One secret on each line: of every app, and of earlier times. Default: the \
+                environment variable SUBLEDGER_SHARED_SECRET, if set, in the same form.
+                """,
             valueName: "file"
         )
     )
@@ -61,7 +64,7 @@ struct TrustOptions: ParsableArguments {
     func policy() throws -> VerificationPolicy {
         var policy = VerificationPolicy()
         policy.roots += try TrustOptions.roots(in: rootCertificate)
-        policy.sharedSecret = try sharedSecret()
+        policy.sharedSecrets = try sharedSecrets()
         policy.bundleIds = Set(bundleId)
         policy.appAppleId = appAppleId
         policy.assumedEnvironment = try assumeEnvironment.map(TrustOptions.environment)
@@ -112,21 +115,27 @@ struct TrustOptions: ParsableArguments {
         knownEnvironments.first { $0.word.lowercased() == word.lowercased() }
     }
 
-    private func sharedSecret() throws -> String? {
+    private func sharedSecrets() throws -> [String] {
         guard let path = sharedSecretFile else {
-            let secret = ProcessEnvironment.variables["SUBLEDGER_SHARED_SECRET"] ?? ""
-            return secret.isEmpty ? nil : secret
+            let text = ProcessEnvironment.variables["SUBLEDGER_SHARED_SECRET"] ?? ""
+            return TrustOptions.secrets(in: text)
         }
         let bytes = try WholeFile.bytes(
             of: path,
-            "the shared secret's file",
+            "the file of shared secrets",
             upTo: Self.fileByteCountMax
         )
-        let secret = String(decoding: bytes, as: UTF8.self)
-            .trimmingCharacters(in: .whitespacesAndNewlines)
-        guard !secret.isEmpty else {
-            throw Failure(Exit.configuration, "the shared secret's file \(path) is empty")
+        let secrets = TrustOptions.secrets(in: String(decoding: bytes, as: UTF8.self))
+        guard !secrets.isEmpty else {
+            throw Failure(Exit.configuration, "the file of shared secrets \(path) is empty")
         }
-        return secret
+        return secrets
+    }
+
+    // One a line, without the white space around them.
+    private static func secrets(in text: String) -> [String] {
+        text.components(separatedBy: .newlines)
+            .map { $0.trimmingCharacters(in: .whitespaces) }
+            .filter { !$0.isEmpty }
     }
 }

@@ -19,7 +19,7 @@ struct RejectionsCommand: AsyncParsableCommand {
             A rejection is open until its payload is accepted, by --retry or by an `ingest` of the \
             original; --open lists only open rejections. --retry ingests them again, with the \
             options of `ingest` that you give here. A version 1 notification is stored without its \
-            password: to prove it by the shared secret, ingest the original again.
+            password: to prove it by a shared secret, ingest the original again.
             """
     )
 
