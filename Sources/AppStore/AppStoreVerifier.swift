@@ -99,6 +99,8 @@ public struct AppStoreVerifier: Sendable {
             return VerifiedPayload([proven.group], notices: proven.notices)
         case .unsigned(let body, let own):
             return try UnsignedReading(intake: intake, receipts: receipts).read(body, own: own)
+        case .decoded(let statement, let own):
+            return VerifiedPayload([try statement.verified(own, intake)])
         case .link(let link, let own):
             return VerifiedPayload([try link.verified(own, intake)])
         }
@@ -150,7 +152,7 @@ extension AppStoreVerifier {
             let clean = SecretFreeBody.redactedAccepted(own, secrets: policy.sharedSecrets)
             return [body.latestReceipt.flatMap(receiptDigest), clean.map(Digest.of)]
                 .compactMap { $0 }
-        case .link(_, let own): return [Digest.of(own)]
+        case .decoded(_, let own), .link(_, let own): return [Digest.of(own)]
         }
     }
 

@@ -8,6 +8,8 @@ enum PayloadForm {
     case receipt(ArraySlice<UInt8>)
     /// JSON in which at most an embedded receipt is signed, with its own bytes.
     case unsigned(UnsignedBody, [UInt8])
+    /// A transaction or renewal info without its signature, with its own bytes.
+    case decoded(DecodedStatement, [UInt8])
     /// One of the operator's own statements, with its own bytes.
     case link(CustomerLink, [UInt8])
 
@@ -53,6 +55,8 @@ enum PayloadForm {
             self = .unsigned(try UnsignedBody(response: body), text)
         } else if has("product_id"), has("transaction_id") {
             self = .unsigned(try UnsignedBody(entry: body), text)
+        } else if let statement = DecodedStatement(body) {
+            self = .decoded(statement, text)
         } else {
             throw ForeignFormat.rejection(of: body)
         }

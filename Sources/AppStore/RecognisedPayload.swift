@@ -17,6 +17,7 @@ package struct RecognisedPayload {
             if case .any = envelope.parts.first { nil } else { envelope.parts.first?.kind }
         case .receipt: .appReceipt
         case .unsigned(let body, _): body.kind
+        case .decoded(let statement, _): statement.kind
         case .link: .customerLink
         }
     }
@@ -27,7 +28,7 @@ package struct RecognisedPayload {
         case .signed(let envelope): envelope.parts.count
         case .receipt: nil
         case .unsigned(let body, _): body.statementCount
-        case .link: 1
+        case .decoded, .link: 1
         }
     }
 }

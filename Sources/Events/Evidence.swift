@@ -92,6 +92,10 @@ public enum PayloadKind: String, CaseIterable, Sendable {
     case verifyReceiptResponse = "verify-receipt-response"
     /// A version 1 notification, without its `password`.
     case statusUpdateNotification = "status-update-notification"
+    /// The claims of a transaction without the JWS, as a program decoded them.
+    case decodedTransaction = "decoded-transaction"
+    /// The claims of renewal info without the JWS, as a program decoded them.
+    case decodedRenewalInfo = "decoded-renewal-info"
     /// The operator's statement of who owns a subscription.
     case customerLink = "customer-link"
     /// The operator's import of a version of the product catalog.

@@ -230,7 +230,7 @@ struct ImpossibleClaimTests {
             ("{\"signedTransactions\":[\(forge.transaction)]}", .claimMalformed),
             ("{\"signedTransactions\":[]}", .nothingSigned),
             ("{\"data\":[]}", .nothingSigned),
-            (forge.transaction, .unsupportedFormat),
+            (forge.transaction, .unproven),
             ("\u{feff}{\"signedPayload\":\"\(jws)\"}", .unsupportedFormat),
             ("{\"signedPayload\":\"\(jws)\"}}", .jsonMalformed),
             ("{\"a\":" + String(repeating: "[", count: 1_000_000), .jsonTooDeep),

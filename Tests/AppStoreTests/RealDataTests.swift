@@ -213,7 +213,7 @@ struct RealDataTests {
             "apple__app-store-server-library-swift/models/appTransactionDoesNotExistError.json",
             "error response"
         ),
-        ("apple__app-store-server-library-swift/models/signedTransaction.json", "decoded data"),
+        ("apple__app-store-server-library-swift/models/signedNotification.json", "decoded data"),
     ])
     func `an unsupported form is named in the refusal`(path: String, words: String) throws {
         let rejection = try #require(apple.rejection(try RealData.bytes(path)))

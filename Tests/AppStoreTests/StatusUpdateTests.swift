@@ -110,6 +110,9 @@ struct StatusUpdateTests {
         ("\"original_transaction_id\":\"100\"", "\"original_transaction_id\":100"),
         ("\"bid\":", "\"original_transaction_id\":100,\"bid\":"),
         ("\"bid\":", "\"original_transaction_id\":\"100\",\"bid\":"),
+        ("\"bid\":", "\"original_transaction_id\":100.0,\"bid\":"),
+        ("\"original_transaction_id\":\"100\"", "\"original_transaction_id\":100.0"),
+        ("\"transaction_id\":\"101\"", "\"transaction_id\":1.01e2"),
         ("\"bid\":", "\"latest_receipt_info\":{},\"latest_expired_receipt\":\"\",\"bid\":"),
         ("\"bid\":", "\"latest_receipt_info\":[],\"cancellation_date\":\"\",\"bid\":"),
         ("\"bid\":", "\"latest_receipt_info\":\(row),\"bid\":"),
@@ -121,6 +124,25 @@ struct StatusUpdateTests {
         let body = Self.body.replacing(part, with: odd)
         #expect(body != Self.body)
         #expect(try verified(body).facts == verified(Self.body).facts)
+    }
+
+    @Test(arguments: ["150001223579830.5", "-100.0", "9007199254740993.0", "1.5e300"])
+    func `an id that floating point may have changed is refused`(number: String) {
+        let body = Self.body.replacing(
+            "\"bid\":",
+            with: "\"original_transaction_id\":\(number),\"bid\":"
+        )
+        #expect(throws: Rejection(.idMalformed, "")) { try verified(body) }
+    }
+
+    @Test func `a floating point id of fifteen digits is the same id`() throws {
+        let id = "150001223579830"
+        let body = Self.body.replacing("\"100\"", with: "\"\(id)\"")
+        let number = body.replacing(
+            "\"bid\":",
+            with: "\"original_transaction_id\":\(id).0,\"bid\":"
+        )
+        #expect(try verified(number).facts == verified(body).facts)
     }
 
     @Test func `evidence keeps everything but the shared secret`() throws {

@@ -36,6 +36,18 @@ extension JSON.Value {
     package var isPlainInteger: Bool {
         kind == .number && bytes.allSatisfy { $0 &- UInt8(ascii: "0") < 10 }
     }
+
+    /// The digits of a whole number that a program wrote as floating point, such as
+    /// `150001223579830.0`; nil for other values.
+    ///
+    /// Also nil above 2^53: there a floating point number may be the neighbour of the one that was
+    /// meant.
+    package var floatingPointDigits: String? {
+        guard kind == .number, !isPlainInteger, let decimal = JSON.Decimal(bytes),
+            !decimal.hasFraction, (0...JSON.Decimal.exactFloatingPointMax).contains(decimal.whole)
+        else { return nil }
+        return String(decimal.whole)
+    }
 }
 
 extension JSON {
@@ -48,6 +60,9 @@ extension JSON {
 
         /// Most digits that fit into an `Int64` whatever they are.
         static let plainDigitCountMax = 18
+
+        /// The greatest whole number up to which floating point has every whole number.
+        static let exactFloatingPointMax: Int64 = 1 << 53
 
         /// Reads the bytes of a JSON number; nil if the whole part exceeds `Int64`.
         init?(_ bytes: ArraySlice<UInt8>) {

@@ -18,6 +18,9 @@ struct PayloadFinder {
 
     private var seen: Set<Digest> = []
     private var lesser: [UInt8]?
+    private var decoded: [[UInt8]] = []
+    // A log that mentions decoded data is not a store of it.
+    private var takesDecoded = true
     private var work = 0
     private var workMax = PayloadFinder.workByteCountMin
 
@@ -66,10 +69,12 @@ struct PayloadFinder {
         return .inside(pieces)
     }
 
-    /// All that was found; if nothing was, the lesser form that was skipped.
+    /// All that was found; if nothing was, decoded statements, otherwise the lesser form that was
+    /// skipped.
     var finished: [PayloadSplitter.Piece] {
-        guard pieces.isEmpty, let lesser else { return pieces }
-        return [.success(lesser)]
+        guard pieces.isEmpty else { return pieces }
+        let others = decoded.isEmpty ? [lesser].compactMap { $0 } : decoded
+        return others.map { .success($0) }
     }
 
     /// Takes a value as a payload, or searches what is inside it.
@@ -88,6 +93,7 @@ struct PayloadFinder {
         }
         let rank = PayloadMarks.rank(object, isTop: isTop)
         if rank == .payload { return take(object) }
+        if isTop, PayloadMarks.isLogRecord(object) { takesDecoded = false }
         // A verifyReceipt request: its receipt proves itself, and its password is never kept.
         let receipt = object["receipt-data"]?.utf8
         if let receipt { take(Envelope.trimmed(receipt)) }
@@ -96,7 +102,9 @@ struct PayloadFinder {
         where receipt == nil || !(name.utf8?.elementsEqual("receipt-data".utf8) ?? false) {
             visit(value, textDepth: textDepth)
         }
-        if rank == .lesser, pieces.count == count, lesser == nil { lesser = text(of: object) }
+        guard pieces.count == count else { return }
+        if takesDecoded, DecodedStatement(object) != nil { take(decoded: object) }
+        if rank == .lesser, lesser == nil { lesser = text(of: object) }
     }
 
     /// Searches a text for payloads: a line, a cell, the content of a string.
@@ -115,7 +123,10 @@ struct PayloadFinder {
         default:
             if search(encoded: text, textDepth: textDepth) { return }
         }
+        let takes = takesDecoded
+        takesDecoded = false
         scan(text, textDepth: textDepth)
+        takesDecoded = takes
     }
 
     /// A text that is JSON; nil for any other.
@@ -176,6 +187,11 @@ struct PayloadFinder {
         let identity = object["signedPayload"]?.utf8.map { Array($0) } ?? object.canonicalText
         guard seen.insert(Digest.of(identity)).inserted else { return }
         pieces.append(.success(text))
+    }
+
+    private mutating func take(decoded object: JSON.Value) {
+        guard seen.insert(Digest.of(object.canonicalText)).inserted else { return }
+        decoded.append(text(of: object))
     }
 
     // A JWS proves itself, whatever types are around it.

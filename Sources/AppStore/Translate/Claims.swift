@@ -21,28 +21,42 @@ enum Claims {
         return text.isEmpty ? nil : Environment(text)
     }
 
-    /// An id: a string, or an integer as old payloads write it (Apple's data: trap 48); nil if
-    /// there is none.
+    /// An id: a string, or an integer as old payloads write it (Apple's data: trap 48), also one
+    /// that a program wrote as floating point; nil if there is none.
     static func id(_ claims: JSON.Value, _ name: StaticString) throws(Rejection) -> String? {
         guard let value = claims[name], value.kind != .null else { return nil }
         guard let text = idText(value) else {
             throw Rejection(
                 .idMalformed,
-                "\(name) must be a string of digits; found \(value.kind)."
+                "\(name) must be a string of digits; found \(found(value))."
             )
         }
         try checkIdentifier(text, name.description, byteCountMax: StreamID.idByteCountMax)
         return text.isEmpty ? nil : text
     }
 
-    /// The text of an id in either notation; nil for other values.
+    /// The text of an id in any notation; nil for other values.
     static func idText(_ value: JSON.Value) -> String? {
-        value.isPlainInteger ? String(decoding: value.bytes, as: UTF8.self) : value.text
+        idBytes(value).map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// The UTF-8 of an id in either notation; nil for other values.
+    /// The UTF-8 of an id in any notation; nil for other values.
     static func idBytes(_ value: JSON.Value) -> ArraySlice<UInt8>? {
+        plainIdBytes(value) ?? value.floatingPointDigits.map { Array($0.utf8)[...] }
+    }
+
+    /// The UTF-8 of an id as text or as digits; nil for other values.
+    ///
+    /// Signed statements are read by this alone: events of old logs keep other notations in
+    /// `extra`, and the same statement must give the same fact for ever.
+    static func plainIdBytes(_ value: JSON.Value) -> ArraySlice<UInt8>? {
         value.isPlainInteger ? value.bytes : value.utf8
+    }
+
+    // What an id is that cannot be read.
+    private static func found(_ value: JSON.Value) -> String {
+        guard value.kind == .number else { return "\(value.kind)" }
+        return "a number that is negative, has a fraction, or was rounded by floating point"
     }
 
     /// An identifier of an old format, as text or as digits.
@@ -62,7 +76,10 @@ enum Claims {
         byteCountMax: Int = identifierByteCountMax
     ) throws(Rejection) -> ArraySlice<UInt8> {
         guard let bytes = idBytes(value) else {
-            throw Rejection(.idMalformed, "\(name()) must be text or digits; found \(value.kind).")
+            throw Rejection(
+                .idMalformed,
+                "\(name()) must be text or digits; found \(found(value))."
+            )
         }
         try checkIdentifier(bytes, name(), byteCountMax: byteCountMax)
         return bytes

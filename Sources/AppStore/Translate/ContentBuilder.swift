@@ -11,7 +11,11 @@ struct ContentBuilder {
     // Without reserved room, the fields of a transaction would be moved four times.
     private static let usualEntryCount = 16
 
-    init(format: Format) {
+    // Whether the claims are read from a signed statement.
+    private let isSigned: Bool
+
+    init(format: Format, isSigned: Bool = true) {
+        self.isSigned = isSigned
         content = Content(format: format, expectedEntryCount: ContentBuilder.usualEntryCount)
     }
 
@@ -106,7 +110,8 @@ struct ContentBuilder {
         if value.kind == .null { return true }
         switch property.shape {
         case .identifier:
-            guard let text = Claims.idBytes(value) else { return false }
+            let bytes = isSigned ? Claims.plainIdBytes(value) : Claims.idBytes(value)
+            guard let text = bytes else { return false }
             try Claims.checkIdentifier(
                 text,
                 property.name.description,

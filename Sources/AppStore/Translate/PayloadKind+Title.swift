@@ -11,6 +11,8 @@ extension PayloadKind {
         case .appReceipt: "an app receipt"
         case .verifyReceiptResponse: "a verifyReceipt response"
         case .statusUpdateNotification: "a version 1 notification"
+        case .decodedTransaction: "a decoded transaction"
+        case .decodedRenewalInfo: "decoded renewal info"
         case .customerLink: "a customer link"
         case .catalogVersion: "a version of the catalog"
         case .erasureStatement: "a statement of an erasure"

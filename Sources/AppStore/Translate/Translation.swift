@@ -10,12 +10,13 @@ struct Provenance {
 
 /// Turns the claims of verified statements into facts: pure, claims in, facts out.
 enum Translation {
-    /// The fact of a transaction (Apple's data: transactions).
+    /// The fact of a transaction (Apple's data: transactions), signed or decoded.
     static func transaction(
         _ claims: JSON.Value,
-        _ provenance: Provenance
+        _ provenance: Provenance,
+        isSigned: Bool = true
     ) throws(Rejection) -> Fact {
-        var builder = ContentBuilder(format: .signedTransaction)
+        var builder = ContentBuilder(format: .signedTransaction, isSigned: isSigned)
         try builder.take(claims, Property.transaction, leftOut: Property.transactionLeftOut)
         let transactionId = try Claims.id(claims, "transactionId")
         let id = try Claims.id(claims, "originalTransactionId") ?? transactionId
@@ -45,9 +46,10 @@ enum Translation {
     /// period.
     static func renewal(
         _ claims: JSON.Value,
-        _ provenance: Provenance
+        _ provenance: Provenance,
+        isSigned: Bool = true
     ) throws(Rejection) -> Fact {
-        var builder = ContentBuilder(format: .signedRenewalInfo)
+        var builder = ContentBuilder(format: .signedRenewalInfo, isSigned: isSigned)
         try builder.take(claims, Property.renewal, leftOut: Property.renewalLeftOut)
         let id = try Claims.id(claims, "originalTransactionId")
         return Fact(

@@ -91,7 +91,8 @@ final class PayloadProver: Sendable {
             case .appReceipt, .verifyReceiptResponse, .statusUpdateNotification:
                 !erasures.isEmpty
             case .signedTransaction, .signedRenewalInfo, .signedNotification,
-                .subscriptionStatus, .customerLink, .catalogVersion, .erasureStatement:
+                .subscriptionStatus, .decodedTransaction, .decodedRenewalInfo, .customerLink,
+                .catalogVersion, .erasureStatement:
                 false
             }
         guard !isOfSeveral else { return nil }
