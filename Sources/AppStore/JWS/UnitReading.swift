@@ -131,7 +131,12 @@ struct UnitReading {
         )
         facts += nested
         facts.append(
-            try Translation.notification(outer.claims, provenance, nested: nested)
+            try Translation.notification(
+                outer.claims,
+                provenance,
+                nested: nested,
+                id: parts.originalTransactionId
+            )
         )
     }
 

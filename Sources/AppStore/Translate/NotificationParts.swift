@@ -1,6 +1,9 @@
 import Events
 
 /// What a notification states about itself, collected from the section that it has.
+///
+/// App, environment and nested statements may be in any object member, because Apple adds sections
+/// (`unclaimInfo` in 2026) before it documents what else they carry.
 struct NotificationParts {
     /// The app; nil if no section names one.
     let bundleId: String?
@@ -8,6 +11,8 @@ struct NotificationParts {
     let environment: Environment?
     /// The App Store's id of the app; nil if no section carries it.
     let appAppleId: Int64?
+    /// The subscription that a section names itself; nil if none does, as in all documented ones.
+    let originalTransactionId: String?
     /// The nested transaction, a compact JWS.
     let transaction: ArraySlice<UInt8>?
     /// The nested renewal info, a compact JWS.
@@ -15,7 +20,8 @@ struct NotificationParts {
     /// The nested app transaction, a compact JWS.
     let appTransaction: ArraySlice<UInt8>?
 
-    /// The sections, of which a notification has exactly one.
+    /// The sections whose identifying members are left out of the content; any other one is kept
+    /// whole, so that later programs read the same facts from it.
     static let sections: [StaticString] = ["data", "summary", "externalPurchaseToken", "appData"]
     /// The names under which sections carry nested JWS.
     static let nestedNames: [StaticString] = [
@@ -29,11 +35,15 @@ struct NotificationParts {
         var bundleId: String?
         var environment: Environment?
         var appAppleId: Int64?
-        for section in NotificationParts.sections {
-            guard let part = claims[section] else { continue }
+        var originalTransactionId: String?
+        let parts = NotificationParts.parts(of: claims)
+        for part in parts {
             if bundleId == nil { bundleId = try Claims.bundleId(part) }
             if environment == nil { environment = try Claims.environment(part) }
             if appAppleId == nil { appAppleId = part["appAppleId"]?.integer }
+            if originalTransactionId == nil {
+                originalTransactionId = try Claims.id(part, "originalTransactionId")
+            }
         }
         if environment == nil, let token = claims["externalPurchaseToken"]?["externalPurchaseId"] {
             let isSandbox = token.text?.hasPrefix(NotificationParts.sandboxTokenPrefix) == true
@@ -42,17 +52,27 @@ struct NotificationParts {
         self.bundleId = bundleId
         self.environment = environment
         self.appAppleId = appAppleId
-        transaction = try NotificationParts.nested(claims, "signedTransactionInfo")
-        renewal = try NotificationParts.nested(claims, "signedRenewalInfo")
-        appTransaction = try NotificationParts.nested(claims, "signedAppTransactionInfo")
+        self.originalTransactionId = originalTransactionId
+        transaction = try NotificationParts.nested(parts, "signedTransactionInfo")
+        renewal = try NotificationParts.nested(parts, "signedRenewalInfo")
+        appTransaction = try NotificationParts.nested(parts, "signedAppTransactionInfo")
+    }
+
+    // The sections known to carry identity first, then every other object.
+    private static func parts(of claims: JSON.Value) -> [JSON.Value] {
+        sections.compactMap { claims[$0] }
+            + claims.members.compactMap { name, value in
+                let isKnown = sections.contains { name.equals($0) }
+                return value.kind == .object && !isKnown ? value : nil
+            }
     }
 
     private static func nested(
-        _ claims: JSON.Value,
+        _ parts: [JSON.Value],
         _ name: StaticString
     ) throws(Rejection) -> ArraySlice<UInt8>? {
-        for section in sections {
-            guard let value = claims[section]?[name], value.kind != .null else { continue }
+        for part in parts {
+            guard let value = part[name], value.kind != .null else { continue }
             guard let compact = value.utf8 else {
                 throw Rejection(.claimMalformed, "\(name) must be a string; found \(value.kind).")
             }

@@ -69,11 +69,13 @@ enum Translation {
     /// The fact of a notification (Apple's data: version 2 payload), about what its nested
     /// statements are about.
     ///
-    /// `nested` are the facts of the nested statements, the transaction first.
+    /// `nested` are the facts of the nested statements, the transaction first; without any, `id` is
+    /// the subscription that a section names.
     static func notification(
         _ claims: JSON.Value,
         _ provenance: Provenance,
-        nested: [Fact]
+        nested: [Fact],
+        id: String? = nil
     ) throws(Rejection) -> Fact {
         var builder = ContentBuilder(format: .signedNotification)
         var rest: [StaticString] = Property.notificationLeftOut
@@ -91,7 +93,7 @@ enum Translation {
         return Fact(
             stream: StreamID(
                 environment: provenance.environment,
-                originalTransactionId: subject?.stream.originalTransactionId ?? ""
+                originalTransactionId: subject?.stream.originalTransactionId ?? id ?? ""
             ),
             bundleId: provenance.bundleId,
             kind: .notification,
