@@ -49,7 +49,7 @@ private struct CustomerDraft {
         case .familyMember:
             lives = [
                 drawn(0, SimulatedCatalog.atlas),
-                drawn(1, SimulatedCatalog.lumen, isFamilyShared: true),
+                drawn(1, SimulatedCatalog.lumen, ownership: .familyShared),
             ]
         case .secondStream: lives = secondStream()
         case .changedToken: lives = [changedToken()]
@@ -75,9 +75,9 @@ private struct CustomerDraft {
     private mutating func drawn(
         _ number: Int64,
         _ products: [SimulatedProduct],
-        isFamilyShared: Bool = false
+        ownership: LifeIdentity.Ownership = .purchased
     ) -> SubscriptionLife {
-        let identity = identity(number, isFamilyShared: isFamilyShared)
+        let identity = identity(number, ownership: ownership)
         let seed = generator.next()
         let story = RandomStory(
             identity: identity,
@@ -151,11 +151,14 @@ private struct CustomerDraft {
         )
     }
 
-    private func identity(_ number: Int64, isFamilyShared: Bool = false) -> LifeIdentity {
+    private func identity(
+        _ number: Int64,
+        ownership: LifeIdentity.Ownership = .purchased
+    ) -> LifeIdentity {
         LifeIdentity(
             seed: simulator.seed,
             index: Self.firstLife + Int64(index) * Self.livesPerCustomer + number,
-            isFamilyShared: isFamilyShared,
+            ownership: ownership,
             appAccountToken: token
         )
     }

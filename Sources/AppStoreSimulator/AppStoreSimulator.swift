@@ -10,6 +10,26 @@ public struct AppStoreSimulator: Sendable {
     public let seed: UInt64
     /// The store whose app all lives belong to.
     public let store: SimulatedStore
+    /// What the app sells besides subscriptions for one customer.
+    public let extras: Extras
+
+    /// What an app may sell since 2026; without extras, all lives are those of earlier versions.
+    public struct Extras: OptionSet, Hashable, Sendable {
+        /// The options as bits.
+        public let rawValue: UInt8
+
+        /// The options with those bits.
+        public init(rawValue: UInt8) { self.rawValue = rawValue }
+
+        /// Seats for groups and organisations.
+        public static let seats = Extras(rawValue: 1)
+        /// Bundles and suites.
+        public static let bundles = Extras(rawValue: 2)
+        /// Offers for customers who are about to cancel.
+        public static let retentionOffers = Extras(rawValue: 4)
+        /// All of them.
+        public static let all: Extras = [.seats, .bundles, .retentionOffers]
+    }
 
     /// The share of lives, in percent, that belong to family members.
     public static let familySharePercent: Int64 = 8
@@ -18,32 +38,44 @@ public struct AppStoreSimulator: Sendable {
     public init(
         seed: UInt64,
         environment: Environment = .production,
-        flaws: SimulatedPKI.Flaws = []
+        flaws: SimulatedPKI.Flaws = [],
+        extras: Extras = []
     ) {
         self.init(
             seed: seed,
             store: SimulatedStore(
                 pki: SimulatedPKI(seed: seed, flaws: flaws),
                 environment: environment
-            )
+            ),
+            extras: extras
         )
     }
 
     /// The simulation of a seed in the given store.
-    public init(seed: UInt64, store: SimulatedStore) {
+    public init(seed: UInt64, store: SimulatedStore, extras: Extras = []) {
         self.seed = seed
         self.store = store
+        self.extras = extras
     }
 
     /// The life with that number, from 0, below 10^9; independent of all others.
     public func life(_ index: Int) -> SubscriptionLife {
         var generator = SeededGenerator(seed: seed, branch: UInt64(index))
+        let isFamilyShared = generator.chance(percent: Self.familySharePercent)
+        let role = ExtraRole(seed: seed, index: index, extras)
         let identity = LifeIdentity(
             seed: seed,
             index: Int64(index),
-            isFamilyShared: generator.chance(percent: Self.familySharePercent)
+            ownership: role.ownership ?? (isFamilyShared ? .familyShared : .purchased),
+            bundle: role.bundle,
+            previousOriginalTransactionId: role.previousOriginalTransactionId
         )
-        let story = RandomStory(identity: identity, generator: generator)
+        let story = RandomStory(
+            identity: identity,
+            generator: generator,
+            extras: extras,
+            seats: role.seats
+        )
         do {
             return try SubscriptionLife(identity: identity, store: store, script: story.script)
         } catch {

@@ -8,12 +8,26 @@ public struct LifeIdentity: Hashable, Sendable {
     public let index: Int64
     /// Where the customer buys.
     public let storefront: SimulatedStorefront
-    /// Whether the customer has access as a member of a family.
-    public let isFamilyShared: Bool
+    /// On what ground the customer has access.
+    public let ownership: Ownership
+    /// The bundle or suite that the subscription is a part of; nil for one sold alone.
+    public let bundle: SimulatedBundle?
+    /// The subscription that this one replaced when the customer moved into a bundle or out of it.
+    public let previousOriginalTransactionId: String?
     /// The developer's own id of the customer, if the app gave one.
     public let appAccountToken: String?
     /// Apple's id of the customer and the app.
     public let appTransactionId: String
+
+    /// On what ground a customer has access; the raw values are Apple's `inAppOwnershipType`.
+    public enum Ownership: String, CaseIterable, Hashable, Sendable {
+        /// Bought by the customer.
+        case purchased = "PURCHASED"
+        /// Bought by another member of the family.
+        case familyShared = "FAMILY_SHARED"
+        /// A seat that a group or an organisation bought.
+        case assigned = "ASSIGNED"
+    }
 
     private let transactionBase: Int64
     private let lineItemBase: Int64
@@ -22,9 +36,11 @@ public struct LifeIdentity: Hashable, Sendable {
     public init(
         seed: UInt64,
         index: Int64,
-        isFamilyShared: Bool = false,
+        ownership: Ownership = .purchased,
         storefront: SimulatedStorefront? = nil,
-        appAccountToken token: String? = nil
+        appAccountToken token: String? = nil,
+        bundle: SimulatedBundle? = nil,
+        previousOriginalTransactionId: String? = nil
     ) {
         precondition((0..<1_000_000_000).contains(index), "a life is numbered below 10^9: \(index)")
         var common = SeededGenerator(seed: seed, branch: Self.branch)
@@ -41,12 +57,20 @@ public struct LifeIdentity: Hashable, Sendable {
         )
         self.seed = seed
         self.index = index
-        self.isFamilyShared = isFamilyShared
+        self.ownership = ownership
+        self.bundle = bundle
+        self.previousOriginalTransactionId = previousOriginalTransactionId
         self.storefront = storefront ?? chosen
     }
 
     /// The id of the subscription, which is the id of its first transaction.
     public var originalTransactionId: String { transactionId(0) }
+
+    /// Whether the customer has access as a member of a family.
+    public var isFamilyShared: Bool { ownership == .familyShared }
+
+    /// Whether another customer, or an organisation, paid for the access.
+    public var isMember: Bool { ownership != .purchased }
 
     func transactionId(_ number: Int64) -> String { String(transactionBase + number) }
 

@@ -4,18 +4,27 @@ import Testing
 
 /// Laws that every life drawn from a seed keeps.
 @Suite struct RandomLivesTests {
-    @Test func `the first 200 lives of seed 1 include every kind of life`() {
-        var seen: [LifeKind: Int] = [:]
-        for life in AppStoreSimulator(seed: 1).lives(200) {
-            for kind in life.kinds { seen[kind, default: 0] += 1 }
-        }
-        let missing = LifeKind.allCases.filter { seen[$0] == nil }
-        #expect(missing.isEmpty, "missing of seed 1: \(missing)")
+    private static let extraKinds: Set<LifeKind> = [
+        .retentionOffer, .seatsBought, .seatsAdded, .seatsReduced, .seatsRaised, .seatsRefunded,
+        .additionRefunded, .seatsUnclaimed, .assigned, .assignmentEnded, .movedToBundle, .inBundle,
+        .leftBundle, .unbundled,
+    ]
+
+    @Test func `the first 200 lives of seed 1 include every kind of life without extras`() {
+        let seen = Set(AppStoreSimulator(seed: 1).lives(200).flatMap(\.kinds))
+        #expect(seen == Set(LifeKind.allCases).subtracting(Self.extraKinds))
+    }
+
+    @Test func `the first 400 lives of an app with extras include every kind of life`() {
+        let seen = Set(AppStoreSimulator(seed: 1, extras: .all).lives(400).flatMap(\.kinds))
+        #expect(seen == Set(LifeKind.allCases))
     }
 
     @Test func `the truth of 2000 lives is ordered, within bounds and without overlaps`() throws {
         let seed: UInt64 = 20_261_121
-        for life in AppStoreSimulator(seed: seed).lives(2000) {
+        let plain = AppStoreSimulator(seed: seed).lives(2000)
+        let withExtras = AppStoreSimulator(seed: seed, extras: .all).lives(2000)
+        for life in Array(plain) + Array(withExtras) {
             let name = "life \(life.identity.index) of seed \(seed)"
             let periods = life.periods
             #expect(!periods.isEmpty, "\(name)")

@@ -197,7 +197,7 @@ import Testing
 
     @Test func `family access ends when sharing is withdrawn`() throws {
         let life = try ScriptedLife(
-            isFamilyShared: true,
+            ownership: .familyShared,
             [
                 .subscribe(monthly, offer: nil, at: at("2026-01-01")),
                 .renew(at: at("2026-02-01")), .stopSharing(at: at("2026-02-10")),

@@ -12,12 +12,12 @@ struct ScriptedLife {
 
     let life: SubscriptionLife
 
-    init(isFamilyShared: Bool = false, _ script: [LifeStep]) throws {
+    init(ownership: LifeIdentity.Ownership = .purchased, _ script: [LifeStep]) throws {
         life = try SubscriptionLife(
             identity: LifeIdentity(
                 seed: 42,
                 index: 1,
-                isFamilyShared: isFamilyShared,
+                ownership: ownership,
                 storefront: SimulatedStorefront.all[0]
             ),
             store: Self.store,

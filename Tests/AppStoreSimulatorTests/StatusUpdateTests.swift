@@ -92,7 +92,7 @@ import Testing
             .stopSharing(at: try at("2026-01-10")),
         ]
         #expect(
-            try types(ScriptedLife(isFamilyShared: true, script).life)
+            try types(ScriptedLife(ownership: .familyShared, script).life)
                 == ["REVOKE", "DID_CHANGE_RENEWAL_STATUS"]
         )
         var seen: Set<String> = []

@@ -10,6 +10,8 @@ public struct SimulatedOffer: Hashable, Sendable {
         case offerCode = 3
         /// For former subscribers.
         case winBack = 4
+        /// For subscribers who are about to cancel.
+        case retention = 5
     }
 
     /// How the offer is paid; the raw values are Apple's `offerDiscountType`.

@@ -61,7 +61,9 @@ public struct SimulatedStorefront: Hashable, Sendable {
     /// currencies without cents.
     func price(of product: SimulatedProduct, offer: SimulatedOffer?) -> Int64 {
         let full = product.dollarMilliunits * milliunitsPerDollar / 1000
-        let price = full * (offer?.pricePercent ?? 100) / 100
-        return price - price % (currency == "JPY" ? 1000 : 10)
+        return whole(full * (offer?.pricePercent ?? 100) / 100)
     }
+
+    /// An amount rounded down to what the currency has coins for.
+    func whole(_ price: Int64) -> Int64 { price - price % (currency == "JPY" ? 1000 : 10) }
 }

@@ -160,7 +160,7 @@ extension SubscriptionLife {
     private func arrivals(in schedule: DeliverySchedule) -> [DeliverySchedule.Arrival] {
         precondition(schedule.keepsOrder, "served answers need a schedule that keeps the order")
         let about = Set(
-            chapters.filter { !$0.isAboutOneTimePurchase }
+            chapters.filter { !$0.isSeparate }
                 .flatMap { $0.signingInstants + [$0.signedAt] }
         )
         return schedule.arrivals.filter { about.contains($0.delivery.signedAt) }

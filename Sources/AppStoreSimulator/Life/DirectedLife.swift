@@ -192,10 +192,7 @@ extension DirectedLife {
 extension DirectedLife {
     // Adds what happens without further decisions.
     private mutating func planFuture() throws(ScriptError) {
-        var machine = LifeMachine(
-            storefront: life.identity.storefront,
-            isFamilyShared: life.identity.isFamilyShared
-        )
+        var machine = LifeMachine(life.identity)
         for (number, step) in script.enumerated() {
             _ = try machine.apply(step, signedAt: life.identity.signedAt(step: number, at: step.at))
         }

@@ -89,6 +89,34 @@ public enum LifeKind: String, CaseIterable, Hashable, Sendable {
     case offerCode
     /// A win-back offer.
     case winBackOffer
+    /// A retention offer.
+    case retentionOffer
+    /// Seats bought for a group.
+    case seatsBought
+    /// Seats added while a period ran.
+    case seatsAdded
+    /// Fewer seats requested for the next renewal.
+    case seatsReduced
+    /// More seats requested for the next renewal.
+    case seatsRaised
+    /// Seats refunded one by one.
+    case seatsRefunded
+    /// All seats of an addition refunded.
+    case additionRefunded
+    /// Apple released claims of seats.
+    case seatsUnclaimed
+    /// A member had a seat.
+    case assigned
+    /// A seat was taken from its member.
+    case assignmentEnded
+    /// Replaced by a bundle.
+    case movedToBundle
+    /// A part of a bundle or suite.
+    case inBundle
+    /// Set to leave the bundle.
+    case leftBundle
+    /// Expired because the customer left the bundle.
+    case unbundled
     /// Restored on another device under new transaction ids.
     case restored
     /// Over, and Apple lists win-back offers.

@@ -5,6 +5,7 @@ extension LifeMachine {
     mutating func subscribe(
         to product: SimulatedProduct,
         offer: SimulatedOffer?,
+        seats: SimulatedSeats? = nil,
         at: Instant
     ) throws(ScriptError) -> [Notice] {
         let isFirst = state.phase == .neverBought
@@ -31,9 +32,17 @@ extension LifeMachine {
         } else {
             state.runStart = at
         }
-        if isFamilyShared { kinds.insert(.familyShared) }
+        if identity.isFamilyShared { kinds.insert(.familyShared) }
+        if identity.bundle != nil { kinds.insert(.inBundle) }
         state.billingDay = SimulatedCalendar.dayOfMonth(at)
-        let number = buy(product, offer: offer, start: at, isRenewal: false, chargedAt: at)
+        let number = buy(
+            product,
+            offer: offer,
+            seats: seats,
+            start: at,
+            isRenewal: false,
+            chargedAt: at
+        )
         state.phase = .active
         state.isAutoRenewOn = true
         return [notice("SUBSCRIBED", isFirst ? "INITIAL_BUY" : "RESUBSCRIBE", about: number)]
@@ -150,13 +159,15 @@ extension LifeMachine {
         let (number, current) = try activePurchase()
         try requireEnd(current.expiresDate, at: at)
         try require(
-            (cause == .voluntary) == !state.isAutoRenewOn && cause != .billingRetry,
+            (cause == .voluntary || cause == .unbundled) == !state.isAutoRenewOn
+                && (cause == .unbundled) == state.willUnbundle && cause != .billingRetry,
             .wrongState,
             "a voluntary end needs automatic renewal off, any other needs it on; use giveUp"
         )
         state.expire(cause)
         state.isAutoRenewOn = false
         if cause == .voluntary { kinds.insert(.expiredVoluntarily) }
+        if cause == .unbundled { kinds.insert(.unbundled) }
         if cause == .priceIncrease { kinds.insert(.priceIncreaseRefused) }
         return [notice("EXPIRED", cause.subtype, about: number)]
     }
@@ -165,6 +176,7 @@ extension LifeMachine {
     mutating func buy(
         _ product: SimulatedProduct,
         offer: SimulatedOffer?,
+        seats: SimulatedSeats?,
         start: Instant,
         isRenewal: Bool,
         chargedAt: Instant
@@ -180,11 +192,14 @@ extension LifeMachine {
         let end = SimulatedCalendar.end(of: duration, from: start, billingDay: state.billingDay)
         if case .days = duration { state.billingDay = SimulatedCalendar.dayOfMonth(end) }
         if case .weeks = duration { state.billingDay = SimulatedCalendar.dayOfMonth(end) }
+        let tiers = seats.map { identity.storefront.seatTiers(of: product, $0.quantity) }
+        state.seats = seats
         state.purchases.append(
             LifeState.Purchase(
                 product: product,
                 offer: offer,
-                price: storefront.price(of: product, offer: offer),
+                price: tiers?.total ?? identity.storefront.price(of: product, offer: offer),
+                seats: tiers.map { LifeState.Seats(tiers: $0, of: seats) },
                 purchaseDate: start,
                 expiresDate: end,
                 isRenewal: isRenewal,
@@ -197,6 +212,7 @@ extension LifeMachine {
         state.renewalProduct = product
         state.isPriceIncreaseAccepted = nil
         state.isRenewalForgotten = false
+        state.willUnbundle = false
         if let offer {
             state.coming = LifeState.CurrentOffer(
                 offer: offer,
@@ -215,6 +231,7 @@ extension LifeMachine {
         case .promotional: kinds.insert(.promotionalOffer)
         case .offerCode: kinds.insert(.offerCode)
         case .winBack: kinds.insert(.winBackOffer)
+        case .retention: kinds.insert(.retentionOffer)
         default: break
         }
     }
@@ -231,7 +248,14 @@ extension LifeMachine {
         let offer = state.coming?.offer
         if product != current.product { kinds.insert(.downgradeEffective) }
         if offer == nil { kinds.insert(isTrial == true ? .trialThenPaid : .renewed) }
-        return buy(product, offer: offer, start: start, isRenewal: true, chargedAt: chargedAt)
+        return buy(
+            product,
+            offer: offer,
+            seats: state.seats,
+            start: start,
+            isRenewal: true,
+            chargedAt: chargedAt
+        )
     }
 
     /// The App Store stops charging; this is known from Apple's first statement about it.

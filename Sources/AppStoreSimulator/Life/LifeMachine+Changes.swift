@@ -9,7 +9,7 @@ extension LifeMachine {
     ) throws(ScriptError) -> [Notice] {
         let (number, current) = try activePurchase()
         let old = current.product
-        try require(!isFamilyShared, .wrongState, "only the purchaser changes a subscription")
+        try require(!isMember, .wrongState, "only the purchaser changes a subscription")
         try require(
             product.group == old.group && product != old
                 && (product.level < old.level
@@ -32,12 +32,18 @@ extension LifeMachine {
         if at == current.purchaseDate { kinds.insert(.upgradedInRenewalSecond) }
         if current.offer?.discount == .freeTrial { kinds.insert(.upgradedInTrial) }
         if offer != nil { kinds.insert(.changedByOffer) }
-        state.purchases[number].isUpgraded = isUpgrade
-        state.purchases[number].modifiedAt = at
+        state.markUpgraded(number, isUpgrade, at: at)
         state.coming = nil
         state.isAutoRenewOn = true
         state.billingDay = SimulatedCalendar.dayOfMonth(at)
-        let new = buy(product, offer: offer, start: at, isRenewal: false, chargedAt: at)
+        let new = buy(
+            product,
+            offer: offer,
+            seats: state.seatsNow,
+            start: at,
+            isRenewal: false,
+            chargedAt: at
+        )
         let type = offer == nil ? "DID_CHANGE_RENEWAL_PREF" : "OFFER_REDEEMED"
         return [notice(type, "UPGRADE", about: new)]
     }
@@ -48,7 +54,7 @@ extension LifeMachine {
     ) throws(ScriptError) -> [Notice] {
         let (number, current) = try renewingPurchase()
         let old = current.product
-        try require(!isFamilyShared, .wrongState, "only the purchaser changes a subscription")
+        try require(!isMember, .wrongState, "only the purchaser changes a subscription")
         try require(
             product != state.renewalProduct,
             .wrongProduct,
@@ -131,18 +137,19 @@ extension LifeMachine {
         let number = try activePurchase().number
         try require(!state.isAutoRenewOn, .wrongState, "automatic renewal must be off")
         state.isAutoRenewOn = true
+        state.willUnbundle = false
         kinds.insert(.autoRenewOnAgain)
         return [notice("DID_CHANGE_RENEWAL_STATUS", "AUTO_RENEW_ENABLED", about: number)]
     }
 
     mutating func redeem(_ offer: SimulatedOffer) throws(ScriptError) -> [Notice] {
         let number = try activePurchase().number
-        try require(!isFamilyShared, .wrongState, "only the purchaser redeems an offer")
+        try require(!isMember, .wrongState, "only the purchaser redeems an offer")
         try require(state.isAutoRenewOn, .wrongState, "automatic renewal must be on")
         try require(
-            offer.category == .promotional || offer.category == .offerCode,
+            [.promotional, .offerCode, .retention].contains(offer.category),
             .wrongProduct,
-            "an active subscription accepts promotional offers and offer codes"
+            "an active subscription accepts promotional offers, offer codes and retention offers"
         )
         state.coming = LifeState.CurrentOffer(offer: offer, periodsLeft: offer.periodCount)
         return [notice("OFFER_REDEEMED", about: number)]

@@ -35,14 +35,14 @@ extension LifeMachine {
             date: at,
             reason: Int64(number % 2),
             percentage: percentage,
-            isFamily: false
+            cause: .refund
         )
         state.purchases[number].revocation = revocation
         state.grantRefund(of: number, revocation, at: signedAt)
         state.purchases[number].timesRefunded += 1
         state.purchases[number].modifiedAt = at
         let isCurrent = number == state.purchases.count - 1 && at < purchase.expiresDate
-        if isCurrent && state.phase == .active {
+        if isCurrent && state.phase == .active && state.revocation(ofPeriod: number) != nil {
             state.phase = .revoked(autoRenew: state.isAutoRenewOn)
             state.isAutoRenewOn = false
         }
@@ -98,7 +98,7 @@ extension LifeMachine {
 
     mutating func stopSharing(at: Instant) throws(ScriptError) -> [Notice] {
         let (number, current) = try activePurchase()
-        try require(isFamilyShared, .wrongState, "the life must be that of a family member")
+        try require(isMember, .wrongState, "the life must be that of a member")
         try require(
             at >= current.purchaseDate,
             .wrongTime,
@@ -108,14 +108,14 @@ extension LifeMachine {
             date: at,
             reason: 0,
             percentage: nil,
-            isFamily: true
+            cause: identity.isFamilyShared ? .familySharing : .assignment
         )
         state.purchases[number].revocation = revocation
         state.grantRefund(of: number, revocation, at: signedAt)
         state.purchases[number].modifiedAt = at
         state.phase = .revoked(autoRenew: false)
         state.isAutoRenewOn = false
-        kinds.insert(.familyRevoked)
+        kinds.insert(identity.isFamilyShared ? .familyRevoked : .assignmentEnded)
         return [notice("REVOKE", about: number)]
     }
 
@@ -137,14 +137,14 @@ extension LifeMachine {
             date: at,
             reason: Int64(number % 2),
             percentage: nil,
-            isFamily: false
+            cause: .refund
         )
         kinds.insert(.oneTimeRefunded)
         return [Notice(type: "REFUND", subtype: nil, subject: .oneTimePurchase(number))]
     }
 
     private func boughtPurchase(_ number: Int) throws(ScriptError) -> LifeState.Purchase {
-        try require(!isFamilyShared, .wrongState, "a family member has paid nothing")
+        try require(!isMember, .wrongState, "a member has paid nothing")
         try require(
             state.purchases.indices.contains(number),
             .noSuchPurchase,

@@ -7,10 +7,12 @@ internal import Events
 struct LifeMachine: Sendable {
     /// What Apple reports about a step (Apple's data: version 2 types).
     struct Notice: Sendable {
-        /// The purchase whose transaction a notification carries.
+        /// What a notification carries: a transaction, or the released claims of seats.
         enum Subject: Sendable {
             case purchase(Int)
+            case addition(Int)
             case oneTimePurchase(Int)
+            case seatClaims([String])
         }
 
         let type: String
@@ -18,8 +20,7 @@ struct LifeMachine: Sendable {
         let subject: Subject
     }
 
-    let storefront: SimulatedStorefront
-    let isFamilyShared: Bool
+    let identity: LifeIdentity
     var state = LifeState()
     var kinds: Set<LifeKind> = []
     var stepNumber = 0
@@ -28,10 +29,12 @@ struct LifeMachine: Sendable {
     private var previous: Instant?
 
     /// A machine before the first step.
-    init(storefront: SimulatedStorefront, isFamilyShared: Bool) {
-        self.storefront = storefront
-        self.isFamilyShared = isFamilyShared
+    init(_ identity: LifeIdentity) {
+        self.identity = identity
     }
+
+    /// Whether another customer, or an organisation, pays.
+    var isMember: Bool { identity.isMember }
 
     /// Steps are at least this far apart: longer than signing all notifications of a step takes.
     static let stepSpacing = SimulatedCalendar.minute
@@ -64,7 +67,7 @@ struct LifeMachine: Sendable {
 
     private func isSignedWithWinBackList(_ notices: [Notice], _ state: LifeState) -> Bool {
         let isSaid = notices.contains { if case .purchase = $0.subject { true } else { false } }
-        return isSaid && !isFamilyShared && state.winBackOfferIds != nil
+        return isSaid && !isMember && state.winBackOfferIds != nil
     }
 
     private mutating func carryOut(_ step: LifeStep) throws(ScriptError) -> [Notice] {
@@ -72,6 +75,8 @@ struct LifeMachine: Sendable {
         switch step {
         case .subscribe(let product, let offer, let at):
             return try subscribe(to: product, offer: offer, at: at)
+        case .buySeats(let product, let seats, let at):
+            return try buySeats(of: product, seats, at: at)
         case .renew(let at): return try renew(at: at)
         case .failToRenew(let grace, let at): return try failToRenew(graceUntil: grace, at: at)
         case .recover(let at): return try recover(at: at)
@@ -102,6 +107,10 @@ struct LifeMachine: Sendable {
         case .buyOnce(let productId, let kind, let at):
             return buyOnce(productId, kind, quantity: 1, at: at)
         case .refundOneTime(let number, let at): return try refundOneTime(number, at: at)
+        case .addSeats, .changeSeatsAtRenewal, .refundSeats, .unclaimSeats:
+            return try changeSeats(step)
+        case .moveToBundle(let at): return try moveToBundle(at: at)
+        case .leaveBundle: return try leaveBundle()
         }
     }
 

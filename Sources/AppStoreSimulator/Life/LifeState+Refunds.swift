@@ -6,6 +6,10 @@ extension LifeState {
     struct Refund: Sendable {
         /// The number of the purchase.
         let purchase: Int
+        /// The number of the addition that was refunded; nil for the purchase itself.
+        var addition: Int?
+        /// The seats that were taken back; nil for the whole transaction.
+        var seats: Int64?
         /// When Apple signed the customer's request.
         var requestedAt: Instant?
         /// When Apple signed that the request was declined.
@@ -25,7 +29,9 @@ extension LifeState {
 
     /// The index of the open case of a purchase.
     func openRefund(of purchase: Int) -> Int? {
-        refunds.lastIndex { $0.purchase == purchase && $0.isOpen }
+        refunds.lastIndex {
+            $0.purchase == purchase && $0.addition == nil && $0.seats == nil && $0.isOpen
+        }
     }
 
     /// The customer requests a refund.

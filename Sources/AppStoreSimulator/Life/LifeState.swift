@@ -6,7 +6,10 @@ struct LifeState: Sendable {
     struct Purchase: Sendable {
         let product: SimulatedProduct
         let offer: SimulatedOffer?
+        /// The whole amount, for all seats.
         let price: Int64
+        /// The seats that were bought; nil for a purchase for one customer.
+        var seats: Seats?
         let purchaseDate: Instant
         var expiresDate: Instant
         let isRenewal: Bool
@@ -23,14 +26,24 @@ struct LifeState: Sendable {
         var timesRefunded = 0
     }
 
-    /// A refund, or family sharing withdrawn.
+    /// A refund, or the end of access for another reason.
     struct Revocation: Hashable, Sendable {
         let date: Instant
         /// Apple's reason: 0 other, 1 an issue with the app.
         let reason: Int64
         /// Thousandths of a percent of a prorated refund; nil for a full one.
         let percentage: Int64?
-        let isFamily: Bool
+        let cause: Cause
+
+        /// Why the access was revoked.
+        enum Cause: Hashable, Sendable {
+            case refund
+            case familySharing
+            /// The seat was taken from a member.
+            case assignment
+            /// The customer moved to a bundle.
+            case bundle
+        }
     }
 
     /// The start and product of the purchase that replaced another one.
@@ -110,6 +123,7 @@ struct LifeState: Sendable {
     var extensions: [Extension] = []
     var refunds: [Refund] = []
     var oneTimePurchases: [OneTimePurchase] = []
+    var additions: [Addition] = []
     var restores: [Restore] = []
     /// The token that the developer set after the first purchase; nil for that of the identity.
     var appAccountToken: String?
@@ -118,6 +132,10 @@ struct LifeState: Sendable {
     /// then lists no pending renewal (Apple's data: verifyReceipt response, trap 22).
     var isRenewalForgotten = false
     var renewalProduct: SimulatedProduct?
+    /// The seats that renew; nil if the subscription is for one customer.
+    var seats: SimulatedSeats?
+    /// Whether the subscription leaves its bundle when the period ends.
+    var willUnbundle = false
     var coming: CurrentOffer?
     var billingDay: Int64 = 1
     var runStart = Instant(milliseconds: 0)

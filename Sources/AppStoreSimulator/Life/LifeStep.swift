@@ -8,6 +8,9 @@ public import Events
 public enum LifeStep: Hashable, Sendable {
     /// The customer buys: the first time, or again after everything ended.
     case subscribe(SimulatedProduct, offer: SimulatedOffer?, at: Instant)
+    /// The customer buys seats for a group: the first time, or again after everything ended. In
+    /// the life of a member, a seat of such a purchase is assigned.
+    case buySeats(SimulatedProduct, SimulatedSeats, at: Instant)
     /// The renewal is charged, at most 24 hours before the current period ends.
     case renew(at: Instant)
     /// The renewal could not be charged when the period ended; with a grace period or without.
@@ -47,7 +50,7 @@ public enum LifeStep: Hashable, Sendable {
     case announcePriceIncrease(at: Instant)
     /// The customer agrees to the higher price.
     case acceptPriceIncrease(at: Instant)
-    /// The purchaser stops sharing with this member of the family.
+    /// The purchaser stops sharing with this member of the family, or takes the seat back.
     case stopSharing(at: Instant)
     /// The developer sets another token for the customer, which Apple does not announce.
     case setAppAccountToken(String, at: Instant)
@@ -57,13 +60,28 @@ public enum LifeStep: Hashable, Sendable {
     case buyConsumable(productId: String, quantity: Int64, at: Instant)
     /// The customer buys a product that is neither consumed nor renewed.
     case buyOnce(productId: String, SimulatedOneTimePurchase.Kind, at: Instant)
+    /// The customer adds seats to the period that runs.
+    case addSeats(Int64, at: Instant)
+    /// The customer wants that many seats from the next renewal on.
+    case changeSeatsAtRenewal(to: Int64, at: Instant)
+    /// Seats of a transaction are refunded; all of it if no number is given.
+    case refundSeats(SeatTransaction, quantity: Int64?, at: Instant)
+    /// Apple releases claims of seats, by their ids.
+    case unclaimSeats([String], at: Instant)
+    /// The customer moves to a bundle: another subscription, which replaces this one at once.
+    case moveToBundle(at: Instant)
+    /// The customer leaves the bundle when the period ends.
+    case leaveBundle(at: Instant)
     /// A one-time purchase is refunded, identified by its number from 0, counting consumables.
     case refundOneTime(Int, at: Instant)
 
     /// When it happens.
     public var at: Instant {
         switch self {
-        case .subscribe(_, _, let at), .renew(let at), .failToRenew(_, let at), .recover(let at),
+        case .subscribe(_, _, let at), .buySeats(_, _, let at), .addSeats(_, let at),
+            .changeSeatsAtRenewal(_, let at), .refundSeats(_, _, let at),
+            .unclaimSeats(_, let at), .moveToBundle(let at), .leaveBundle(let at),
+            .renew(let at), .failToRenew(_, let at), .recover(let at),
             .endGrace(let at), .giveUp(let at), .expire(_, let at), .changeNow(_, _, let at),
             .changeAtRenewal(_, _, let at), .turnAutoRenewOff(let at), .turnAutoRenewOn(let at),
             .redeem(_, let at), .refund(_, _, let at), .requestRefund(_, let at),
@@ -75,6 +93,14 @@ public enum LifeStep: Hashable, Sendable {
             at
         }
     }
+}
+
+/// One of the transactions that represent the seats of a period.
+public enum SeatTransaction: Hashable, Sendable {
+    /// A purchase, by its number.
+    case purchase(Int)
+    /// An addition, by its number from 0 in the life.
+    case addition(Int)
 }
 
 /// Why a subscription ended at the end of a period; the raw values are Apple's `expirationIntent`.
@@ -89,6 +115,8 @@ public enum ExpiryCause: Int64, CaseIterable, Hashable, Sendable {
     case productNotForSale = 4
     /// Something Apple does not name.
     case other = 5
+    /// The customer left the bundle; Apple has not published the number yet.
+    case unbundled = 6
 
     /// Apple's `subtype` of the EXPIRED notification; nil if it has none.
     var subtype: String? {
@@ -97,7 +125,7 @@ public enum ExpiryCause: Int64, CaseIterable, Hashable, Sendable {
         case .billingRetry: "BILLING_RETRY"
         case .priceIncrease: "PRICE_INCREASE"
         case .productNotForSale: "PRODUCT_NOT_FOR_SALE"
-        case .other: nil
+        case .other, .unbundled: nil
         }
     }
 }

@@ -7,7 +7,7 @@ extension RandomStory {
         let product = generator.element(of: candidates) ?? products[0]
         let offer: SimulatedOffer?
         switch generator.integer(in: 0...99) {
-        case _ where identity.isFamilyShared: offer = nil
+        case _ where identity.isMember || seats != nil || identity.bundle != nil: offer = nil
         case 0..<35:
             let lengths: [SubscriptionDuration] = [.days(3), .weeks(1), .weeks(2), .months(1)]
             offer = .free(generator.element(of: lengths) ?? .weeks(1))
@@ -16,17 +16,22 @@ extension RandomStory {
         case 49..<57: offer = .free(.months(1), .offerCode, identifier: "WELCOME2024")
         default: offer = nil
         }
-        add(.subscribe(product, offer: offer, at: now))
+        add(
+            seats.map { .buySeats(product, $0, at: now) }
+                ?? .subscribe(product, offer: offer, at: now)
+        )
     }
 
     /// Draws one change in the current period.
     mutating func drawChange(_ current: LifeState.Purchase, at: Instant) {
-        if identity.isFamilyShared {
+        if identity.isMember {
             drawFamilyChange(current, at: at)
             return
         }
+        if drawExtraChange(at: at) { return }
         let number = machine.state.purchases.count - 1
-        let isFree = current.price == 0
+        // The purchase of a period with further seats may be refunded while the period runs.
+        let isFree = current.price == 0 || machine.state.newest?.revocation != nil
         switch generator.integer(in: 0...99) {
         case 0..<12: drawChangeNow(current, at: at)
         case 12..<28: drawChangeAtRenewal(current, at: at)
@@ -89,7 +94,7 @@ extension RandomStory {
 
     /// Draws another product for the charge that is still retried, if there is one to choose.
     mutating func drawChangeInRetry(at: Instant) {
-        guard !identity.isFamilyShared, let current = machine.state.newest else { return }
+        guard !identity.isMember, let current = machine.state.newest else { return }
         let lower = products.filter { product in
             product != machine.state.renewalProduct
                 && (product.level > current.product.level
@@ -145,7 +150,7 @@ extension RandomStory {
 
     /// Draws something that changes nothing in the subscription.
     mutating func drawSideEvent(at: Instant) {
-        guard generator.chance(percent: 50), !identity.isFamilyShared else {
+        guard generator.chance(percent: 50), !identity.isMember else {
             add(.restore(at: at))
             return
         }
@@ -186,7 +191,7 @@ extension RandomStory {
             let purchase = machine.state.purchases[number]
             return purchase.revocation == nil && purchase.price > 0 && purchase.expiresDate <= at
         }
-        guard !identity.isFamilyShared, let number = generator.element(of: past) else {
+        guard !identity.isMember, let number = generator.element(of: past) else {
             drawSideEvent(at: at)
             return
         }
@@ -196,7 +201,7 @@ extension RandomStory {
     /// Draws a reversal of any refund, if there is one.
     mutating func drawReversalOfAny(at: Instant) {
         let refunded = machine.state.purchases.indices.filter { number in
-            machine.state.purchases[number].revocation?.isFamily == false
+            machine.state.purchases[number].revocation?.cause == .refund
         }
         guard let number = generator.element(of: refunded) else {
             drawSideEvent(at: at)

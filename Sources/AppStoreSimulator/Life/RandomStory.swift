@@ -16,15 +16,23 @@ struct RandomStory {
     /// Whether the subscription does little except renew.
     let isSteady: Bool
     private var stepsLeft: Int64
+    /// What the app sells besides subscriptions for one customer.
+    let extras: AppStoreSimulator.Extras
+    /// The seats that are bought first; nil for one customer.
+    let seats: SimulatedSeats?
 
     /// Draws the script of that life, with products of a random group unless they are given.
     init(
         identity: LifeIdentity,
         generator: SeededGenerator,
-        products: [SimulatedProduct]? = nil
+        products: [SimulatedProduct]? = nil,
+        extras: AppStoreSimulator.Extras = [],
+        seats: SimulatedSeats? = nil
     ) {
         var generator = generator
         self.identity = identity
+        self.extras = extras
+        self.seats = seats
         let drawn = generator.element(of: [SimulatedCatalog.lumen, SimulatedCatalog.atlas])
         // Drawn from a separate generator, so that the other lives do not change.
         var sideGenerator = identity.generator(step: 2 * LifeMachine.stepCountMax)
@@ -32,10 +40,7 @@ struct RandomStory {
         self.products =
             products
             ?? (isCommitted ? SimulatedCatalog.harbor : drawn ?? SimulatedCatalog.lumen)
-        machine = LifeMachine(
-            storefront: identity.storefront,
-            isFamilyShared: identity.isFamilyShared
-        )
+        machine = LifeMachine(identity)
         now = Instant(
             milliseconds: Self.earliestStart
                 + generator.integer(in: 0...Self.startSpreadSeconds) * SimulatedCalendar.second
@@ -97,7 +102,7 @@ struct RandomStory {
     private mutating func drawWhileActive() {
         guard let current = machine.state.newest else { return }
         let soonest = now.milliseconds + LifeMachine.stepSpacing
-        if soonest <= current.purchaseDate.milliseconds, !identity.isFamilyShared,
+        if soonest <= current.purchaseDate.milliseconds, !identity.isMember,
             generator.chance(percent: 5),
             let product = productForNow(than: current.product)
         {
@@ -131,7 +136,7 @@ struct RandomStory {
     private mutating func drawPeriodEnd(_ end: Instant) {
         let after = later(end, 1...1800)
         if !machine.state.isAutoRenewOn {
-            add(.expire(.voluntary, at: after))
+            add(.expire(machine.state.willUnbundle ? .unbundled : .voluntary, at: after))
             return
         }
         if machine.state.isPriceIncreaseAccepted == false {
@@ -205,24 +210,26 @@ struct RandomStory {
         case 0..<15: drawRefundOfAny(at: at)
         case 15..<25: drawReversalOfAny(at: at)
         case 25..<30: drawSideEvent(at: at)
-        case 30..<80: add(.subscribe(returningProduct(), offer: returningOffer(), at: at))
+        case 30..<80: subscribeAgain(withOffer: true, at: at)
         default: return false
         }
         return true
     }
 
     private mutating func drawAfterRevocation() -> Bool {
-        guard let newest = machine.state.newest else { return false }
+        guard let newest = machine.state.newest, newest.revocation?.cause != .bundle else {
+            return false
+        }
         let window = max(
             3600,
             (newest.expiresDate.milliseconds - now.milliseconds) / SimulatedCalendar.second
         )
         let at = later(now, 3600...(window + 3600))
         switch generator.integer(in: 0...99) {
-        case 0..<50 where !identity.isFamilyShared:
+        case 0..<50 where !identity.isMember:
             drawReversal(of: machine.state.purchases.count - 1, at: at)
         case 50..<75:
-            add(.subscribe(returningProduct(), offer: nil, at: at))
+            subscribeAgain(withOffer: false, at: at)
         case 75..<80:
             drawSideEvent(at: at)
         default:

@@ -32,10 +32,7 @@ public struct SubscriptionLife: Sendable {
         store: SimulatedStore,
         script: [LifeStep]
     ) throws(ScriptError) {
-        var machine = LifeMachine(
-            storefront: identity.storefront,
-            isFamilyShared: identity.isFamilyShared
-        )
+        var machine = LifeMachine(identity)
         var chapters: [Chapter] = []
         for (number, step) in script.enumerated() {
             let signedAt = identity.signedAt(step: number, at: step.at)
@@ -70,15 +67,16 @@ public struct SubscriptionLife: Sendable {
 
     /// The greatest `signedDate` of any payload about the subscription; nil if there is none.
     ///
-    /// One-time purchases are separate streams and do not count.
+    /// One-time purchases are separate streams, and released claims of seats name no transaction:
+    /// they do not count.
     public var horizon: Instant? {
-        chapters.last { !$0.isAboutOneTimePurchase }.map { $0.signingInstants.last ?? $0.signedAt }
+        chapters.last { !$0.isSeparate }.map { $0.signingInstants.last ?? $0.signedAt }
     }
 
     /// The rows that `active_periods` must have once everything was delivered.
     public var periods: [SimulatedPeriod] {
         guard let horizon, let last = chapters.last else { return [] }
-        return last.state.periods(horizon: horizon)
+        return last.state.periods(horizon: horizon, of: identity.ownership)
     }
 
     /// The intervals with access once everything was delivered.
@@ -91,7 +89,7 @@ public struct SubscriptionLife: Sendable {
     /// that the customer cancels ends with Apple's first statement about it, and this assumes that
     /// it arrived at once.
     public func periods(asOf instant: Instant) -> [SimulatedPeriod] {
-        state(asOf: instant)?.periods(horizon: instant) ?? []
+        state(asOf: instant)?.periods(horizon: instant, of: identity.ownership) ?? []
     }
 
     /// The state at an instant; nil before anything happened.
@@ -111,9 +109,10 @@ public struct SubscriptionLife: Sendable {
 }
 
 extension SubscriptionLife.Chapter {
-    var isAboutOneTimePurchase: Bool {
+    /// Whether it states nothing about the subscription itself.
+    var isSeparate: Bool {
         switch step {
-        case .buyConsumable, .buyOnce, .refundOneTime: true
+        case .buyConsumable, .buyOnce, .refundOneTime, .unclaimSeats: true
         default: false
         }
     }

@@ -15,7 +15,7 @@ extension PayloadContent {
         var info = JSONWriter(store.pace)
         info.add("billingPeriodNumber", stage.periodNumber)
         info.add("commitmentExpiresDate", stage.expiresDate)
-        if !identity.isFamilyShared {
+        if !identity.isMember {
             info.add("commitmentPrice", identity.storefront.commitmentPrice(of: purchase.product))
         }
         info.add("totalBillingPeriods", stage.periods)
@@ -61,7 +61,7 @@ public struct SimulatedCommitment: Hashable, Sendable {
         let next = state.renewalProduct ?? newest.product
         renewalDate = stage.expiresDate
         priceMilliunits =
-            identity.isFamilyShared ? nil : identity.storefront.commitmentPrice(of: next)
+            identity.isMember ? nil : identity.storefront.commitmentPrice(of: next)
         isAutoRenewOn = state.isAutoRenewOn
         productId = next.id
         billingPlan = next.billingPlan

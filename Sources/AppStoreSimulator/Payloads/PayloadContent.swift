@@ -29,10 +29,10 @@ struct PayloadContent {
         json.add("purchaseDate", purchase.purchaseDate)
         json.add("originalPurchaseDate", originalPurchaseDate(of: state))
         json.add("expiresDate", purchase.expiresDate)
-        json.add("quantity", 1)
+        json.add("quantity", purchase.seats?.tiers.quantity ?? 1)
         json.add("type", "Auto-Renewable Subscription")
         json.add("appAccountToken", state.appAccountToken ?? identity.appAccountToken)
-        json.add("inAppOwnershipType", identity.isFamilyShared ? "FAMILY_SHARED" : "PURCHASED")
+        json.add("inAppOwnershipType", identity.ownership.rawValue)
         json.add("signedDate", signedAt: signedAt)
         add(purchase.revocation, to: &json, signedAt: signedAt)
         if purchase.isUpgraded { json.add("isUpgraded", true) }
@@ -43,9 +43,11 @@ struct PayloadContent {
         json.add("storefront", identity.storefront.country)
         json.add("storefrontId", identity.storefront.id)
         if !identity.isFamilyShared {
-            json.add("price", purchase.price)
+            json.add("price", purchase.seats?.tiers.average ?? purchase.price)
             json.add("currency", identity.storefront.currency)
         }
+        addSeats(of: purchase, state, to: &json)
+        addBundle(of: purchase, to: &json)
         addAppTransactionId(to: &json, signedAt: signedAt)
         return json.object
     }
@@ -91,17 +93,19 @@ struct PayloadContent {
         json.add("environment", store.environment.word)
         json.add("recentSubscriptionStartDate", state.runStart)
         json.add("renewalDate", newest.expiresDate)
-        if !identity.isFamilyShared, let offers = state.winBackOfferIds {
+        if !identity.isMember, let offers = state.winBackOfferIds {
             json.add("eligibleWinBackOfferIds", plainTexts: offers.map { Array($0.utf8) })
         }
         let offer = state.coming?.offer
         if state.isAutoRenewOn {
-            if !identity.isFamilyShared {
+            if !identity.isMember {
                 json.add("currency", identity.storefront.currency)
-                json.add("renewalPrice", identity.storefront.price(of: product, offer: offer))
+                json.add("renewalPrice", renewalPrice(of: product, state))
             }
             if let offer { add(offer, to: &json, signedAt: signedAt) }
         }
+        addNextSeats(product, of: state, to: &json)
+        addNextBundle(of: state, to: &json)
         addNextBillingPlan(product, of: state, to: &json)
         json.add("appAccountToken", state.appAccountToken ?? identity.appAccountToken)
         addAppTransactionId(to: &json, signedAt: signedAt)
@@ -143,9 +147,11 @@ struct PayloadContent {
         json.add("revocationReason", revocation.reason)
         json.add("revocationDate", revocation.date)
         guard signedAt >= Self.revocationTypeSince else { return }
-        if revocation.isFamily {
-            json.add("revocationType", "FAMILY_REVOKE")
-        } else {
+        switch revocation.cause {
+        case .familySharing: json.add("revocationType", "FAMILY_REVOKE")
+        case .assignment: json.add("revocationType", UnconfirmedWords.assignmentRevocation)
+        case .bundle: break
+        case .refund:
             json.add(
                 "revocationType",
                 revocation.percentage == nil ? "REFUND_FULL" : "REFUND_PRORATED"

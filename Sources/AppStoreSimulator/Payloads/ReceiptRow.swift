@@ -66,7 +66,7 @@ extension SubscriptionLife {
         let content = PayloadContent(identity: identity, store: store)
         return ReceiptRow(
             productId: purchase.product.id,
-            quantity: 1,
+            quantity: purchase.seats?.tiers.quantity ?? 1,
             transactionId: identity.transactionId(transaction),
             originalTransactionId: identity.originalTransactionId,
             purchaseDate: purchase.purchaseDate,

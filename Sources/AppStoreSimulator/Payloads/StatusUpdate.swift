@@ -27,8 +27,8 @@ struct StatusUpdate {
     /// What Apple sends about a step, in order.
     ///
     /// The table is that of Apple's data: version 1 types. V1 has no type for the end of grace, an
-    /// extension, a reversed or declined refund of a subscription, a redeemed offer or a one-time
-    /// charge; if such a step also moves the renewal switch, DID_CHANGE_RENEWAL_STATUS reports
+    /// extension, a reversed or declined refund of a subscription, a redeemed offer, a one-time
+    /// charge or a number of seats; if such a step also moves the renewal switch, DID_CHANGE_RENEWAL_STATUS reports
     /// that.
     static func updates(
         about step: LifeStep,
@@ -46,7 +46,7 @@ struct StatusUpdate {
                 + (isToggled ? [status] : [])
         }
         switch step {
-        case .subscribe(let product, _, _):
+        case .subscribe(let product, _, _), .buySeats(let product, _, _):
             guard let last = before.newest else {
                 return [StatusUpdate(type: "INITIAL_BUY", purchase: newest)]
             }
@@ -60,8 +60,9 @@ struct StatusUpdate {
         case .failToRenew: return one("DID_FAIL_TO_RENEW")
         case .recover: return one(isLegacy ? "RENEWAL" : "DID_RECOVER")
         case .changeAtRenewal: return one("DID_CHANGE_RENEWAL_PREF")
-        case .refund(let number, _, _): return one("CANCEL", number)
-        case .stopSharing: return one("REVOKE")
+        case .refund(let number, _, _), .refundSeats(.purchase(let number), nil, _):
+            return one("CANCEL", number)
+        case .stopSharing, .moveToBundle: return one("REVOKE")
         case .announcePriceIncrease: return one("PRICE_INCREASE_CONSENT")
         case .refundOneTime:
             return [
@@ -70,7 +71,8 @@ struct StatusUpdate {
             ]
         case .giveUp, .expire, .turnAutoRenewOff, .turnAutoRenewOn, .requestRefund,
             .reverseRefund, .setAppAccountToken, .endGrace, .redeem, .declineRefund, .extend,
-            .acceptPriceIncrease, .restore, .buyConsumable, .buyOnce:
+            .acceptPriceIncrease, .restore, .buyConsumable, .buyOnce, .addSeats,
+            .changeSeatsAtRenewal, .refundSeats, .unclaimSeats, .leaveBundle:
             return isToggled ? [status] : []
         }
     }

@@ -53,12 +53,26 @@ extension SubscriptionLife {
         json.add("notificationType", notice.type)
         json.add("subtype", notice.subtype)
         json.add("notificationUUID", uuid)
-        json.add("data", object: data(of: notice, state: state, signedAt: signedAt))
+        if case .seatClaims(let claims) = notice.subject {
+            json.add("unclaimInfo", object: unclaimInfo(of: claims))
+        } else {
+            json.add("data", object: data(of: notice, state: state, signedAt: signedAt))
+        }
         json.add("version", "2.0")
         json.add("signedDate", signedAt: signedAt)
         var body = JSONWriter()
         body.add("signedPayload", plain: store.pki.sign(payloadJSON: json.object))
         return body.object
+    }
+
+    private func unclaimInfo(of claims: [String]) -> [UInt8] {
+        var json = JSONWriter()
+        json.add("appAppleId", store.appAppleId)
+        json.add("bundleId", store.bundleId)
+        json.add("environment", store.environment.word)
+        json.add(UnconfirmedWords.unclaimedSubscription, identity.originalTransactionId)
+        json.add("unclaimSeatIds", plainTexts: claims.map { Array($0.utf8) })
+        return json.object
     }
 
     private func data(
@@ -73,9 +87,9 @@ extension SubscriptionLife {
         json.add("bundleVersion", "42")
         json.add("environment", store.environment.word)
         switch notice.subject {
-        case .purchase(let number):
+        case .purchase, .addition:
             let transaction = content.transaction(
-                state.purchases[number],
+                state.transaction(of: notice),
                 of: state,
                 signedAt: signedAt
             )
@@ -88,10 +102,23 @@ extension SubscriptionLife {
             let purchase = state.oneTimePurchases[number]
             let transaction = content.transaction(purchase, signedAt: signedAt)
             json.add("signedTransactionInfo", plain: store.pki.sign(payloadJSON: transaction))
+        case .seatClaims: break
         }
         if notice.type == "CONSUMPTION_REQUEST" {
             json.add("consumptionRequestReason", "UNINTENDED_PURCHASE")
         }
         return json.object
+    }
+}
+
+extension LifeState {
+    // The transaction that a notification about the subscription carries.
+    fileprivate func transaction(of notice: LifeMachine.Notice) -> Purchase {
+        switch notice.subject {
+        case .purchase(let number): return purchases[number]
+        case .addition(let number): return purchase(of: additions[number])
+        case .oneTimePurchase, .seatClaims:
+            preconditionFailure("\(notice.type) is not about the subscription")
+        }
     }
 }

@@ -18,7 +18,8 @@ extension SubscriptionLife {
     /// The transactions at an instant, by last modification: the order of the history.
     public func listed(asOf instant: Instant) -> [ListedTransaction] {
         guard let state = state(asOf: instant) else { return [] }
-        let periods = state.purchases.map { purchase in
+        let additions = state.additions.map { state.purchase(of: $0) }
+        let periods = (state.purchases + additions).map { purchase in
             ListedTransaction(
                 modifiedAt: purchase.modifiedAt,
                 number: purchase.transactionNumber,

@@ -5,7 +5,8 @@ extension KnownLife {
     /// The rows of `movements`, by instant, then by kind.
     var movements: [SimulatedMovement] {
         let rows =
-            acquisitions + statusMovements + refundMovements + extensionMovements
+            acquisitions + additionMovements + statusMovements + refundMovements
+            + extensionMovements
             + switchMovements + requestMovements
         return rows.sorted { left, right in
             if left.occurred != right.occurred { return left.occurred < right.occurred }
@@ -26,7 +27,7 @@ extension KnownLife {
                 at: purchase.purchaseDate,
                 about: number,
                 previous: changed,
-                amount: identity.isFamilyShared ? 0 : purchase.price,
+                amount: identity.isMember ? 0 : purchase.price,
                 isResubscribe: number > 0 && !isContinuing
             )
             guard isContinuing, changed != nil else { return [acquisition] }
@@ -83,6 +84,7 @@ extension KnownLife {
         case .priceIncrease: .churnPriceIncrease
         case .productNotForSale: .churnProductUnavailable
         case .other: .churnUnknown
+        case .unbundled: .churnVoluntary
         case nil:
             switches.last { $0.at < end }?.isOn == false ? .churnVoluntary : .churnUnknown
         }
@@ -91,17 +93,45 @@ extension KnownLife {
     private var refundMovements: [SimulatedMovement] {
         state.refunds.flatMap { refund -> [SimulatedMovement] in
             let number = refund.purchase
-            let isFamily = refund.revocation?.isFamily == true
             let amount = amount(of: refund) ?? 0
             let steps: [(SimulatedMovement.Kind, Instant?, Int64?)] = [
                 (.refundRequested, refund.requestedAt, nil),
                 (.refundDeclined, refund.declinedAt, nil),
-                (isFamily ? .familyRevoke : .exitRefund, refund.revocation?.date, -amount),
+                (kind(ofEnd: refund), refund.revocation?.date ?? refund.seatsRefundedAt, -amount),
                 (.refundReversed, refund.reversedAt, amount),
             ]
             return steps.compactMap { kind, at, amount in
-                at.map { row(kind, at: $0, about: number, amount: amount) }
+                at.map { at in
+                    row(
+                        kind,
+                        at: at,
+                        about: number,
+                        addition: refund.addition,
+                        amount: amount
+                    )
+                }
             }
+        }
+    }
+
+    private func kind(ofEnd refund: LifeState.Refund) -> SimulatedMovement.Kind {
+        switch refund.revocation?.cause {
+        case .familySharing: .familyRevoke
+        case .assignment: .assignmentEnded
+        case .refund, .bundle, nil: .exitRefund
+        }
+    }
+
+    private var additionMovements: [SimulatedMovement] {
+        state.additions.indices.map { number in
+            let addition = state.additions[number]
+            return row(
+                .seatsAdded,
+                at: addition.purchaseDate,
+                about: addition.period,
+                addition: number,
+                amount: addition.seats.tiers.total
+            )
         }
     }
 
@@ -146,10 +176,12 @@ extension KnownLife {
         about number: Int,
         product: String? = nil,
         previous: String? = nil,
+        addition: Int? = nil,
         amount: Int64? = nil,
         isResubscribe: Bool = false
     ) -> SimulatedMovement {
-        let purchase = state.purchases[number]
+        let purchase =
+            addition.map { state.purchase(of: state.additions[$0]) } ?? state.purchases[number]
         return SimulatedMovement(
             kind: kind,
             occurred: instant,

@@ -50,7 +50,7 @@ extension KnownLife {
         let (old, new) = (state.purchases[number - 1], state.purchases[number])
         guard old.product != new.product else { return nil }
         let start = new.purchaseDate
-        let isTakenBack = old.revocation.map { $0.date < start } ?? false
+        let isTakenBack = state.revocation(ofPeriod: number - 1).map { $0.date < start } ?? false
         let timing: SimulatedPlanChange.Timing =
             start < old.expiresDate && !isTakenBack
             ? .now : isContinuing(number) ? .nextRenewal : .resubscribe
@@ -65,7 +65,7 @@ extension KnownLife {
             class: new.product.change(from: old.product),
             isSameDuration: old.product.duration == new.product.duration,
             offer: new.offer?.category,
-            refundsPrevious: timing == .now && old.price != 0 && !identity.isFamilyShared
+            refundsPrevious: timing == .now && old.price != 0 && !identity.isMember
         )
     }
 

@@ -9,18 +9,20 @@ extension KnownLife {
             (cases[left].purchase, left) < (cases[right].purchase, right)
         }.map { index in
             let isNet =
-                cases[index].revocation != nil
-                && !cases[(index + 1)...].contains {
-                    $0.purchase == cases[index].purchase && $0.revocation != nil
-                }
+                cases[index].seats != nil
+                || cases[index].revocation != nil
+                    && !cases[(index + 1)...].contains {
+                        $0.purchase == cases[index].purchase
+                            && $0.addition == cases[index].addition && $0.revocation != nil
+                    }
             return row(of: cases[index], isNet: isNet)
         }
     }
 
     private func row(of refund: LifeState.Refund, isNet: Bool) -> SimulatedRefund {
-        let purchase = state.purchases[refund.purchase]
+        let purchase = transaction(of: refund)
         let kind = kind(of: refund)
-        let price = identity.isFamilyShared ? nil : purchase.price
+        let price = identity.isMember ? nil : purchase.price
         return SimulatedRefund(
             productId: purchase.product.id,
             purchaseDate: purchase.purchaseDate,
@@ -40,6 +42,7 @@ extension KnownLife {
             state: refund.outcome,
             isNet: isNet,
             priceMilliunits: price,
+            seats: refund.seats,
             refundedMilliunits: refund.reversedAt == nil ? amount(of: refund) : 0,
             currency: price.map { _ in identity.storefront.currency }
         )
@@ -47,8 +50,10 @@ extension KnownLife {
 
     // Apple has stated the kind since 2025-12, also for older refunds.
     private func kind(of refund: LifeState.Refund) -> SimulatedRefund.Kind? {
+        if refund.seats != nil { return .seats }
         guard let revocation = refund.revocation else { return nil }
-        if revocation.isFamily { return .familyRevoke }
+        if revocation.cause == .familySharing { return .familyRevoke }
+        if revocation.cause == .assignment { return .assignmentEnded }
         guard let stated = lastStatement(about: refund),
             stated >= PayloadContent.revocationTypeSince
         else { return .untyped }
@@ -58,7 +63,9 @@ extension KnownLife {
     // When Apple last signed the purchase while the case was open.
     private func lastStatement(about refund: LifeState.Refund) -> Instant? {
         let end = refund.reversedAt ?? Instant(milliseconds: .max)
-        return chapters.flatMap { $0.instants(about: refund.purchase, from: source) }
+        let subject: SeatTransaction =
+            refund.addition.map { .addition($0) } ?? .purchase(refund.purchase)
+        return chapters.flatMap { $0.instants(about: subject, from: source) }
             .filter { $0 < end }.max()
     }
 
@@ -69,16 +76,24 @@ extension KnownLife {
         switch kind {
         case .full: 100_000
         case .prorated: refund.revocation?.percentage
-        case .familyRevoke, .untyped, nil: nil
+        case .familyRevoke, .untyped, .seats, .assignmentEnded, nil: nil
         }
+    }
+
+    private func transaction(of refund: LifeState.Refund) -> LifeState.Purchase {
+        refund.addition.map { state.purchase(of: state.additions[$0]) }
+            ?? state.purchases[refund.purchase]
     }
 
     /// The refunded amount, whether it was reversed later or not; nil if nothing was refunded.
     func amount(of refund: LifeState.Refund) -> Int64? {
-        let price = state.purchases[refund.purchase].price
+        let transaction = transaction(of: refund)
+        // Seats that were refunded before are not refunded again.
+        let price = transaction.price - transaction.refundedForSeats
         switch kind(of: refund) {
         case nil: return nil
-        case .familyRevoke: return 0
+        case .familyRevoke, .assignmentEnded: return 0
+        case .seats: return refund.seats.flatMap { transaction.seats?.amount(of: $0) }
         case .prorated: return (price * (refund.revocation?.percentage ?? 0) + 50_000) / 100_000
         case .full, .untyped: return price
         }
@@ -95,10 +110,18 @@ extension KnownLife {
     }
 }
 
+extension LifeState.Purchase {
+    // What was refunded for seats that were taken back one by one.
+    fileprivate var refundedForSeats: Int64 { seats?.amount(of: seats?.revoked ?? 0) ?? 0 }
+}
+
 extension LifeState.Refund {
+    /// When seats were taken back: Apple states no date but that of its signature.
+    var seatsRefundedAt: Instant? { seats == nil ? nil : announcedAt }
+
     fileprivate var outcome: SimulatedRefund.State {
         if declinedAt != nil { return .declined }
-        if revocation == nil { return .requested }
+        if revocation == nil && seats == nil { return .requested }
         return reversedAt == nil ? .refunded : .reversed
     }
 }
@@ -106,11 +129,15 @@ extension LifeState.Refund {
 extension SubscriptionLife.Chapter {
     /// When Apple signs a purchase: in notifications about it, when a device restores it, and in
     /// the answer to a poll, which contains all purchases.
-    func instants(about purchase: Int, from source: DeliverySource) -> [Instant] {
-        if case .restore = step, source != .polls { return [signedAt] }
+    func instants(about subject: SeatTransaction, from source: DeliverySource) -> [Instant] {
+        if case .restore = step, case .purchase = subject, source != .polls { return [signedAt] }
         if isSilent || source != .unasked { return signingInstants }
         return notices.indices.compactMap { number in
-            guard case .purchase(purchase) = notices[number].subject else { return nil }
+            switch (notices[number].subject, subject) {
+            case (.purchase(let stated), .purchase(let wanted)) where stated == wanted: break
+            case (.addition(let stated), .addition(let wanted)) where stated == wanted: break
+            default: return nil
+            }
             return SubscriptionLife.signedAt(self, notice: number)
         }
     }

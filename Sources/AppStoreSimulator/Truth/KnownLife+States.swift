@@ -48,7 +48,7 @@ extension KnownLife {
     // (Apple's data: traps 19, 22).
     private func gap(from start: Instant, to end: Instant?) -> [StatusSpan] {
         let ended = periods.filter { $0.validTo == start }
-        if ended.contains(where: { $0.endReason == .refunded || $0.endReason == .revoked }) {
+        if ended.contains(where: { $0.endReason.isRevocation }) {
             return [StatusSpan(from: start, to: end, status: .revoked)]
         }
         let owners = Set(ended.map(\.purchaseDate))
@@ -217,8 +217,21 @@ private struct AnnouncedCharge {
         let product = state.renewalProduct ?? newest.product
         offer = state.coming?.offer
         billingPlan = product.billingPlan
-        guard !identity.isFamilyShared else { return }
-        price = identity.storefront.price(of: product, offer: offer)
+        guard !identity.isMember else { return }
+        price =
+            state.seats.map {
+                identity.storefront.seatTiers(of: product, $0.quantity).total
+            } ?? identity.storefront.price(of: product, offer: offer)
+    }
+}
+
+extension SimulatedPeriod.EndReason {
+    // Whether access was taken back.
+    fileprivate var isRevocation: Bool {
+        switch self {
+        case .refunded, .revoked, .assignmentEnded: true
+        case .expired, .upgraded, .open: false
+        }
     }
 }
 

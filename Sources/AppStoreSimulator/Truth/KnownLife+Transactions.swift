@@ -8,7 +8,41 @@ extension KnownLife {
         for number in state.purchases.indices {
             rows.append(row(of: number, after: rows.last))
         }
-        return rows
+        let additions = state.additions.indices.map { number in
+            row(ofAddition: number, in: rows[state.additions[number].period])
+        }
+        return (rows + additions).sorted {
+            ($0.startTime, $0.storeTransactionId) < ($1.startTime, $1.storeTransactionId)
+        }
+    }
+
+    // A further transaction of a period: neither a renewal nor a change.
+    private func row(
+        ofAddition number: Int,
+        in period: SimulatedTransaction
+    ) -> SimulatedTransaction {
+        let purchase = state.purchase(of: state.additions[number])
+        return SimulatedTransaction(
+            storeTransactionId: identity.transactionId(purchase.transactionNumber),
+            productId: purchase.product.id,
+            startTime: purchase.purchaseDate,
+            endTime: purchase.expiresDate,
+            gracePeriodEndTime: period.gracePeriodEndTime,
+            effectiveEndTime: period.effectiveEndTime,
+            renewalNumber: period.renewalNumber,
+            consecutivePaidPeriods: period.consecutivePaidPeriods,
+            isTrialConversion: false,
+            isResubscribe: false,
+            gapSeconds: nil,
+            planChange: nil,
+            previousProductId: nil,
+            refundedAt: purchase.revocation?.date,
+            purchasePriceMilliunits: purchase.price,
+            priceMilliunits: purchase.price - refunded(of: state.additions[number].period, number),
+            unsubscribeDetectedAt: period.unsubscribeDetectedAt,
+            billingIssuesDetectedAt: period.billingIssuesDetectedAt,
+            seats: SimulatedTransaction.Seats(purchase.seats)
+        )
     }
 
     private func row(of number: Int, after before: SimulatedTransaction?) -> SimulatedTransaction {
@@ -16,9 +50,9 @@ extension KnownLife {
         let previous = number > 0 ? state.purchases[number - 1] : nil
         let isContinuing = number > 0 && self.isContinuing(number)
         let chain = isContinuing ? before : nil
-        let isPaid = !identity.isFamilyShared && purchase.price > 0
+        let isPaid = !identity.isMember && purchase.price > 0
         let changed = previous.flatMap { $0.product == purchase.product ? nil : $0.product }
-        let price = identity.isFamilyShared ? nil : purchase.price
+        let price = identity.isMember ? nil : purchase.price
         let grace = graceEnd(after: purchase)
         return SimulatedTransaction(
             storeTransactionId: identity.transactionId(purchase.transactionNumber),
@@ -26,7 +60,7 @@ extension KnownLife {
             startTime: purchase.purchaseDate,
             endTime: purchase.expiresDate,
             gracePeriodEndTime: grace,
-            effectiveEndTime: grace ?? accessEnd(of: purchase),
+            effectiveEndTime: grace ?? accessEnd(ofPeriod: number),
             renewalNumber: (chain?.renewalNumber ?? 0) + 1,
             consecutivePaidPeriods: isPaid ? paidPeriods(before: number) + 1 : 0,
             isTrialConversion: isContinuing && previous?.isTrial == true && !purchase.isTrial,
@@ -34,11 +68,12 @@ extension KnownLife {
             gapSeconds: number > 0 && !isContinuing ? gapSeconds(before: purchase) : nil,
             planChange: changed.map { purchase.product.change(from: $0) },
             previousProductId: changed?.id,
-            refundedAt: purchase.revocation?.date,
+            refundedAt: purchase.revocation.flatMap { $0.cause.isRefund ? $0.date : nil },
             purchasePriceMilliunits: price,
             priceMilliunits: price.map { $0 - refunded(of: number) },
             unsubscribeDetectedAt: unsubscribed(number),
-            billingIssuesDetectedAt: billingFailed(after: number)
+            billingIssuesDetectedAt: billingFailed(after: number),
+            seats: SimulatedTransaction.Seats(purchase.seats)
         )
     }
 
@@ -53,9 +88,10 @@ extension KnownLife {
         return count
     }
 
-    private func accessEnd(of purchase: LifeState.Purchase) -> Instant {
+    private func accessEnd(ofPeriod number: Int) -> Instant {
+        let purchase = state.purchases[number]
         let end = min(purchase.expiresDate, purchase.successor?.start ?? purchase.expiresDate)
-        return max(purchase.purchaseDate, min(end, purchase.revocation?.date ?? end))
+        return max(purchase.purchaseDate, min(end, state.revocation(ofPeriod: number)?.date ?? end))
     }
 
     private func graceEnd(after purchase: LifeState.Purchase) -> Instant? {
@@ -73,9 +109,11 @@ extension KnownLife {
         }
     }
 
-    private func refunded(of number: Int) -> Int64 {
-        state.refunds.last { $0.purchase == number && $0.revocation != nil && $0.reversedAt == nil }
-            .flatMap { amount(of: $0) } ?? 0
+    private func refunded(of number: Int, _ addition: Int? = nil) -> Int64 {
+        let refunds = state.refunds.filter { $0.purchase == number && $0.addition == addition }
+        let whole = refunds.last { $0.revocation != nil && $0.reversedAt == nil }
+        let parts = refunds.filter { $0.seats != nil } + (whole.map { [$0] } ?? [])
+        return parts.reduce(0) { $0 + (amount(of: $1) ?? 0) }
     }
 
     // When Apple first signed that renewal is off, if it was still off when the purchase ended.
@@ -100,6 +138,24 @@ extension KnownLife {
             guard case .failToRenew = chapter.step else { return false }
             return chapter.state.purchases.count == number + 1
         }?.signedAt
+    }
+}
+
+extension LifeState.Revocation.Cause {
+    // Whether the column for refunds states it: family sharing withdrawn, too.
+    fileprivate var isRefund: Bool {
+        switch self {
+        case .refund, .familySharing: true
+        case .assignment, .bundle: false
+        }
+    }
+}
+
+extension SimulatedTransaction.Seats {
+    // Nil for a purchase for one customer.
+    fileprivate init?(_ seats: LifeState.Seats?) {
+        guard let seats else { return nil }
+        self.init(quantity: seats.tiers.quantity, revoked: seats.revoked)
     }
 }
 

@@ -37,7 +37,7 @@ struct KnownLife {
         self.chapters = chapters
         self.state = state
         self.horizon = horizon
-        periods = state.periods(horizon: horizon)
+        periods = state.periods(horizon: horizon, of: identity.ownership)
         statements = chapters.flatMap { chapter in
             chapter.statementInstants.map { Statement(signedAt: $0, state: chapter.state) }
         }
@@ -56,7 +56,7 @@ extension KnownLife {
     mutating func restrict(to source: DeliverySource) {
         self.source = source
         guard source == .polls else { return }
-        state.refunds.removeAll { $0.revocation == nil }
+        state.refunds.removeAll { $0.revocation == nil && $0.seats == nil }
         for index in state.refunds.indices {
             state.refunds[index].requestedAt = nil
             state.refunds[index].isReversalAnnounced = false
@@ -89,7 +89,7 @@ extension SubscriptionLife.Chapter {
     }
 
     /// The signing instants that include the next renewal.
-    var statementInstants: [Instant] { isAboutOneTimePurchase ? [] : signingInstants }
+    var statementInstants: [Instant] { isSeparate ? [] : signingInstants }
 
     /// Whether only polling Apple shows it.
     var isSilent: Bool {

@@ -5,8 +5,11 @@ extension LifeState {
     /// The rows of the stream for a reader whose newest payload was signed at the horizon.
     ///
     /// Only the last row can be open: everything before it has ended in the way the script states.
-    func periods(horizon: Instant) -> [SimulatedPeriod] {
-        var rows = purchases.map { row(of: $0) }
+    func periods(
+        horizon: Instant,
+        of ownership: LifeIdentity.Ownership
+    ) -> [SimulatedPeriod] {
+        var rows = purchases.indices.map { row(ofPeriod: $0, ownership) }
         for grace in graces where grace.from < grace.to {
             let purchase = purchases[grace.purchase]
             rows.append(
@@ -31,14 +34,18 @@ extension LifeState {
         }
     }
 
-    private func row(of purchase: Purchase) -> SimulatedPeriod {
+    private func row(
+        ofPeriod number: Int,
+        _ ownership: LifeIdentity.Ownership
+    ) -> SimulatedPeriod {
+        let purchase = purchases[number]
         let whole = SimulatedPeriod(
             productId: purchase.product.id,
             purchaseDate: purchase.purchaseDate,
             expiresDate: purchase.expiresDate,
             validFrom: purchase.purchaseDate,
             validTo: purchase.expiresDate,
-            kind: kind(of: purchase),
+            kind: kind(of: purchase, ownership),
             endReason: .expired
         )
         let replaced = purchase.successor.map { successor in
@@ -48,19 +55,39 @@ extension LifeState {
             )
         }
         let result = replaced ?? whole
-        guard let revocation = purchase.revocation, revocation.date < result.validTo else {
+        guard let revocation = revocation(ofPeriod: number), revocation.date < result.validTo else {
             return result
         }
         return result.ending(
             at: max(result.validFrom, revocation.date),
-            revocation.isFamily ? .revoked : .refunded
+            revocation.cause.endReason
         )
     }
 
-    private func kind(of purchase: Purchase) -> SimulatedPeriod.Kind {
+    // For a member, who pays counts more than the terms.
+    private func kind(
+        of purchase: Purchase,
+        _ ownership: LifeIdentity.Ownership
+    ) -> SimulatedPeriod.Kind {
+        switch ownership {
+        case .purchased, .familyShared: break
+        case .assigned: return .assigned
+        }
         guard let offer = purchase.offer else { return .paid }
         guard offer.category == .introductory else { return .offer }
         return offer.discount == .freeTrial ? .trial : .intro
+    }
+}
+
+extension LifeState.Revocation.Cause {
+    // A subscription that moved to a bundle was replaced.
+    fileprivate var endReason: SimulatedPeriod.EndReason {
+        switch self {
+        case .refund: .refunded
+        case .familySharing: .revoked
+        case .assignment: .assignmentEnded
+        case .bundle: .upgraded
+        }
     }
 }
 

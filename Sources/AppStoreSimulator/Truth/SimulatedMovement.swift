@@ -14,6 +14,8 @@ public struct SimulatedMovement: Hashable, Sendable {
         case conversion
         /// The next period at the full price.
         case renewal
+        /// Seats added to a period that runs.
+        case seatsAdded = "seats_added"
         /// A consumable.
         case oneTimePurchase = "one_time_purchase"
         /// A product replaced by another one.
@@ -36,6 +38,8 @@ public struct SimulatedMovement: Hashable, Sendable {
         case exitRefund = "exit_refund"
         /// Family sharing withdrawn.
         case familyRevoke = "family_revoke"
+        /// A seat taken from its member.
+        case assignmentEnded = "assignment_ended"
         /// A refund reversed.
         case refundReversed = "refund_reversed"
         /// A refund requested.
@@ -67,7 +71,7 @@ public struct SimulatedMovement: Hashable, Sendable {
     /// The natural end of that purchase; nil if it has none.
     public let expiresDate: Instant?
     /// The amount charged, or refunded (negative), in thousandths of the currency's unit; 0 for
-    /// family members, nil if no money moved.
+    /// members, nil if no money moved.
     public let amountMilliunits: Int64?
     /// Whether it is a purchase after a lapse.
     public let isResubscribe: Bool

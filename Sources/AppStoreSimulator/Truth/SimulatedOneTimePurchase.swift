@@ -62,6 +62,6 @@ extension SubscriptionLife {
     /// The win-back offers that Apple listed last, the best one first; nil if its last statement
     /// lists none, as for family members.
     public var winBackOfferIds: [String]? {
-        identity.isFamilyShared ? nil : known?.statements.last?.state.winBackOfferIds
+        identity.isMember ? nil : known?.statements.last?.state.winBackOfferIds
     }
 }

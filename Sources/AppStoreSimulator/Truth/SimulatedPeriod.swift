@@ -12,6 +12,8 @@ public struct SimulatedPeriod: Hashable, Sendable {
         case offer
         /// The full price.
         case paid
+        /// A seat that a group or an organisation pays for.
+        case assigned
         /// The billing grace period after a failed renewal.
         case grace
     }
@@ -26,6 +28,8 @@ public struct SimulatedPeriod: Hashable, Sendable {
         case refunded
         /// Family sharing was withdrawn before the end.
         case revoked
+        /// The seat was taken from its member.
+        case assignmentEnded = "assignment_ended"
         /// It has not ended, as far as is known.
         case open
     }

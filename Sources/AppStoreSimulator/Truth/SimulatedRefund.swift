@@ -10,6 +10,10 @@ public struct SimulatedRefund: Hashable, Sendable {
         case prorated
         /// Family sharing withdrawn: no money.
         case familyRevoke = "family_revoke"
+        /// Some of the seats of a transaction, which stays valid.
+        case seats
+        /// A seat taken from its member: no money.
+        case assignmentEnded = "assignment_ended"
         /// Known only from payloads made before Apple stated the kind (2025-12).
         case untyped
     }
@@ -74,11 +78,13 @@ public struct SimulatedRefund: Hashable, Sendable {
     public let state: State
     /// Whether this case determines the current state: the last refund of its purchase.
     public let isNet: Bool
-    /// The price paid, in thousandths of the currency's unit; nil for family members.
+    /// The price paid, in thousandths of the currency's unit; nil for members.
     public let priceMilliunits: Int64?
+    /// The seats that were taken back; nil for the whole transaction.
+    public let seats: Int64?
     /// The amount currently refunded, in the same unit; nil if nothing ever was.
     public let refundedMilliunits: Int64?
-    /// ISO 4217; nil for family members.
+    /// ISO 4217; nil for members.
     public let currency: String?
 }
 
@@ -92,7 +98,7 @@ extension SimulatedRefund: CustomStringConvertible {
         return "\(purchaseDate) \(productId) \(state.rawValue) \(kind?.rawValue ?? "-")"
             + " \(timing?.rawValue ?? "-") \(instants.joined(separator: " "))"
             + " \(reversal?.rawValue ?? "-") \(amounts.joined(separator: " "))"
-            + (isNet ? " net" : "")
+            + (isNet ? " net" : "") + (seats.map { " \($0) seats" } ?? "")
     }
 }
 

@@ -30,7 +30,7 @@ public struct SimulatedTransaction: Hashable, Sendable {
     public let previousProductId: String?
     /// When it was refunded; nil if it was not, or if the refund was reversed.
     public let refundedAt: Instant?
-    /// The amount paid; nil for family members.
+    /// The amount paid for all seats; nil for members.
     public let purchasePriceMilliunits: Int64?
     /// The amount paid and not refunded.
     public let priceMilliunits: Int64?
@@ -38,6 +38,16 @@ public struct SimulatedTransaction: Hashable, Sendable {
     public let unsubscribeDetectedAt: Instant?
     /// When Apple first signed that the renewal after it failed.
     public let billingIssuesDetectedAt: Instant?
+    /// The seats; nil for a purchase for one customer.
+    public let seats: Seats?
+
+    /// The seats of one transaction.
+    public struct Seats: Hashable, Sendable {
+        /// How many were bought.
+        public let quantity: Int64
+        /// How many of them were refunded one by one.
+        public let revoked: Int64
+    }
 }
 
 extension SimulatedTransaction: CustomStringConvertible {
@@ -53,6 +63,7 @@ extension SimulatedTransaction: CustomStringConvertible {
             + " number \(renewalNumber) paid \(consecutivePaidPeriods) \(amounts)"
             + (isTrialConversion ? " conversion" : "") + (isResubscribe ? " again" : "")
             + (planChange.map { " \($0.rawValue) from \(previousProductId ?? "")" } ?? "")
+            + (seats.map { " seats \($0.quantity) revoked \($0.revoked)" } ?? "")
     }
 }
 

@@ -1,0 +1,102 @@
+/// Seats that a group or an organisation buys (Apple's data: seats).
+public struct SimulatedSeats: Hashable, Sendable {
+    /// The number of seats, from 1.
+    public let quantity: Int64
+    /// Who manages the members.
+    public let invitations: Invitations
+
+    /// Who manages the members; the raw values are Apple's `invitationManagement`.
+    public enum Invitations: String, CaseIterable, Hashable, Sendable {
+        /// Apple: each member gets an own transaction.
+        case apple = "APPLE"
+        /// The developer: members get none.
+        case developer = "DEVELOPER"
+    }
+
+    /// A number of seats.
+    public init(_ quantity: Int64, invitations: Invitations = .apple) {
+        self.quantity = quantity
+        self.invitations = invitations
+    }
+
+    /// The most seats of a life: more than all tiers need.
+    public static let quantityMax: Int64 = 1000
+}
+
+/// Seats at one price (`MultiSeatPriceTier`).
+public struct SimulatedSeatTier: Hashable, Sendable {
+    /// The price of one seat, in thousandths of the currency's unit.
+    public let price: Int64
+    /// The number of seats at that price.
+    public let quantity: Int64
+
+    /// Seats at a price.
+    public init(price: Int64, quantity: Int64) {
+        self.price = price
+        self.quantity = quantity
+    }
+}
+
+extension [SimulatedSeatTier] {
+    /// The price of all seats.
+    var total: Int64 { reduce(0) { $0 + $1.price * $1.quantity } }
+
+    /// The number of seats.
+    var quantity: Int64 { reduce(0) { $0 + $1.quantity } }
+
+    /// The average price of a seat, rounded down: what Apple states as `price`.
+    var average: Int64 { isEmpty ? 0 : total / quantity }
+}
+
+extension SimulatedStorefront {
+    // Up to which seat a price holds, in percent of the product's: the fifth and the tenth are
+    // cheaper.
+    private static let bands: [(last: Int64, percent: Int64)] = [
+        (4, 100), (9, 90), (.max, 80),
+    ]
+
+    /// The prices of seats, after those that were bought before, for a part of the period.
+    func seatTiers(
+        of product: SimulatedProduct,
+        _ quantity: Int64,
+        after bought: Int64 = 0,
+        percent: Int64 = 100
+    ) -> [SimulatedSeatTier] {
+        let full = price(of: product, offer: nil)
+        var tiers: [SimulatedSeatTier] = []
+        var first = bought
+        for band in Self.bands where first < bought + quantity && first < band.last {
+            let last = min(band.last, bought + quantity)
+            tiers.append(
+                SimulatedSeatTier(
+                    price: whole(full * band.percent / 100 * percent / 100),
+                    quantity: last - first
+                )
+            )
+            first = last
+        }
+        return tiers
+    }
+}
+
+/// A bundle, or a suite, whose parts are subscriptions of their own (Apple's data: bundles).
+public struct SimulatedBundle: Hashable, Sendable {
+    /// Apple's product identifier of the bundle.
+    public let productId: String
+    /// The subscription group of the bundle.
+    public let group: String
+    /// Apple's id of the subscription to the bundle.
+    public let originalTransactionId: String
+
+    /// A subscription to a bundle.
+    public init(productId: String, group: String, originalTransactionId: String) {
+        self.productId = productId
+        self.group = group
+        self.originalTransactionId = originalTransactionId
+    }
+
+    /// The id of the bundle's transaction with that number.
+    func transactionId(_ number: Int64) -> String {
+        Int64(originalTransactionId).map { String($0 + number) } ?? originalTransactionId
+    }
+}

@@ -1,0 +1,259 @@
+internal import Events
+
+/// Seats, and moves into a bundle and out of it.
+extension LifeMachine {
+    mutating func buySeats(
+        of product: SimulatedProduct,
+        _ seats: SimulatedSeats,
+        at: Instant
+    ) throws(ScriptError) -> [Notice] {
+        try requireQuantity(seats.quantity)
+        try require(
+            !identity.isFamilyShared && (!isMember || seats.invitations == .apple),
+            .wrongState,
+            "a member has a transaction only if Apple manages the members"
+        )
+        kinds.insert(isMember ? .assigned : .seatsBought)
+        return try subscribe(to: product, offer: nil, seats: seats, at: at)
+    }
+
+    mutating func changeSeats(_ step: LifeStep) throws(ScriptError) -> [Notice] {
+        switch step {
+        case .addSeats(let quantity, let at): try addSeats(quantity, at: at)
+        case .changeSeatsAtRenewal(let quantity, _): try changeSeatsAtRenewal(to: quantity)
+        case .refundSeats(let transaction, let quantity, let at):
+            try refundSeats(transaction, quantity: quantity, at: at)
+        case .unclaimSeats(let claims, _): try unclaimSeats(claims)
+        default: preconditionFailure("\(step) changes no seats")
+        }
+    }
+
+    private mutating func addSeats(
+        _ quantity: Int64,
+        at: Instant
+    ) throws(ScriptError) -> [Notice] {
+        let (number, current) = try seatPurchase()
+        try requireQuantity(quantity)
+        try require(at > current.purchaseDate, .wrongTime, "the current period must have begun")
+        guard let seats = current.seats, let coming = state.seats else { return [] }
+        let bought = state.seatCount(ofPeriod: number)
+        let left = current.expiresDate.milliseconds - at.milliseconds
+        let whole = current.expiresDate.milliseconds - current.purchaseDate.milliseconds
+        state.additions.append(
+            LifeState.Addition(
+                period: number,
+                seats: LifeState.Seats(
+                    tiers: identity.storefront.seatTiers(
+                        of: current.product,
+                        quantity,
+                        after: bought,
+                        percent: max(1, left * 100 / whole)
+                    ),
+                    of: SimulatedSeats(quantity, invitations: seats.invitations)
+                ),
+                purchaseDate: at,
+                transactionNumber: state.takeTransactionNumber(),
+                lineItemNumber: state.lineItemsUsed,
+                modifiedAt: at
+            )
+        )
+        state.lineItemsUsed += 1
+        // Every transaction of a period states that there are several.
+        state.purchases[number].modifiedAt = at
+        for addition in state.additions(to: number) { state.additions[addition].modifiedAt = at }
+        state.seats = SimulatedSeats(coming.quantity + quantity, invitations: coming.invitations)
+        kinds.insert(.seatsAdded)
+        return [
+            Notice(
+                type: UnconfirmedWords.seatNotification,
+                subtype: "INCREASE_QUANTITY",
+                subject: .addition(state.additions.count - 1)
+            )
+        ]
+    }
+
+    private mutating func changeSeatsAtRenewal(
+        to quantity: Int64
+    ) throws(ScriptError) -> [Notice] {
+        let (number, current) = try seatPurchase()
+        try requireQuantity(quantity)
+        guard let seats = current.seats, let coming = state.seats else { return [] }
+        try require(
+            quantity != coming.quantity,
+            .wrongProduct,
+            "the number of seats must differ from the one that renews"
+        )
+        let isMore = quantity > coming.quantity
+        state.seats = SimulatedSeats(quantity, invitations: seats.invitations)
+        kinds.insert(isMore ? .seatsRaised : .seatsReduced)
+        return [
+            notice(
+                UnconfirmedWords.seatNotification,
+                isMore ? "INCREASE_QUANTITY" : "DECREASE_QUANTITY",
+                about: number
+            )
+        ]
+    }
+
+    private mutating func refundSeats(
+        _ transaction: SeatTransaction,
+        quantity: Int64?,
+        at: Instant
+    ) throws(ScriptError) -> [Notice] {
+        switch (transaction, quantity) {
+        case (.purchase(let number), nil):
+            return try refund(number, percentage: nil, at: at)
+        case (.purchase(let number), let quantity?):
+            try require(
+                !isMember && state.purchases.indices.contains(number),
+                .noSuchPurchase,
+                "there are \(state.purchases.count) purchases, numbered from 0"
+            )
+            let purchase = state.purchases[number]
+            try requireRefundable(purchase, quantity, at: at)
+            state.purchases[number].seats?.revoked += quantity
+            state.purchases[number].modifiedAt = at
+            noteSeatRefund(LifeState.Refund(purchase: number, seats: quantity))
+            return [notice("REFUND", "SEATS", about: number)]
+        case (.addition(let number), _):
+            try require(
+                state.additions.indices.contains(number),
+                .noSuchPurchase,
+                "there are \(state.additions.count) additions, numbered from 0"
+            )
+            return try refundAddition(number, quantity: quantity, at: at)
+        }
+    }
+
+    private mutating func refundAddition(
+        _ number: Int,
+        quantity: Int64?,
+        at: Instant
+    ) throws(ScriptError) -> [Notice] {
+        let addition = state.additions[number]
+        try requireRefundable(state.purchase(of: addition), quantity, at: at)
+        var refund = LifeState.Refund(purchase: addition.period, addition: number, seats: quantity)
+        state.additions[number].modifiedAt = at
+        if let quantity {
+            state.additions[number].seats.revoked += quantity
+        } else {
+            let revocation = LifeState.Revocation(
+                date: at,
+                reason: Int64(number % 2),
+                percentage: nil,
+                cause: .refund
+            )
+            refund.revocation = revocation
+            state.additions[number].revocation = revocation
+            kinds.insert(.additionRefunded)
+        }
+        noteSeatRefund(refund)
+        let period = addition.period
+        if period == state.purchases.count - 1, at < state.purchases[period].expiresDate,
+            state.phase == .active, state.revocation(ofPeriod: period) != nil
+        {
+            state.phase = .revoked(autoRenew: state.isAutoRenewOn)
+            state.isAutoRenewOn = false
+        }
+        return [
+            Notice(
+                type: "REFUND",
+                subtype: quantity == nil ? nil : "SEATS",
+                subject: .addition(number)
+            )
+        ]
+    }
+
+    private mutating func noteSeatRefund(_ refund: LifeState.Refund) {
+        var refund = refund
+        refund.announcedAt = signedAt
+        state.refunds.append(refund)
+        if refund.seats != nil { kinds.insert(.seatsRefunded) }
+    }
+
+    private mutating func unclaimSeats(_ claims: [String]) throws(ScriptError) -> [Notice] {
+        let current = try seatPurchase().purchase
+        try require(
+            current.seats?.invitations == .developer && !claims.isEmpty,
+            .wrongState,
+            "only the developer's own members claim seats"
+        )
+        kinds.insert(.seatsUnclaimed)
+        return [Notice(type: "UNCLAIM_SEATS", subtype: nil, subject: .seatClaims(claims))]
+    }
+
+    mutating func moveToBundle(at: Instant) throws(ScriptError) -> [Notice] {
+        let (number, current) = try activePurchase()
+        try require(
+            !isMember && identity.bundle == nil && at > current.purchaseDate,
+            .wrongState,
+            "a subscription of its own, whose period has begun, can move to a bundle"
+        )
+        state.purchases[number].revocation = LifeState.Revocation(
+            date: at,
+            reason: UnconfirmedWords.upgradedToBundle,
+            percentage: nil,
+            cause: .bundle
+        )
+        state.purchases[number].modifiedAt = at
+        state.phase = .revoked(autoRenew: false)
+        state.isAutoRenewOn = false
+        kinds.insert(.movedToBundle)
+        return [notice(UnconfirmedWords.bundleNotification, about: number)]
+    }
+
+    mutating func leaveBundle() throws(ScriptError) -> [Notice] {
+        let number = try activePurchase().number
+        try require(
+            identity.bundle != nil && !isMember && !state.willUnbundle && state.isAutoRenewOn,
+            .wrongState,
+            "a part of a bundle that renews can leave it"
+        )
+        state.willUnbundle = true
+        state.isAutoRenewOn = false
+        kinds.insert(.leftBundle)
+        return [notice("DID_CHANGE_RENEWAL_STATUS", "AUTO_RENEW_DISABLED", about: number)]
+    }
+
+    private func seatPurchase() throws(ScriptError) -> (
+        number: Int, purchase: LifeState.Purchase
+    ) {
+        let active = try activePurchase()
+        try require(
+            !isMember && active.purchase.seats != nil && state.seats != nil,
+            .wrongState,
+            "the newest purchase must be one of seats"
+        )
+        return active
+    }
+
+    private func requireQuantity(_ quantity: Int64) throws(ScriptError) {
+        let all = quantity + (state.seats?.quantity ?? 0)
+        try require(
+            quantity > 0 && all <= SimulatedSeats.quantityMax,
+            .wrongProduct,
+            "a life has from 1 to \(SimulatedSeats.quantityMax) seats"
+        )
+    }
+
+    private func requireRefundable(
+        _ purchase: LifeState.Purchase,
+        _ quantity: Int64?,
+        at: Instant
+    ) throws(ScriptError) {
+        try require(
+            purchase.revocation == nil && purchase.purchaseDate <= at,
+            .wrongState,
+            "the transaction must have begun, and not be refunded already"
+        )
+        let left = purchase.seats.map { $0.tiers.quantity - $0.revoked } ?? 0
+        try require(
+            quantity.map { $0 > 0 && $0 < left } ?? (left > 0),
+            .wrongProduct,
+            "some of the \(left) seats that are left can be refunded, or the whole transaction"
+        )
+        if case .grace = state.phase {
+            try require(false, .wrongState, "seats are not refunded while grace runs")
+        }
+    }
+}
