@@ -8,6 +8,10 @@ struct PurchaseBody: Decodable {
     let environment: String?
     let offer: String?
     let appAccountToken: String?
+    /// How many seats to buy; nil for a purchase for one customer.
+    let seats: Int64?
+    /// Who manages the members: APPLE or DEVELOPER.
+    let invitationManagement: String?
 }
 
 /// The body of an action; each reads the members that it needs.
@@ -18,6 +22,8 @@ struct ActionBody: Decodable {
     let percentage: Int64?
     let days: Int64?
     let appAccountToken: String?
+    let seats: Int64?
+    let seatClaimIds: [String]?
 
     /// The body of an action without members.
     static let empty = ActionBody()
@@ -25,6 +31,7 @@ struct ActionBody: Decodable {
     private init() {
         (productId, offer, appAccountToken) = (nil, nil, nil)
         (graceDays, percentage, days) = (nil, nil, nil)
+        (seats, seatClaimIds) = (nil, nil)
     }
 }
 
@@ -39,6 +46,10 @@ enum ControlAction: String, CaseIterable {
     case failBilling = "fail-billing"
     case recoverBilling = "recover-billing"
     case setToken = "set-app-account-token"
+    case addSeats = "add-seats"
+    case changeSeats = "change-seats"
+    case refundSeats = "refund-seats"
+    case unclaimSeats = "unclaim-seats"
 
     /// The longest grace period, in days: what App Store Connect offers.
     private static let graceDaysMax: Int64 = 28
@@ -76,7 +87,32 @@ enum ControlAction: String, CaseIterable {
                 throw .badBody("appAccountToken is missing; expected a UUID")
             }
             return .setAppAccountToken(token)
+        case .addSeats: return .addSeats(try ControlAction.quantity(body.seats))
+        case .changeSeats: return .changeSeats(to: try ControlAction.quantity(body.seats))
+        case .refundSeats: return .refundSeats(try ControlAction.quantity(body.seats))
+        case .unclaimSeats:
+            guard let claims = body.seatClaimIds, !claims.isEmpty else {
+                throw .badBody("seatClaimIds is missing; expected the ids of claims")
+            }
+            return .unclaimSeats(claims)
         }
+    }
+
+    private static func quantity(_ seats: Int64?) throws(ControlError) -> Int64 {
+        guard let seats, (1...SimulatedSeats.quantityMax).contains(seats) else {
+            throw .badBody("seats must be from 1 to \(SimulatedSeats.quantityMax)")
+        }
+        return seats
+    }
+
+    /// The seats to buy; nil for a purchase for one customer.
+    static func seats(_ body: PurchaseBody) throws(ControlError) -> SimulatedSeats? {
+        guard let seats = body.seats else { return nil }
+        let word = body.invitationManagement ?? SimulatedSeats.Invitations.apple.rawValue
+        guard let invitations = SimulatedSeats.Invitations(rawValue: word) else {
+            throw .badBody("invitationManagement must be APPLE or DEVELOPER")
+        }
+        return SimulatedSeats(try quantity(seats), invitations: invitations)
     }
 
     /// A product that the app sells.

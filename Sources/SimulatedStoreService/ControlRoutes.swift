@@ -92,6 +92,7 @@ extension StoreRoutes {
         let product = try ControlAction.product(body.productId)
         let offer = try ControlAction.offer(body.offer, of: product)
         let token = try ControlAction.token(body.appAccountToken)
+        let seats = try ControlAction.seats(body)
         let now = options.clock()
         let pace =
             options.monthMilliseconds.map {
@@ -113,6 +114,7 @@ extension StoreRoutes {
                     store: store.store.at(pace),
                     buying: product,
                     offer: offer,
+                    seats: seats,
                     at: pace.calendar(now)
                 )
             }
@@ -132,6 +134,9 @@ extension StoreRoutes {
         let now = options.clock()
         for store in stores {
             guard let number = store.life(of: id, at: now) else { continue }
+            if case .unclaimSeats(let claims) = decision, !store.release(claims, ofLife: number) {
+                throw .impossible("one of the claims does not exist, so none was released")
+            }
             let isDirected: Bool
             // The result of a decision may happen a moment later.
             var happenedAt: Instant?

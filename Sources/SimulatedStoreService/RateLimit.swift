@@ -6,7 +6,7 @@ final class RateLimit: Sendable {
     /// The endpoints, with the number of requests a second that production allows.
     enum Endpoint: String, CaseIterable, Sendable {
         case history, statuses, refunds, transaction, appTransaction, order, notifications
-        case `extension`, massExtension, consumption, test, verifyReceipt
+        case `extension`, massExtension, consumption, test, groups, verifyReceipt
 
         var perSecond: Double {
             switch self {

@@ -16,6 +16,8 @@ final class ServedStore: Sendable {
     let massExtensions = Mutex<[MassExtensionKey: MassExtensionStatus]>([:])
     /// Consumption information that was sent.
     let consumption = Mutex<[ConsumptionDocument]>([])
+    /// The claims of seats, by the number of their life.
+    let seatClaims = Mutex<[Int: [SeatClaim]]>([:])
     fileprivate let content: Mutex<Content>
 
     /// Everything that commands may change.

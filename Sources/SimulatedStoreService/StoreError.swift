@@ -49,6 +49,12 @@ struct StoreError: Error, Encodable, Hashable {
     static let testNotFound = StoreError(4_040_008, "Test notification not found.")
     static let extensionNotFound = StoreError(4_040_009, "Status of extension not found.")
     static let transactionNotFound = StoreError(4_040_010, "Transaction id not found.")
+    static let notMultiseat = StoreError(4_000_047, "Transaction type not supported.")
+    // Apple has published the names of the next four and not their numbers.
+    static let noAvailableSeats = StoreError(4_030_101, "No available seats.")
+    static let bundleTransaction = StoreError(4_000_101, "Bundle transaction id not supported.")
+    static let seatClaimNotFound = StoreError(4_040_101, "Seat claim not found.")
+    static let groupNotFound = StoreError(4_040_102, "Group not found.")
     static let rateLimited = StoreError(4_290_000, "Rate limit exceeded.")
     static let internalRetryable = StoreError(5_000_001, "An unknown error occurred. Try again.")
 }

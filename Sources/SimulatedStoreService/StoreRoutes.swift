@@ -83,6 +83,7 @@ struct StoreRoutes: Sendable {
             try json(store.testNotificationStatus(id))
         }
         addBodies(store, below: prefix, to: router)
+        addSeats(store, below: prefix, to: router)
     }
 
     // The endpoints that take a body.
@@ -156,7 +157,7 @@ struct StoreRoutes: Sendable {
 extension StoreRoutes {
     /// A response of the API, or an error: checks first the token, then the rate, then the
     /// question.
-    private func respond(
+    func respond(
         to request: Request,
         _ endpoint: RateLimit.Endpoint,
         _ store: ServedStore,

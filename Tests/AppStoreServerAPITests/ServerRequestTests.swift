@@ -196,6 +196,44 @@ import Testing
         )
     }
 
+    @Test func `requests about groups and seats arrive as Apple documents them, byte for byte`()
+        async throws
+    {
+        let pages: [(ServerRequest, String?, String)] = [
+            (.customerGroups("7"), nil, "GET /sandbox/groups/v1/currentGroups/7"),
+            (.groupMembers("g/1", limit: nil), nil, "GET /sandbox/groups/v1/group/g%2F1"),
+            (
+                .groupMembers("g", limit: 50), "a=",
+                "GET /sandbox/groups/v1/group/g?limit=50&paginationToken=a%3D"
+            ),
+            (.seats("12"), nil, "GET /sandbox/groups/v1/transactions/12/seats"),
+        ]
+        for (request, page, line) in pages {
+            let received = try await Self.received { client in
+                _ = try await client.answer(to: request, page: page, in: .sandbox)
+            }
+            Self.expect(received, Expected(line: line))
+        }
+        let seats = "/sandbox/groups/v1/transactions/12/seats"
+        let claim = try #require(SeatClaim(requestIdentifier: "r", appTransactionId: "7"))
+        let claimed = try await Self.received { client in
+            _ = try await client.claimSeat(claim, of: "12", in: .sandbox)
+        }
+        let body = #"{"requestIdentifier":"r","appTransactionId":"7"}"#
+        Self.expect(claimed, Expected(line: "POST \(seats)", body: body))
+        let released = try await Self.received { client in
+            try await client.unclaimSeat("c", of: "12", in: .sandbox)
+        }
+        Self.expect(released, Expected(line: "DELETE \(seats)/c"))
+        let associated = try await Self.received { client in
+            try await client.associateSeat("c", with: "7", of: "12", in: .sandbox)
+        }
+        Self.expect(
+            associated,
+            Expected(line: "POST \(seats)/c/associate", body: #"{"appTransactionId":"7"}"#)
+        )
+    }
+
     @Test func `consumption information arrives as Apple documents it, byte for byte`()
         async throws
     {

@@ -184,6 +184,7 @@ enum OddServer {
         router.get("**", use: respond)
         router.post("**", use: respond)
         router.put("**", use: respond)
+        router.delete("**", use: respond)
         let application = Application(
             router: router,
             configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: 0)),

@@ -106,7 +106,7 @@ extension AppStoreServerClient {
         _ = try await call(.sendConsumption(id, information), in: environment)
     }
 
-    private func perform(
+    func perform(
         _ command: ServerCommand,
         in environment: Environment
     ) async throws -> JSON.Value {
@@ -117,7 +117,8 @@ extension AppStoreServerClient {
         return root
     }
 
-    private func call(
+    @discardableResult
+    func call(
         _ command: ServerCommand,
         in environment: Environment
     ) async throws -> [UInt8] {
@@ -126,14 +127,14 @@ extension AppStoreServerClient {
                 method: command.method,
                 target: command.path,
                 path: command.path,
-                body: command.body,
+                body: command.body.isEmpty ? nil : command.body,
                 endpoint: command.endpoint
             ),
             in: environment
         )
     }
 
-    private static func object(_ payload: [UInt8]) -> JSON.Value? {
+    static func object(_ payload: [UInt8]) -> JSON.Value? {
         do throws(JSON.Failure) {
             let root = try JSON(payload).root
             return root.kind == .object ? root : nil
@@ -143,7 +144,7 @@ extension AppStoreServerClient {
     }
 
     // Apple may have carried the request out, so it must not be sent again without a check.
-    private static func unreadable(_ what: String) -> ServerError {
+    static func unreadable(_ what: String) -> ServerError {
         ServerError(
             .answerUnreadable,
             "Apple accepted the request, but its answer about \(what) does not have the documented "

@@ -215,6 +215,13 @@ extension AppStoreServerClient {
     /// - Returns: The bytes of the answer.
     /// - Throws: `ServerError`, `CancellationError`.
     func send(_ call: ServerCall, in environment: Environment) async throws -> [UInt8] {
+        guard !call.endpoint.isSandboxOnly || environment == .sandbox else {
+            throw ServerError(
+                .refused,
+                "\(call.path): Apple offers groups and seats in the sandbox only, so nothing was "
+                    + "sent. Ask the sandbox"
+            )
+        }
         if let wait = try await budget.turn(call.endpoint, environment) {
             let seconds = Int(wait / .seconds(1)) + 1
             throw ServerError(

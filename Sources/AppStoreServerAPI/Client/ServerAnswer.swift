@@ -75,7 +75,11 @@ public struct ServerAnswer: Sendable {
             for name in names where try form.text(name) != nil { count += 1 }
             statementCount = count
             (hasMore, continuation) = (false, nil)
-        case .extensionStatus, .testNotification:
+        case .groupMembers:
+            statementCount = 0
+            hasMore = try form.flag("hasMore") ?? false
+            continuation = try form.text("paginationToken")
+        case .extensionStatus, .testNotification, .customerGroups, .seats:
             (statementCount, hasMore, continuation) = (0, false, nil)
         }
         if hasMore, continuation == nil {

@@ -13,12 +13,20 @@ public enum ServerCommand: Hashable, Sendable {
     /// Send Consumption Information, version 2, about a transaction whose customer asks for a
     /// refund.
     case sendConsumption(String, ConsumptionInformation)
+    /// Claim Seat, for the subscription with this transaction id; in the sandbox only.
+    case claimSeat(String, SeatClaim)
+    /// Unclaim Seat: release a claim of the subscription with this transaction id.
+    case unclaimSeat(String, claim: String)
+    /// Associate Seat: state which customer a claim of the subscription with this transaction id
+    /// is for.
+    case associateSeat(String, claim: String, appTransactionId: String)
 
     var endpoint: ServerRequest.Endpoint {
         switch self {
         case .extendRenewalDate: .extension
         case .extendRenewalDates: .massExtension
         case .sendConsumption: .consumption
+        case .claimSeat, .unclaimSeat, .associateSeat: .groups
         }
     }
 
@@ -26,7 +34,8 @@ public enum ServerCommand: Hashable, Sendable {
     public var method: String {
         switch self {
         case .extendRenewalDate, .sendConsumption: "PUT"
-        case .extendRenewalDates: "POST"
+        case .extendRenewalDates, .claimSeat, .associateSeat: "POST"
+        case .unclaimSeat: "DELETE"
         }
     }
 
@@ -38,16 +47,25 @@ public enum ServerCommand: Hashable, Sendable {
         case .extendRenewalDates: "/inApps/v1/subscriptions/extend/mass"
         case .sendConsumption(let id, _):
             "/inApps/v2/transactions/consumption/" + ServerRequest.escaped(id)
+        case .claimSeat(let id, _): ServerRequest.seats(id).path
+        case .unclaimSeat(let id, let claim):
+            ServerRequest.seats(id).path + "/" + ServerRequest.escaped(claim)
+        case .associateSeat(let id, let claim, _):
+            ServerRequest.seats(id).path + "/\(ServerRequest.escaped(claim))/associate"
         }
     }
 
-    /// The JSON body.
+    /// The JSON body; empty if the request has none.
     public var body: String {
         switch self {
         case .extendRenewalDate(_, let wanted): "{" + wanted.members + "}"
         case .extendRenewalDates(let productId, let storefronts, let wanted):
             ServerCommand.body(wanted, storefronts, productId)
         case .sendConsumption(_, let information): information.body
+        case .claimSeat(_, let claim): claim.body
+        case .unclaimSeat: ""
+        case .associateSeat(_, _, let appTransactionId):
+            #"{"appTransactionId":"\#(ServerRequest.escaped(appTransactionId))"}"#
         }
     }
 

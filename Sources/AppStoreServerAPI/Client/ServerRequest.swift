@@ -25,6 +25,12 @@ public enum ServerRequest: Hashable, Sendable {
     case testNotification
     /// Get Test Notification Status.
     case testNotificationStatus(String)
+    /// Get Customer Groups, of the customer with this app transaction id; in the sandbox only.
+    case customerGroups(String)
+    /// Get Group Members, at most so many a page; in the sandbox only.
+    case groupMembers(String, limit: Int?)
+    /// Get Seat Info, for the subscription with this transaction id; in the sandbox only.
+    case seats(String)
 
     /// The notifications to request.
     public struct NotificationFilter: Hashable, Sendable {
@@ -54,7 +60,7 @@ public enum ServerRequest: Hashable, Sendable {
     /// The requests that Apple counts together.
     enum Endpoint: Hashable, Sendable {
         case history, statuses, refunds, transaction, appTransaction, order, notifications
-        case `extension`, massExtension, consumption, test
+        case `extension`, massExtension, consumption, test, groups
 
         /// Requests per second that Apple allows an app in production; the sandbox allows a tenth.
         var perSecond: Double {
@@ -62,10 +68,15 @@ public enum ServerRequest: Hashable, Sendable {
             case .history, .statuses, .transaction, .appTransaction, .notifications, .consumption:
                 50
             case .extension: 20
+            // Apple has published no limit for groups: most requests have this one.
+            case .groups: 50
             case .refunds, .order: 10
             case .massExtension, .test: 1
             }
         }
+
+        /// Whether Apple offers it in the sandbox only, as of Server API 1.23.
+        var isSandboxOnly: Bool { self == .groups }
     }
 
     /// How to request the rest of an answer.
@@ -86,13 +97,14 @@ public enum ServerRequest: Hashable, Sendable {
         case .notificationHistory: .notifications
         case .extensionStatus: .massExtension
         case .testNotification, .testNotificationStatus: .test
+        case .customerGroups, .groupMembers, .seats: .groups
         }
     }
 
     var paging: Paging {
         switch self {
         case .transactionHistory, .refundHistory: .revision
-        case .notificationHistory: .paginationToken
+        case .notificationHistory, .groupMembers: .paginationToken
         default: .none
         }
     }
@@ -121,17 +133,27 @@ public enum ServerRequest: Hashable, Sendable {
         case .testNotification: "/inApps/v1/notifications/test"
         case .testNotificationStatus(let token):
             "/inApps/v1/notifications/test/" + ServerRequest.escaped(token)
+        case .customerGroups(let id): "/groups/v1/currentGroups/" + ServerRequest.escaped(id)
+        case .groupMembers(let id, _): "/groups/v1/group/" + ServerRequest.escaped(id)
+        case .seats(let id): "/groups/v1/transactions/\(ServerRequest.escaped(id))/seats"
         }
+    }
+
+    // The query of every page.
+    private var query: [String] {
+        if case .groupMembers(_, let limit?) = self { ["limit=\(limit)"] } else { [] }
     }
 
     /// The path with the query of a page; nil for the first one.
     func target(page: String?) -> String {
-        guard let page else { return path }
-        switch paging {
-        case .none: return path
-        case .revision: return path + "?revision=" + ServerRequest.escaped(page)
-        case .paginationToken: return path + "?paginationToken=" + ServerRequest.escaped(page)
+        var query = query
+        switch (paging, page) {
+        case (.none, _), (_, nil): break
+        case (.revision, let page?): query.append("revision=" + ServerRequest.escaped(page))
+        case (.paginationToken, let page?):
+            query.append("paginationToken=" + ServerRequest.escaped(page))
         }
+        return query.isEmpty ? path : path + "?" + query.joined(separator: "&")
     }
 
     /// The JSON body; nil if there is none.

@@ -53,6 +53,14 @@ public struct DirectedLife: Sendable {
         case extend(days: Int64)
         /// The developer sets another token for the customer.
         case setAppAccountToken(String)
+        /// Add seats to the period that runs.
+        case addSeats(Int64)
+        /// Renew with that many seats.
+        case changeSeats(to: Int64)
+        /// Refund some seats of the newest purchase.
+        case refundSeats(Int64)
+        /// Apple releases claims of seats.
+        case unclaimSeats([String])
     }
 
     /// A life that begins with a purchase.
@@ -62,6 +70,7 @@ public struct DirectedLife: Sendable {
     ///   - store: The store that signs, at the pace of the life.
     ///   - product: The product to buy.
     ///   - offer: The offer to use; nil for none.
+    ///   - seats: The seats to buy, without an offer; nil to buy for one customer.
     ///   - now: When, in the calendar of the life.
     /// - Throws: `ScriptError` if the App Store would not allow it.
     public init(
@@ -69,9 +78,14 @@ public struct DirectedLife: Sendable {
         store: SimulatedStore,
         buying product: SimulatedProduct,
         offer: SimulatedOffer?,
+        seats: SimulatedSeats? = nil,
         at now: Instant
     ) throws(ScriptError) {
-        script = [.subscribe(product, offer: offer, at: now.flooredToSecond)]
+        let at = now.flooredToSecond
+        script = [
+            seats.map { .buySeats(product, $0, at: at) }
+                ?? .subscribe(product, offer: offer, at: at)
+        ]
         life = try SubscriptionLife(identity: identity, store: store, script: script)
         try planFuture()
     }
@@ -169,6 +183,12 @@ extension DirectedLife {
         case .declineRefund: return .declineRefund(purchase: state.purchases.count - 1, at: at)
         case .extend(let days): return .extend(days: days, at: at)
         case .setAppAccountToken(let token): return .setAppAccountToken(token, at: at)
+        case .addSeats(let quantity): return .addSeats(quantity, at: at)
+        case .changeSeats(let quantity): return .changeSeatsAtRenewal(to: quantity, at: at)
+        case .refundSeats(let quantity):
+            let newest = SeatTransaction.purchase(state.purchases.count - 1)
+            return .refundSeats(newest, quantity: quantity, at: at)
+        case .unclaimSeats(let claims): return .unclaimSeats(claims, at: at)
         }
     }
 

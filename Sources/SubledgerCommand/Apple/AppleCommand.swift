@@ -8,7 +8,8 @@ import Subledger
 struct AppleCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "apple",
-        abstract: "Change something at Apple: extend subscriptions, send consumption information.",
+        abstract:
+            "Change something at Apple: extend subscriptions, answer refunds, assign seats.",
         discussion: """
             Without --execute, a command only prints the request that it would send, and checks \
             what Apple knows now. With --execute, it sends the request once: a request that Apple \
@@ -19,7 +20,8 @@ struct AppleCommand: ParsableCommand {
             """,
         subcommands: [
             ExtendCommand.self, ExtendAllCommand.self, ExtensionStatusCommand.self,
-            ConsumptionCommand.self,
+            ConsumptionCommand.self, GroupsCommand.self, MembersCommand.self, SeatsCommand.self,
+            ClaimSeatCommand.self, UnclaimSeatCommand.self, AssociateSeatCommand.self,
         ]
     )
 }
@@ -38,7 +40,7 @@ struct AppleRequestDocument: Encodable {
     let method: String
     /// The path below Apple's host.
     let path: String
-    /// The JSON body.
+    /// The JSON body; empty if the request has none.
     let body: String
 
     init(_ command: ServerCommand) {
@@ -46,7 +48,7 @@ struct AppleRequestDocument: Encodable {
     }
 
     /// The request as text.
-    var text: String { "\(method) \(path)\n\(body)" }
+    var text: String { "\(method) \(path)" + (body.isEmpty ? "" : "\n\(body)") }
 }
 
 extension AppleChangeOptions {

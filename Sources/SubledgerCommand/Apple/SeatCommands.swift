@@ -1,0 +1,228 @@
+import AppStoreServerAPI
+import ArgumentParser
+import CommandSupport
+import Events
+import Foundation
+
+struct SeatsCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "seats",
+        abstract: "Print how many seats a subscription has, and which are claimed.",
+        discussion: "Changes nothing. For subscriptions whose members you manage yourself. "
+            + SandboxOnly.help
+    )
+
+    @Argument(help: "A transaction id of the subscription.")
+    var id: String
+
+    @OptionGroup var poll: PollOptions
+
+    func run() async throws {
+        if try await poll.printsConfig() { return }
+        let seats = try await poll.withSandbox { client, environment in
+            try await client.seats(of: id, in: environment)
+        }
+        if poll.output.json {
+            try Terminal.print(json: seats)
+        } else {
+            Terminal.print(seats.text)
+            for claim in seats.assignedSeatClaimIds { Terminal.print(claim) }
+        }
+    }
+}
+
+extension SeatInfo {
+    /// The counts as text.
+    fileprivate var text: String {
+        "\(counted(totalSeatCount, "seat")), \(assignedSeatClaimIds.count) claimed, "
+            + "\(availableSeatCount) free"
+    }
+}
+
+/// What a command about seats sent, or would send.
+private struct SeatDocument: Encodable {
+    let executed: Bool
+    let request: AppleRequestDocument
+    /// The claim; nil if a new one was not made.
+    let seatClaimId: String?
+    /// The seats before the request; nil if it was sent.
+    let seats: SeatInfo?
+}
+
+/// A command that changes a claim: without --execute, it prints the request and the seats.
+private protocol SeatChange {
+    var change: AppleChangeOptions { get }
+}
+
+extension SeatChange {
+    /// Sends a request, or prints it.
+    ///
+    /// - Parameters:
+    ///   - command: The request.
+    ///   - id: A transaction id of the subscription.
+    ///   - name: The command, for messages.
+    ///   - send: Sends the request, and returns the claim and what to print.
+    /// - Throws: `ServerError`, or `Failure` if a setting is missing or wrong.
+    func run(
+        _ command: ServerCommand,
+        of id: String,
+        _ name: String,
+        _ send: (AppStoreServerClient, Events.Environment) async throws -> (String, String)
+    ) async throws {
+        if try await change.poll.printsConfig() { return }
+        let request = AppleRequestDocument(command)
+        let execute = change.execute
+        let outcome: (seats: SeatInfo?, sent: (claimId: String, text: String)?)
+        outcome = try await change.poll.withSandbox { client, environment in
+            guard execute else {
+                return (try await client.seats(of: id, in: environment), nil)
+            }
+            return (nil, try await send(client, environment))
+        }
+        if change.poll.output.json {
+            let document = SeatDocument(
+                executed: execute,
+                request: request,
+                seatClaimId: outcome.sent?.claimId,
+                seats: outcome.seats
+            )
+            try Terminal.print(json: document)
+        } else if let sent = outcome.sent {
+            Terminal.print(sent.text)
+        } else if let seats = outcome.seats {
+            Terminal.print(request.text)
+            Terminal.write(
+                "apple \(name): \(id) has \(seats.text). Nothing was sent; add --execute to send "
+                    + "the request"
+            )
+        }
+    }
+}
+
+struct ClaimSeatCommand: AsyncParsableCommand, SeatChange {
+    static let configuration = CommandConfiguration(
+        commandName: "claim-seat",
+        abstract: "Claim a seat of a subscription for a member whom you invited.",
+        discussion: """
+            Prints the request, and how many seats are free. With --execute, sends the request and \
+            prints the id of the claim, which `unclaim-seat` and `associate-seat` need. If you \
+            send it again with the same --request-id, Apple returns the same claim.
+
+            \(SandboxOnly.help)
+            """
+    )
+
+    @Argument(help: "A transaction id of the subscription.")
+    var id: String
+
+    @Option(
+        help: ArgumentHelp(
+            "The member's app transaction id. Default: state it later with `associate-seat`.",
+            valueName: "id"
+        )
+    )
+    var appTransactionId: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "An id for the request: letters, digits, -, ., _ and ~. Default: a new UUID.",
+            valueName: "id"
+        )
+    )
+    var requestId: String?
+
+    @OptionGroup var change: AppleChangeOptions
+
+    func validate() throws { _ = try claim() }
+
+    private func claim() throws -> SeatClaim {
+        let claim = SeatClaim(
+            requestIdentifier: requestId ?? UUID().uuidString.lowercased(),
+            appTransactionId: appTransactionId
+        )
+        guard let claim else {
+            throw ValidationError(
+                "expected a --request-id of at most "
+                    + "\(RenewalExtension.requestIdentifierByteCountMax) letters, digits, -, ., _ "
+                    + "and ~"
+            )
+        }
+        return claim
+    }
+
+    func run() async throws {
+        let claim = try claim()
+        try await run(.claimSeat(id, claim), of: id, "claim-seat") { client, environment in
+            let claimId = try await client.claimSeat(claim, of: id, in: environment)
+            return (claimId, claimId)
+        }
+    }
+}
+
+struct UnclaimSeatCommand: AsyncParsableCommand, SeatChange {
+    static let configuration = CommandConfiguration(
+        commandName: "unclaim-seat",
+        abstract: "Release the claim of a seat, so that another member can have it.",
+        discussion: """
+            Prints the request, and which seats are claimed. With --execute, sends the request.
+
+            \(SandboxOnly.help)
+            """
+    )
+
+    @Argument(help: "A transaction id of the subscription.")
+    var id: String
+
+    @Argument(help: "The id of the claim, as `claim-seat` and `seats` print it.")
+    var claimId: String
+
+    @OptionGroup var change: AppleChangeOptions
+
+    func run() async throws {
+        let command = ServerCommand.unclaimSeat(id, claim: claimId)
+        try await run(command, of: id, "unclaim-seat") { client, environment in
+            try await client.unclaimSeat(claimId, of: id, in: environment)
+            return (claimId, "\(claimId) is released")
+        }
+    }
+}
+
+struct AssociateSeatCommand: AsyncParsableCommand, SeatChange {
+    static let configuration = CommandConfiguration(
+        commandName: "associate-seat",
+        abstract: "State which customer has a claimed seat.",
+        discussion: """
+            Prints the request, and which seats are claimed. With --execute, sends the request.
+
+            \(SandboxOnly.help)
+            """
+    )
+
+    @Argument(help: "A transaction id of the subscription.")
+    var id: String
+
+    @Argument(help: "The id of the claim, as `claim-seat` and `seats` print it.")
+    var claimId: String
+
+    @Argument(help: "The member's app transaction id.")
+    var appTransactionId: String
+
+    @OptionGroup var change: AppleChangeOptions
+
+    func run() async throws {
+        let command = ServerCommand.associateSeat(
+            id,
+            claim: claimId,
+            appTransactionId: appTransactionId
+        )
+        try await run(command, of: id, "associate-seat") { client, environment in
+            try await client.associateSeat(
+                claimId,
+                with: appTransactionId,
+                of: id,
+                in: environment
+            )
+            return (claimId, "\(claimId) is for \(appTransactionId)")
+        }
+    }
+}
