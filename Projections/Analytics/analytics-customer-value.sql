@@ -19,7 +19,7 @@ LEFT JOIN analytics.customers c
         AND c.original_transaction_id = t.original_transaction_id
         AND c.valid_from <= t.start_time AND (c.valid_to IS NULL OR t.start_time < c.valid_to)
 CROSS JOIN LATERAL (
-    SELECT t.ownership_type IS DISTINCT FROM 'FAMILY_SHARED' AND t.purchase_price_milliunits > 0
+    SELECT NOT t.is_shared AND t.purchase_price_milliunits > 0
         AS is_payment
 ) p
 GROUP BY t.environment, c.customer_id, t.currency;

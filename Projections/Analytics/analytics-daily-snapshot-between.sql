@@ -17,17 +17,27 @@ WITH bound AS (
         ((d + interval '1 day') AT TIME ZONE 'UTC') AS until
     FROM generate_series(first_day - interval '1 day', last_day::timestamp, '1 day') AS d
 ), standing AS (
-    -- If two purchases of one subscription run at the same time, the newer one counts.
+    -- If two purchases of one subscription run at the same time, the newer one counts; of a period
+    -- to which seats were added, all transactions together.
     SELECT DISTINCT ON (b.day, t.lane, t.environment, t.original_transaction_id)
         b.day, b.since, b.until, t.lane, t.environment, t.original_transaction_id,
         t.product_identifier, t.country, t.currency, t.offer_type, t.renewal_number, t.is_paid,
-        t.is_trial_period, t.mrr_milliunits, t.end_time
+        t.is_trial_period,
+        CASE WHEN t.added_to_purchase_date_ms IS NULL THEN t.mrr_milliunits ELSE (
+            SELECT sum(x.mrr_milliunits)::bigint FROM analytics.transactions x
+            WHERE x.lane = t.lane AND x.environment = t.environment
+                AND x.original_transaction_id = t.original_transaction_id
+                AND t.added_to_purchase_date_ms
+                    IN (x.purchase_date_ms, x.added_to_purchase_date_ms)
+                AND x.start_time < b.until AND x.effective_end_time >= b.until
+        ) END AS mrr_milliunits,
+        t.end_time
     FROM bound b
     JOIN analytics.transactions t
         ON t.start_time < b.until AND t.effective_end_time >= b.until
             AND t.start_time < t.effective_end_time
     WHERE t.is_paid OR t.is_trial_period
-        AND t.ownership_type IS DISTINCT FROM 'FAMILY_SHARED'
+        AND NOT t.is_shared
     ORDER BY b.day, t.lane, t.environment, t.original_transaction_id, t.start_time DESC,
         t.ordinal DESC
 ), paid AS (
@@ -66,7 +76,7 @@ WITH bound AS (
     ) t ON true
     WHERE m.occurred_at >= first_day::timestamp AT TIME ZONE 'UTC'
         AND m.occurred_at < (last_day + interval '1 day') AT TIME ZONE 'UTC'
-        AND NOT m.is_family_shared
+        AND NOT m.is_shared
 ), part AS (
     SELECT p.day, p.environment, p.product_identifier, p.country, p.currency, p.offer_type,
         p.renewal_number,
@@ -125,7 +135,7 @@ WITH bound AS (
     FROM analytics.transactions t
     WHERE t.start_time >= first_day::timestamp AT TIME ZONE 'UTC'
         AND t.start_time < (last_day + interval '1 day') AT TIME ZONE 'UTC'
-        AND t.ownership_type IS DISTINCT FROM 'FAMILY_SHARED'
+        AND NOT t.is_shared
 )
 SELECT p.day, p.environment, p.product_identifier, p.country, p.currency, p.offer_type,
     p.renewal_number, sum(p.active_paid), sum(p.active_trial), sum(p.in_grace), sum(p.in_retry),

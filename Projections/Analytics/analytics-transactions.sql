@@ -13,7 +13,9 @@ SELECT t.lane, t.environment, t.original_transaction_id, t.ordinal,
     'app_store'::text AS store, t.is_sandbox, t.country,
     CASE WHEN t.country IS NOT NULL THEN 'storefront' END AS country_source,
     t.product_identifier, t.product_duration, d.billing_duration,
-    t.subscription_group_identifier, t.group_level, t.quantity,
+    t.subscription_group_identifier, t.group_level, t.quantity, t.revoked_seat_quantity,
+    t.seat_price_milliunits, t.added_to_purchase_date_ms, t.invitation_management, t.is_shared,
+    t.bundle_product_identifier, t.bundle_original_transaction_id,
     t.start_time, t.end_time, t.grace_period_end_time, t.effective_end_time,
     t.is_auto_renewable, t.is_trial_period, t.is_in_intro_offer_period, t.offer,
     CASE
@@ -22,13 +24,19 @@ SELECT t.lane, t.environment, t.original_transaction_id, t.ordinal,
         WHEN t.apple_offer_type = 2 THEN 'promotional'
         WHEN t.apple_offer_type = 3 THEN 'offer_code'
         WHEN t.apple_offer_type = 4 THEN 'win-back'
+        WHEN t.apple_offer_type = 5 THEN 'retention'
         WHEN t.apple_offer_type IS NULL THEN 'none'
         ELSE 'unknown'
     END AS offer_type,
     t.offer_discount_type, t.ownership_type, t.transaction_reason, p.is_paid, t.currency,
     t.purchase_price_milliunits, t.price_milliunits,
     CASE
-        WHEN NOT p.is_paid OR m.months + m.days = 0 THEN NULL
+        WHEN NOT p.is_paid THEN NULL
+        -- Added seats are paid for until the end of the period that runs.
+        WHEN t.added_to_purchase_date_ms IS NOT NULL THEN
+            CASE WHEN t.environment = 'Production' AND n.days > 0
+                THEN round(t.purchase_price_milliunits::numeric * 30 / n.days)::bigint END
+        WHEN m.months + m.days = 0 THEN NULL
         WHEN m.months > 0 THEN round(t.purchase_price_milliunits::numeric / m.months)::bigint
         WHEN m.days % 7 = 0 THEN round(t.purchase_price_milliunits::numeric * 28 / m.days)::bigint
         ELSE round(t.purchase_price_milliunits::numeric * 30 / m.days)::bigint
@@ -41,7 +49,7 @@ SELECT t.lane, t.environment, t.original_transaction_id, t.ordinal,
 FROM projection.{{table}} t
 CROSS JOIN LATERAL (
     SELECT t.is_auto_renewable AND NOT t.is_trial_period
-        AND t.ownership_type IS DISTINCT FROM 'FAMILY_SHARED'
+        AND NOT t.is_shared
         AND t.offer_discount_type IS DISTINCT FROM 'FREE_TRIAL'
         AND t.purchase_price_milliunits IS DISTINCT FROM 0 AS is_paid
 ) p
@@ -52,7 +60,7 @@ CROSS JOIN LATERAL (
 -- end; otherwise RevenueCat's ranges of days do. Other environments than production compress time.
 CROSS JOIN LATERAL (
     SELECT CASE
-        WHEN NOT t.is_auto_renewable THEN NULL
+        WHEN NOT t.is_auto_renewable OR t.added_to_purchase_date_ms IS NOT NULL THEN NULL
         WHEN t.apple_offer_type IS NULL AND t.product_duration IS NOT NULL THEN t.product_duration
         WHEN t.environment <> 'Production' THEN NULL
         WHEN n.days BETWEEN 0 AND 1 THEN 'P1D'

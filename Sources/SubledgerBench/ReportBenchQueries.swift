@@ -22,7 +22,7 @@ enum ReportBenchQueries {
 
     private static let paid = """
         t.environment = $3 AND t.is_auto_renewable AND NOT t.is_trial_period
-            AND t.ownership_type IS DISTINCT FROM 'FAMILY_SHARED'
+            AND NOT t.is_shared
             AND t.offer_discount_type IS DISTINCT FROM 'FREE_TRIAL'
             AND t.purchase_price_milliunits IS DISTINCT FROM 0
         """
@@ -194,7 +194,7 @@ enum ReportBenchQueries {
                 count(*) FILTER (WHERE v.movement = 'churn_involuntary') AS involuntary,
                 count(*) FILTER (WHERE v.movement = 'churn_unknown') AS unknown
             FROM projection.movements v
-            WHERE v.environment = $3 AND v.movement LIKE 'churn%' AND NOT v.is_family_shared
+            WHERE v.environment = $3 AND v.movement LIKE 'churn%' AND NOT v.is_shared
                 AND v.occurred_at >= $1::date AND v.occurred_at < $2::date + 1 GROUP BY 1
         ) c USING (month)
         WHERE coalesce(l.lost, b.back, c.voluntary) IS NOT NULL OR EXISTS (
@@ -227,7 +227,7 @@ enum ReportBenchQueries {
                 CASE WHEN m.apple_event_sub_type LIKE 'Grace Period%' THEN 'grace' ELSE 'retry' END
                     AS issue
             FROM projection.movements m
-            WHERE m.environment = $3 AND NOT m.is_family_shared AND m.occurred_at <= $4
+            WHERE m.environment = $3 AND NOT m.is_shared AND m.occurred_at <= $4
                 AND (m.movement LIKE 'churn%' OR m.movement LIKE 'billing_issue%')
             WINDOW stream AS (PARTITION BY m.lane, m.original_transaction_id ORDER BY m.ordinal)
         ) x
@@ -250,6 +250,17 @@ enum ReportBenchQueries {
         """
 
     private static let ofMoney = [
+        "seats": """
+        SELECT concat(t.product_identifier, '|', b.day, '|', t.invitation_management, '|',
+            count(DISTINCT t.original_transaction_id), '|',
+            sum(t.quantity - t.revoked_seat_quantity), '|', 0, '|',
+            sum(t.quantity - t.revoked_seat_quantity))
+        FROM \(monthEnds)
+        JOIN projection.transactions t ON t.environment = $3 AND t.start_time < b.until
+            AND t.effective_end_time >= b.until AND t.start_time < t.effective_end_time
+        WHERE t.revoked_seat_quantity IS NOT NULL
+        GROUP BY t.product_identifier, b.day, t.invitation_management
+        """,
         "mrr": """
         SELECT concat(s.day, '|', s.currency, '|', count(*), '|', sum(s.mrr_milliunits), '|',
             12 * sum(s.mrr_milliunits))
@@ -263,12 +274,12 @@ enum ReportBenchQueries {
                 coalesce(t.price_milliunits, 0) AS net, 0 AS back
             FROM projection.transactions t
             WHERE t.environment = $3 AND \(asked)
-                AND t.ownership_type IS DISTINCT FROM 'FAMILY_SHARED'
+                AND NOT t.is_shared
             UNION ALL
             SELECT to_char(m.occurred_at, 'YYYY-MM'), m.currency, 0, 0,
                 -coalesce(m.amount_milliunits, 0)
             FROM projection.movements m
-            WHERE m.environment = $3 AND NOT m.is_family_shared
+            WHERE m.environment = $3 AND NOT m.is_shared
                 AND m.movement IN ('exit_refund', 'refund_reversed')
                 AND m.occurred_at >= $1::date AND m.occurred_at < $2::date + 1
         ) x GROUP BY x.month, x.currency HAVING sum(x.gross) <> 0 OR sum(x.back) <> 0

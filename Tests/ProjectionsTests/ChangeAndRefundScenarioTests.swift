@@ -284,7 +284,7 @@ import Testing
             @06-05 purchase monthly 05-01..06-01 woli=1 family revoked=05-20
             @06-05 purchase monthly 06-01..07-01 woli=2 revoked=06-03 type=FAMILY_REVOKE
             ---
-            paid monthly 05-01..05-20 revoked
+            family monthly 05-01..05-20 revoked
             paid monthly 06-01..06-03 revoked
             active 05-01..05-20 06-01..06-03
             """

@@ -8,7 +8,7 @@ import Testing
         (1, "customer", "churn_voluntary"), (2, "billing", "churn_involuntary"),
         (3, "price_increase", "churn_price_increase"),
         (4, "product_unavailable", "churn_product_unavailable"), (5, "other", "churn_unknown"),
-        (6, "other", "churn_unknown"),
+        (6, "unbundled", "churn_voluntary"), (7, "other", "churn_unknown"),
     ])
     func `only the customer's own cancellation is voluntary churn, and tables give the reason`(
         intent: Int,

@@ -51,7 +51,7 @@ import Testing
             @04-20 renewal of=04-20 grace=05-06 auto=1 retry
             @04-25 purchase monthly 03-20..04-20 woli=1 family revoked=04-24
             ---
-            paid monthly 03-20..04-20 expired
+            family monthly 03-20..04-20 expired
             grace monthly 04-20..04-24 revoked
             active 03-20..04-24
             """

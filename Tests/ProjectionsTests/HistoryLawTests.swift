@@ -121,15 +121,24 @@ import Testing
                 let timeline = ledger.timeline(of: stream)
                 let transactions = TransactionRows(timeline, .lawful).rows
                 let refunds = Refunds(timeline).rows
-                let purchases = timeline.purchases.count + timeline.oneTimePurchases.count
+                let purchases =
+                    timeline.purchases.reduce(timeline.oneTimePurchases.count) {
+                        $0 + 1 + $1.additions.count
+                    }
                 var broken: [String] = []
                 if transactions.count != purchases { broken.append("transactions") }
                 let acquired = Movements(timeline, .lawful).rows.count(where: \.kind.isAcquisition)
                 if acquired != purchases { broken.append("movements") }
                 let changes = PlanChanges(timeline, .lawful).rows.count { $0.effective != nil }
                 if changes > max(0, timeline.purchases.count - 1) { broken.append("plan_changes") }
-                let refunded = refunds.count {
-                    $0.isNet && $0.state == .refunded && $0.kind != .replaced
+                // Several refunds of seats are of one transaction.
+                let dated = refunds.filter { row in
+                    row.isNet
+                        && (row.state == .refunded && row.kind != .replaced
+                            || row.kind == .familyRevoke && row.state == .revoked)
+                }
+                let refunded = dated.indices.count { index in
+                    !dated[..<index].contains { $0.isOfSamePurchase(as: dated[index]) }
                 }
                 if transactions.count(where: { $0.fate.refunded != nil }) != refunded {
                     broken.append("refunded_at")
@@ -218,10 +227,20 @@ extension ActivePeriod {
     }
 }
 
+extension RefundCase {
+    fileprivate func isOfSamePurchase(as other: RefundCase) -> Bool {
+        purchaseDate == other.purchaseDate && expiresDate == other.expiresDate
+            && productId.utf8.elementsEqual(other.productId.utf8)
+            && (kind == .seats || other.kind == .seats)
+    }
+}
+
 extension Movement.Kind {
     fileprivate var isAcquisition: Bool {
         switch self {
-        case .offerStart, .paidStart, .offerRenewal, .conversion, .renewal, .oneTimePurchase: true
+        case .offerStart, .paidStart, .offerRenewal, .conversion, .renewal, .seatsAdded,
+            .oneTimePurchase:
+            true
         default: false
         }
     }

@@ -19,6 +19,7 @@ func describe(_ refunds: Refunds) -> [String] {
         if let reversed = row.reversed, let reversal = row.reversal {
             words.append("\(reversal.rawValue)=\(text(reversed))")
         }
+        if let seats = row.seatQuantity { words.append("seats=\(seats)") }
         if let part = row.percentageMilli { words.append("part=\(part)") }
         if let price = row.priceMilliunits {
             words.append("\(row.refundedMilliunits.map { "\($0)" } ?? "?")/\(price)")
@@ -46,6 +47,9 @@ func describe(_ changes: PlanChanges) -> [String] {
         }
         if let estimate = row.estimatedRefundMilliunits {
             words.append("estimate=\(estimate)\(row.estimatedRefundCurrency ?? "")")
+        }
+        if let before = row.fromSeatQuantity, let after = row.toSeatQuantity {
+            words.append("seats=\(before)..\(after)")
         }
         if let offerType = row.offerType { words.append("offer=\(offerType)") }
         if row.isUndated { words.append("undated") }
@@ -80,6 +84,12 @@ func describe(_ transactions: TransactionRows) -> [String] {
         if let gross = row.money.grossMilliunits {
             words.append("\(row.money.netMilliunits.map { "\($0)" } ?? "?")/\(gross)")
         }
+        if let seats = row.seats {
+            let left = (row.terms.quantity ?? 0) - seats.revokedQuantity
+            words.append("seats=\(left)/\(row.terms.quantity ?? 0)")
+            if let start = seats.addedTo { words.append("added-to=\(text(start))") }
+        }
+        if let bundle = row.bundle?.productId { words.append("bundle=\(bundle)") }
         if row.fate.isUpgraded { words.append("upgraded") }
         if let told = row.fate.unsubscribeDetected { words.append("unsubscribed=\(text(told))") }
         if let told = row.fate.billingIssuesDetected { words.append("failed=\(text(told))") }

@@ -9,7 +9,8 @@ func describe(_ movements: Movements) -> [String] {
         if let previous = row.previousProductId { words.append("was=\(previous)") }
         if let amount = row.amountMilliunits { words.append("\(amount)") }
         if row.isResubscribe { words.append("again") }
-        if row.isFamilyShared { words.append("family") }
+        if let seats = row.seatQuantity { words.append("seats=\(seats)") }
+        if let sharing = row.sharing { words.append(sharing.rawValue) }
         if let reason = row.expirationReason { words.append("because=\(reason.rawValue)") }
         if let event = row.appleEvent { words.append("\"\(event)\"") }
         return words.joined(separator: " ")

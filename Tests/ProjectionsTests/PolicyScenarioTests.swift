@@ -163,7 +163,7 @@ import Testing
             @02-10 purchase monthly 02-10..03-10 family reason=PURCHASE
             @03-10 purchase monthly 03-10..04-10 reason=PURCHASE
             ---
-            paid monthly 02-10..03-10 expired
+            family monthly 02-10..03-10 expired
             paid monthly 03-10..04-10 open
             active 02-10..04-10
             --- active_periods no-family
@@ -205,7 +205,7 @@ import Testing
             @02-10 purchase monthly 02-10..03-10 family
             @02-20 purchase monthly 02-10..03-10 family revoked=02-20
             --- active_periods never-bought
-            paid monthly 02-10..02-20 revoked
+            family monthly 02-10..02-20 revoked
             active 02-10..02-20
             """
         )

@@ -58,7 +58,7 @@ import Testing
                     .timestamp(Instant(milliseconds: start)),
                     .timestamp(Instant(milliseconds: start + 2 * 86_400_000)), .text("paid"),
                     .text("refunded"),
-                    .null, .null, .null, .null, .null, .null, .texts([]),
+                    .null, .null, .null, .null, .null, .null, .texts([]), .null, .null,
                 ]
             ]
         )

@@ -75,7 +75,9 @@ struct RandomFacts {
             content[.currency] = pick([nil, .text("EUR"), .text("USD")])
         }
         if chance(4) {
-            content[.inAppOwnershipType] = pick([.text("PURCHASED"), .text("FAMILY_SHARED")])
+            content[.inAppOwnershipType] = pick([
+                .text("PURCHASED"), .text("FAMILY_SHARED"), .text("ASSIGNED"),
+            ])
         }
         if chance(2) {
             content[.transactionReason] = pick([.text("PURCHASE"), .text("RENEWAL")])
@@ -83,6 +85,7 @@ struct RandomFacts {
         if chance(3) { addPerson(to: &content) }
         if chance(4) { addBillingPlan(to: &content) }
         if chance(5) { addItems(to: &content) }
+        if chance(4) { addSeats(to: &content) }
         let key = key()
         return fact(stream, .transaction, key.start, key.end, content)
     }
@@ -97,9 +100,10 @@ struct RandomFacts {
 
     mutating func addRevocation(to content: inout Content) {
         content[.revocationDate] = pick([.instant(day(2)), .instant(day(4)), .instant(day(0))])
-        content[.revocationReason] = pick([nil, .integer(0), .integer(1)])
+        content[.revocationReason] = pick([nil, .integer(0), .integer(1), .integer(2)])
         content[.revocationType] = pick([
             nil, .text("REFUND_FULL"), .text("REFUND_PRORATED"), .text("FAMILY_REVOKE"),
+            .text("ASSIGNMENT_REVOKE"),
         ])
         content[.revocationPercentage] = pick([
             nil, .integer(50_000), .integer(100_000), .integer(-1),
@@ -107,7 +111,9 @@ struct RandomFacts {
     }
 
     private mutating func addOffer(to content: inout Content) {
-        content[.offerType] = pick([.integer(1), .integer(2), .integer(4), .integer(-1)])
+        content[.offerType] = pick([
+            .integer(1), .integer(2), .integer(4), .integer(5), .integer(-1),
+        ])
         content[.offerDiscountType] = pick([nil, .text("FREE_TRIAL"), .text("PAY_UP_FRONT")])
         content[.offerIdentifier] = pick([nil, .text("\u{E9}"), .text("e\u{301}")])
         content[.offerPeriod] = pick([nil, nil, .text("P1W"), .text("P1M")])
@@ -123,7 +129,7 @@ struct RandomFacts {
         content[.isInBillingRetryPeriod] = pick([nil, nil, .boolean(true), .boolean(false)])
         content[.expirationIntent] = pick([
             nil, nil, nil, .integer(1), .integer(2), .integer(3), .integer(4), .integer(5),
-            .integer(9),
+            .integer(6), .integer(9),
         ])
         content[.priceIncreaseStatus] = pick([nil, nil, .integer(0), .integer(1)])
         content[.productId] = pick([nil, .text("a"), .text("b")])
@@ -133,6 +139,7 @@ struct RandomFacts {
         if chance(4) { addOffer(to: &content) }
         if chance(3) { addPerson(to: &content) }
         if chance(3) { addNextCharge(to: &content) }
+        if chance(4) { addNextSeats(to: &content) }
         return fact(stream, .renewal, nil, nil, content)
     }
 

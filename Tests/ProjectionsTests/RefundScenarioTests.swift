@@ -141,8 +141,8 @@ import TestSupport
             @06-05 purchase basic 05-01..06-01 woli=1 family revoked=05-20
             @06-05 purchase basic 06-01..07-01 woli=2 revoked=06-03 type=FAMILY_REVOKE price=990
             --- refunds
-            refunded family_revoke current basic 05-01 revoked=05-20 told=06-05 net
-            refunded family_revoke current basic 06-01 revoked=06-03 told=06-05 0/990 net
+            revoked family_revoke current basic 05-01 revoked=05-20 told=06-05 net
+            revoked family_revoke current basic 06-01 revoked=06-03 told=06-05 ?/990 net
             """
         )
     }

@@ -17,6 +17,12 @@ func describe(_ states: RenewalStates) -> [String] {
         if let price = row.terms?.priceMilliunits {
             words.append("price=\(price)" + (row.terms?.currency ?? ""))
         }
+        if let seats = row.terms?.seatQuantity {
+            words.append("seats=\(seats)/\(row.terms?.totalMilliunits ?? 0)")
+        }
+        if let bundle = row.terms?.bundleProductId {
+            words.append((row.terms?.willUnbundle == true ? "leaves=" : "bundle=") + bundle)
+        }
         if let offer = row.terms?.offer {
             let parts = [
                 offer.type.map { "\($0)" }, offer.identifier, offer.discountType, offer.period,

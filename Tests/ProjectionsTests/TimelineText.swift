@@ -10,6 +10,7 @@ import Testing
 /// `type`, `@AS-OF once PRODUCT FROM` (never expires),
 /// `@AS-OF renewal [of=] [grace=] [auto=] [retry] [intent=] [product=] [next=] [consent=]
 /// [recent=] [renews=] [offer-id=] [next-plan=] [commitment=] [winback=]`,
+/// words about seats and bundles as in `SeatText`,
 /// `@AS-OF notice TYPE [SUBTYPE] uuid= [status=] [about=FROM[..TO]]`; `via=` names an
 /// older format. Times
 /// are in 2026 unless a year is given: `03-20`, `03-20T08:00:01`. An unknown word fails the test.
@@ -117,6 +118,7 @@ private struct FactDraft {
     var purchaseDate: Instant?
     var expiresDate: Instant?
     var content = Content(format: .signedTransaction)
+    var seats = SeatText()
 
     init(stream: StreamID, asOf: Instant) {
         self.stream = stream
@@ -138,6 +140,7 @@ private struct FactDraft {
     mutating func set(_ option: String) throws {
         let parts = option.split(separator: "=", maxSplits: 1).map(String.init)
         let value = parts.count == 2 ? parts[1] : ""
+        if try seats.set(parts[0], value, in: &content) { return }
         switch parts[0] {
         case "id": content[.transactionId] = .text(value)
         case "woli": content[.webOrderLineItemId] = .text(value)
@@ -249,6 +252,8 @@ private func planWords(_ row: ActivePeriod) -> String {
         words += commitment.expiresDate.map { " until=\(text($0))" } ?? ""
         words += commitment.priceMilliunits.map { " price=\($0)" } ?? ""
     }
+    words += row.seatQuantity.map { " seats=\($0)" } ?? ""
+    words += row.bundle?.productId.map { " bundle=\($0)" } ?? ""
     for item in row.items {
         words += " item=\(item.sku)/\(item.displayName ?? "")/\(item.priceMilliunits ?? 0)"
     }

@@ -177,7 +177,7 @@ import TestSupport
             @04-01 notice REVOKE uuid=n1 status=5 about=03-20
             @04-01 purchase basic 03-20..04-20 woli=1 family revoked=03-31
             ---
-            paid basic 03-20..03-31 revoked
+            family basic 03-20..03-31 revoked
             active 03-20..03-31
             --- transactions
             basic 03-20..04-20 until=03-31 n=1 paid=0 refunded=03-31

@@ -28,6 +28,11 @@ public struct ActivePeriod: Hashable, Sendable {
     public internal(set) var expirationReason: ExpirationReason?
     /// How the purchase is billed; nil if Apple did not state it.
     public internal(set) var billingPlan: BillingPlan?
+    /// How many seats are left of all its transactions, as last stated; nil unless the owner bought
+    /// seats.
+    public internal(set) var seatQuantity: Int64?
+    /// The bundle or suite that it is part of; nil if it was bought alone.
+    public internal(set) var bundle: BundleMembership?
     /// The items of an Advanced Commerce purchase; empty for all others.
     public internal(set) var items: [CommerceItem] = []
     /// The events that caused the row, ascending, without duplicates; not in digests or comparisons
@@ -67,6 +72,11 @@ public struct ActivePeriod: Hashable, Sendable {
         case offer
         /// The standard price.
         case paid
+        /// Another family member pays, whatever the terms are (Apple's data: trap 33).
+        case family
+        /// A seat that a group purchaser or an organisation pays for, whatever the terms are
+        /// (Apple's data: seats).
+        case assigned
         /// Billing grace after a failed renewal (Apple's data: trap 20).
         case grace
     }
@@ -75,13 +85,15 @@ public struct ActivePeriod: Hashable, Sendable {
     public enum EndReason: String, CaseIterable, Sendable {
         /// The period ran out.
         case expired
-        /// Another purchase replaced it.
+        /// Another purchase replaced it, or a bundle that contains it.
         case upgraded
         /// Apple revoked it before its end: access until then, none after, and no earlier period is
         /// revived.
         case refunded
         /// Family sharing ended (Apple's data: trap 33).
         case revoked
+        /// The assignment of the seat ended (Apple's data: seats).
+        case assignmentEnded = "assignment_ended"
         /// It had not ended by Apple's last statement: its end is after the newest date that Apple
         /// signed.
         ///
@@ -91,11 +103,21 @@ public struct ActivePeriod: Hashable, Sendable {
     }
 }
 
+extension ActivePeriod.EndReason {
+    /// Whether Apple took the access back: status 5 from then on.
+    var isRevocation: Bool {
+        switch self {
+        case .refunded, .revoked, .assignmentEnded: true
+        case .expired, .upgraded, .open: false
+        }
+    }
+}
+
 extension ActivePeriod {
     /// Whether it ended for another reason than its natural end.
     var isTakenBack: Bool {
         switch endReason {
-        case .refunded, .revoked, .upgraded: true
+        case .refunded, .revoked, .assignmentEnded, .upgraded: true
         case .expired, .open: false
         }
     }

@@ -63,6 +63,8 @@ private struct PeriodDraft {
         )
         row.billingPlan = purchase.billingPlan
         row.items = purchase.commerceItems
+        row.seatQuantity = purchase.seatQuantity
+        row.bundle = purchase.bundle
         return row
     }
 }
@@ -120,7 +122,9 @@ extension Timeline {
             guard policy.familyCounts || !purchase.isFamilyShared else { continue }
             let dated = purchase.citedDates
             var citations = dated
-            let kind = purchase.kind(citing: &citations)
+            let kind =
+                purchase.sharing(citing: &citations)?.periodKind
+                ?? purchase.kind(citing: &citations)
             // One row, and one more for each time in which the purchase had been revoked.
             func append(
                 _ kind: ActivePeriod.Kind,

@@ -53,16 +53,16 @@ struct GracePeriods {
         }
         guard end > expiresDate else { return nil }
         let purchase = purchases[index]
-        if let date = purchase.instant(.revocationDate, citing: &citations), date < end {
+        if let revocation = purchase.periodRevocation(citing: &citations), revocation.date < end {
             return PeriodEnd(
-                validTo: max(date, expiresDate),
-                reason: purchase.isOfFamily(citing: &citations) ? .revoked : .refunded,
+                validTo: max(revocation.date, expiresDate),
+                reason: revocation.reason,
                 isNatural: false,
                 suspensions: []
             )
         }
         return PeriodEnd(validTo: end, reason: nil, isNatural: true, suspensions: []).suspended(
-            by: purchase.suspensions.filter { $0.from >= expiresDate },
+            by: purchase.periodSuspensions.filter { $0.from >= expiresDate },
             under: policy,
             citing: &citations
         )

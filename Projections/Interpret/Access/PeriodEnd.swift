@@ -38,7 +38,7 @@ extension PeriodEnd {
             isLookingBack: policy.refundIsRetroactive,
             citing: &citations
         )
-        .suspended(by: purchase.suspensions, under: policy, citing: &citations)
+        .suspended(by: purchase.periodSuspensions, under: policy, citing: &citations)
     }
 
     /// The same without the access of the times in which the purchase was revoked, if the policy
@@ -76,28 +76,26 @@ extension PeriodEnd {
         isLookingBack: Bool,
         citing citations: inout Citations
     ) {
-        let isUpgraded = purchase.boolean(.isUpgraded, citing: &citations) == true
+        let isUpgraded = purchase.isPeriodUpgraded(citing: &citations)
         let cut = cut ?? (isUpgraded ? purchase.upgradeMarkCut(citing: &citations) : nil)
-        let revocation = purchase.instant(.revocationDate, citing: &citations)
+        let revocation = purchase.periodRevocation(citing: &citations)
         let end = cut?.at ?? purchase.expiresDate
         let isReplaced = cut.map { purchase.isReplaced(at: $0, among: purchases) } ?? false
-        let isRevokedBefore = !isReplaced && revocation.map { $0 < end } ?? false
+        let isRevokedBefore = !isReplaced && revocation.map { $0.date < end } ?? false
         if let successor = cut?.successor, !isRevokedBefore {
             citations.cite(purchases[successor].firstOffset)
         }
         suspensions = []
-        if isLookingBack, revocation != nil, !isReplaced,
-            !purchase.isOfFamily(citing: &citations)
-        {
+        if isLookingBack, let revocation, !isReplaced, revocation.reason == .refunded {
             (validTo, reason, isNatural) = (purchase.purchaseDate, .refunded, false)
             return
         }
-        validTo = max(purchase.purchaseDate, isRevokedBefore ? revocation ?? end : end)
+        validTo = max(purchase.purchaseDate, isRevokedBefore ? revocation?.date ?? end : end)
         isNatural = cut == nil && !isRevokedBefore && !isUpgraded
         if isUpgraded {
             reason = .upgraded
         } else if isRevokedBefore {
-            reason = purchase.isOfFamily(citing: &citations) ? .revoked : .refunded
+            reason = revocation?.reason
         } else if let successor = cut?.successor,
             byBytes(purchases[successor].productId, purchase.productId) != nil
         {
@@ -120,15 +118,12 @@ extension Purchase {
     }
 
     fileprivate func upgradeMarkCut(citing citations: inout Citations) -> Cut? {
-        guard let mark = firstUpgradeMark, mark.asOf < expiresDate else { return nil }
+        let marks = transactions.compactMap(\.firstUpgradeMark)
+        guard let mark = marks.min(by: { $0.asOf < $1.asOf }), mark.asOf < expiresDate else {
+            return nil
+        }
         citations.cite(mark.offset)
         return Cut(at: mark.asOf, successor: nil)
-    }
-
-    /// Whether the revoked purchase was shared by the family, and not paid for.
-    func isOfFamily(citing citations: inout Citations) -> Bool {
-        text(.inAppOwnershipType, citing: &citations) == "FAMILY_SHARED"
-            || text(.revocationType, citing: &citations) == "FAMILY_REVOKE"
     }
 
     /// The terms of the purchase (`offerType`, Apple's data: transactions).

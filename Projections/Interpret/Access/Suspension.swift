@@ -8,21 +8,20 @@ struct Suspension {
     let start: Instant
     /// When Apple first stated that it was reversed.
     var to: Instant
-    /// Whether the family stopped sharing.
-    let isOfFamily: Bool
+    /// Why the access ended for that time.
+    let reason: ActivePeriod.EndReason
     /// The events that state it.
     var citations: Citations
-
-    /// Why the access ended for that time.
-    var reason: ActivePeriod.EndReason { isOfFamily ? .revoked : .refunded }
 }
 
 extension [Suspension] {
     /// The same under a policy by which a refund revokes the whole purchase: the last refund starts
-    /// with the purchase and replaces all suspensions before it; those for family sharing after it
-    /// stay.
+    /// with the purchase and replaces all suspensions before it; those for sharing that ended
+    /// after it stay.
     func lookingBack(_ isLookingBack: Bool) -> [Suspension] {
-        guard isLookingBack, let last = lastIndex(where: { !$0.isOfFamily }) else { return self }
+        guard isLookingBack, let last = lastIndex(where: { $0.reason == .refunded }) else {
+            return self
+        }
         var refund = self[last]
         refund.from = refund.start
         return [refund] + self[(last + 1)...]
@@ -39,14 +38,14 @@ extension Purchase {
                 date < reversed, purchaseDate < reversed
             else { return nil }
             var citations = draft.citations
-            let isOfFamily =
-                draft.revocation.type == "FAMILY_REVOKE"
-                || text(.inAppOwnershipType, citing: &citations) == "FAMILY_SHARED"
+            let ended =
+                sharing(citing: &citations)
+                ?? draft.revocation.type.flatMap(Sharing.init(revocationType:))
             return Suspension(
                 from: max(date, purchaseDate),
                 start: purchaseDate,
                 to: reversed,
-                isOfFamily: isOfFamily,
+                reason: ended?.endReason ?? .refunded,
                 citations: citations
             )
         }

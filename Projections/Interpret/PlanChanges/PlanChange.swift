@@ -1,7 +1,8 @@
 public import Events
 
 /// A change of a subscription from one product to another: requested, withdrawn or effective; or a
-/// change in how one product is billed, from monthly with a commitment to upfront or back.
+/// change in how one product is billed, from monthly with a commitment to upfront or back, or in its
+/// number of seats.
 public struct PlanChange: Hashable, Sendable {
     /// The subscription.
     public let stream: StreamID
@@ -15,6 +16,10 @@ public struct PlanChange: Hashable, Sendable {
     public let fromBillingPlanType: String?
     /// Apple's `billingPlanType` after; nil if not stated.
     public let toBillingPlanType: String?
+    /// The number of seats before; nil unless both numbers are known.
+    public let fromSeatQuantity: Int64?
+    /// The new number of seats, or the requested one.
+    public let toSeatQuantity: Int64?
     /// When Apple first reported the request; nil for a change that took effect without one.
     public let requested: Instant?
     /// Start of the first purchase of the new product, in whole seconds; nil if it never began.
@@ -82,6 +87,9 @@ extension PlanChange {
         if let isFirst = byBytes(left.fromProductId, right.fromProductId) { return isFirst }
         if let isFirst = byBytes(left.toProductId, right.toProductId) { return isFirst }
         if let isFirst = byInstants(left.effective, right.effective) { return isFirst }
+        if left.toSeatQuantity != right.toSeatQuantity {
+            return left.toSeatQuantity ?? 0 < right.toSeatQuantity ?? 0
+        }
         return byInstants(left.withdrawn, right.withdrawn) ?? false
     }
 }

@@ -24,7 +24,10 @@ public struct PlanChanges: Sendable {
         _ timeline: Timeline,
         _ catalogs: CatalogHistory
     ) -> [PlanChange] {
-        guard timeline.namesTwoProducts || timeline.hasTwoBillingPlans else { return [] }
+        guard
+            timeline.namesTwoProducts || timeline.hasTwoBillingPlans
+                || timeline.purchases.contains(where: { $0.seats != nil })
+        else { return [] }
         let course = PlanCourse(timeline.asAppleDid)
         let requests = PlanRequests(course).requests
         var rows: [PlanChange] = []
@@ -34,6 +37,7 @@ public struct PlanChanges: Sendable {
             let request = requests.first { $0.fulfilment == step }
             rows.append(course.change(from: old, to: new, request, catalogs))
         }
+        for step in course.steps { rows += course.seatChanges(in: step) }
         for request in requests where request.fulfilment == nil {
             rows.append(course.change(request, catalogs))
         }
@@ -68,6 +72,9 @@ struct PlanCourse {
         let (from, to) = (timeline.purchases[old], timeline.purchases[new])
         guard !from.productId.isEmpty, !to.productId.isEmpty else { return false }
         if byBytes(from.productId, to.productId) != nil { return true }
+        if let before = from.seatQuantity, let after = to.seats?.quantity, before != after {
+            return true
+        }
         guard let before = from.billingPlanType, let after = to.billingPlanType else {
             return false
         }
@@ -89,15 +96,14 @@ struct PlanCourse {
         return isBought ? .now : .nextRenewal
     }
 
-    // Nothing is refunded for a free period, for a period that another family member pays for, or
-    // for the grace and the retry after a period.
+    // Nothing is refunded for a free period, for a period that somebody else pays for, or for the grace and the retry after a period.
     private func givesBack(_ previous: Purchase, to next: Purchase) -> Bool {
         var citations = Citations()
         let isFree =
             previous.kind(citing: &citations) == .trial
-            || previous.state(of: .price) == .value(.integer(0))
+            || previous.amountMilliunits == 0
             || previous.state(of: .offerDiscountType) == .value(.text("FREE_TRIAL"))
-        return next.purchaseDate < previous.expiresDate && !isFree && !previous.isFamilyShared
+        return next.purchaseDate < previous.expiresDate && !isFree && previous.sharing == nil
     }
 
     /// The row of a change that took effect.
@@ -129,6 +135,8 @@ struct PlanCourse {
             toProductId: next.productId,
             fromBillingPlanType: previous.billingPlanType,
             toBillingPlanType: next.billingPlanType,
+            fromSeatQuantity: next.seats?.quantity == nil ? nil : previous.seatQuantity,
+            toSeatQuantity: previous.seatQuantity == nil ? nil : next.seats?.quantity,
             requested: request?.requested,
             effective: next.purchaseDate,
             withdrawn: nil,
@@ -160,6 +168,8 @@ struct PlanCourse {
             toProductId: request.toProductId,
             fromBillingPlanType: request.billingPlans?.from,
             toBillingPlanType: request.billingPlans?.to,
+            fromSeatQuantity: request.seats?.from,
+            toSeatQuantity: request.seats?.to,
             requested: request.requested,
             effective: nil,
             withdrawn: request.withdrawn,
@@ -236,13 +246,14 @@ extension Content {
 }
 
 extension Purchase {
-    /// The date of its revocation as last asserted.
+    /// The date of its revocation as last asserted; nil while a transaction of its period is left.
     var revocationDate: Instant? {
-        if case .value(.instant(let date)) = state(of: .revocationDate) {
-            date
-        } else {
-            nil
+        if additions.isEmpty {
+            if case .value(.instant(let date)) = state(of: .revocationDate) { return date }
+            return nil
         }
+        var citations = Citations()
+        return periodRevocation(citing: &citations)?.date
     }
 
     // A refund that Apple dates to the change itself is for the rest of the replaced period

@@ -8,6 +8,8 @@ struct PlanRequest {
     /// The current and the requested billing plan, in Apple's words; nil if the request is for
     /// another product.
     let billingPlans: (from: String, to: String)?
+    /// The current and the requested number of seats; nil if one is not stated.
+    let seats: (from: Int64, to: Int64)?
     /// The first as-of that named the product.
     let requested: Instant
     /// Apple's `offerType` of the renewal as known then.
@@ -66,6 +68,7 @@ struct PlanRequests {
     private static func statesPlan(_ sweep: Sweep) -> Bool {
         sweep.fresh(.autoRenewProductId) != .unknown
             || sweep.fresh(.renewalBillingPlanType) != .unknown
+            || RenewalSeats(sweep)?.quantity != nil
     }
 
     // The product that renews next; a statement that only names a billing plan is about the last
@@ -107,9 +110,12 @@ struct PlanRequests {
         guard let current = currentProduct(sweep, asOf: asOf), !current.isEmpty else { return }
         let isSwitch = byBytes(current, product) == nil
         let plans = isSwitch ? billingPlans(sweep, of: current) : nil
-        let offset = sweep.decider(of: plans == nil ? .autoRenewProductId : .renewalBillingPlanType)
+        let seats = seats(sweep, asOf: asOf)
+        let deciding: Field =
+            plans != nil ? .renewalBillingPlanType : seats != nil ? .extra : .autoRenewProductId
+        let offset = sweep.decider(of: deciding) ?? sweep.decider(of: .autoRenewProductId)
         if isOpen, let last = requests.indices.last {
-            let isSame = requests[last].isSame(product, plans?.to)
+            let isSame = requests[last].isSame(product, plans?.to, seats?.to)
             // Also if the current product already is the requested one, through a purchase that has
             // not reached us: that is not a withdrawal.
             if isSame, !requests[last].hasLapsed { return }
@@ -122,13 +128,16 @@ struct PlanRequests {
             }
             isOpen = false
         }
-        guard !isSwitch || plans.map({ byBytes($0.from, $0.to) != nil }) ?? false else { return }
+        let isOtherPlan = plans.map { byBytes($0.from, $0.to) != nil } ?? false
+        let isOtherSeats = seats.map { $0.from != $0.to } ?? false
+        guard !isSwitch || isOtherPlan || isOtherSeats else { return }
         var offerType: Int64?
         if case .value(.integer(let number)) = sweep.state(of: .offerType) { offerType = number }
         var request = PlanRequest(
             fromProductId: current,
             toProductId: product,
             billingPlans: plans,
+            seats: seats,
             requested: asOf,
             offerType: offerType,
             isUndated: isUndated,
@@ -148,6 +157,14 @@ struct PlanRequests {
             case .value(.text(let next)) = sweep.fresh(.renewalBillingPlanType)
         else { return nil }
         return (paid, next)
+    }
+
+    // How many seats the newest purchase has by then, and how many will renew, if both are stated.
+    private func seats(_ sweep: Sweep, asOf: Instant) -> (from: Int64, to: Int64)? {
+        guard newest >= 0, let next = RenewalSeats(sweep)?.quantity,
+            let now = course.purchase(newest).seatQuantity(at: asOf)
+        else { return nil }
+        return (now, next)
     }
 
     // A renewal that is already charged counts, whatever product the statement names as current.
@@ -204,21 +221,30 @@ struct PlanRequests {
 }
 
 extension PlanRequest {
-    /// Whether a statement with that product, and that billing plan if it states one, repeats it.
-    fileprivate func isSame(_ product: String, _ billingPlan: String?) -> Bool {
+    /// Whether a statement with that product, and that billing plan and number of seats if it
+    /// states them, repeats it.
+    fileprivate func isSame(_ product: String, _ billingPlan: String?, _ seats: Int64?) -> Bool {
         guard byBytes(toProductId, product) == nil else { return false }
+        if let requested = self.seats?.to, let seats, requested != seats { return false }
         guard let requested = billingPlans?.to, let billingPlan else { return true }
         return byBytes(requested, billingPlan) == nil
     }
 
+    // Whether only the number of seats was to change.
+    private var isOfSeats: Bool {
+        byBytes(fromProductId, toProductId) == nil && seats.map { $0.from != $0.to } ?? false
+    }
+
     fileprivate func isFulfilled(by purchase: Purchase) -> Bool {
         guard byBytes(purchase.productId, toProductId) == nil else { return false }
+        if isOfSeats, let bought = purchase.seats?.quantity, bought != seats?.to { return false }
         guard let requested = billingPlans?.to else { return true }
         return purchase.billingPlanType.map { byBytes($0, requested) == nil } ?? false
     }
 
     fileprivate func isLeftOpen(by purchase: Purchase) -> Bool {
         guard byBytes(purchase.productId, fromProductId) == nil else { return false }
+        if isOfSeats, let bought = purchase.seats?.quantity, bought != seats?.from { return false }
         guard let paid = billingPlans?.from, let plan = purchase.billingPlanType else {
             return true
         }

@@ -1,19 +1,25 @@
 public import Events
 
 /// A change of product for which Apple opened a new subscription: bought while the old one was in
-/// billing retry, or after it had ended (Apple's data: trap 3).
+/// billing retry, or after it had ended (Apple's data: trap 3), or a move between a subscription sold
+/// alone and one in a bundle, in either direction.
 public struct StreamChange: Hashable, Sendable {
     /// The old subscription.
     public let from: StreamID
     /// The new subscription.
     public let to: StreamID
+    /// The bundle that the old one was part of; nil if it was sold alone.
+    public let fromBundleProductId: String?
+    /// The bundle that the new one is part of; nil if it is sold alone.
+    public let toBundleProductId: String?
     /// The last product of the old one.
     public let fromProductId: String
     /// The first product of the new one.
     public let toProductId: String
     /// Start of the new one's first purchase, in whole seconds.
     public let effective: Instant
-    /// The status of the old one just before: in billing retry, expired or revoked.
+    /// The status of the old one just before: in billing retry, expired or revoked; for a move to
+    /// or from a bundle any.
     public let previousStatus: SubscriptionStatus
     /// The class of the change by the levels of the catalog.
     public let changeClass: PlanChangeClass
@@ -64,8 +70,9 @@ private struct RunningStream {
 
     // The old subscription is the one that ended last before this one began.
     func change(from others: [RunningStream], _ catalogs: CatalogHistory) -> StreamChange? {
-        guard let new = timeline.purchases.first,
-            let group = catalogs.group(of: new)
+        guard let new = timeline.purchases.first else { return nil }
+        if let moved = moved(from: others, new, catalogs) { return moved }
+        guard let group = catalogs.group(of: new)
         else { return nil }
         let before = Instant(milliseconds: new.purchaseDate.milliseconds - 1)
         var left: (stream: RunningStream, old: Purchase, status: SubscriptionStatus)?
@@ -85,6 +92,34 @@ private struct RunningStream {
             byBytes(left.old.productId, new.productId) != nil
         else { return nil }
         return change(from: left.stream, left.old, left.status, to: new, catalogs)
+    }
+
+    // Apple names the subscription that this one replaced when the customer moved between a bundle
+    // and a subscription sold alone
+    // (developer.apple.com/documentation/storekit/transaction/previousoriginaltransactionid).
+    private func moved(
+        from others: [RunningStream],
+        _ new: Purchase,
+        _ catalogs: CatalogHistory
+    ) -> StreamChange? {
+        guard
+            case .value(.text(let id)) = new.assertions.state(of: .previousOriginalTransactionId),
+            let other = others.first(where: {
+                $0.isCandidate(for: timeline.stream)
+                    && byBytes($0.timeline.stream.originalTransactionId, id) == nil
+            }),
+            let old = other.timeline.purchases.last(where: {
+                $0.purchaseDate <= new.purchaseDate
+            }), old.bundle != nil || new.bundle != nil
+        else { return nil }
+        let before = Instant(milliseconds: new.purchaseDate.milliseconds - 1)
+        return change(
+            from: other,
+            old,
+            other.states.state(at: before)?.status ?? .expired,
+            to: new,
+            catalogs
+        )
     }
 
     private func isCandidate(for stream: StreamID) -> Bool {
@@ -111,6 +146,8 @@ private struct RunningStream {
         return StreamChange(
             from: left.timeline.stream,
             to: timeline.stream,
+            fromBundleProductId: old.bundle?.productId,
+            toBundleProductId: new.bundle?.productId,
             fromProductId: old.productId,
             toProductId: new.productId,
             effective: new.purchaseDate,

@@ -4,18 +4,15 @@ extension Refunds {
     /// The cases as they were at an instant of Apple's clock: what was requested, refunded and
     /// reversed by then, by everything known now; cases that had not begun are left out.
     public func rows(asOf instant: Instant) -> [RefundCase] {
-        let begun = rows.compactMap { $0.standing(at: instant) }
-        return begun.indices.map { index in
-            let later = begun[(index + 1)...]
-            let isLast = !later.contains { $0.subject == begun[index].subject && $0.kind != nil }
-            var row = begun[index]
-            row.isNet = row.kind != nil && isLast
-            return row
-        }
+        rows.compactMap { $0.standing(at: instant) }.withNetMarked
     }
 }
 
 extension RefundCase {
+    private func refundedMilliunits(isReversed: Bool) -> Int64? {
+        isReversed && kind?.isWithoutMoney != true ? 0 : givenMilliunits
+    }
+
     // Nil if nothing of it had happened.
     fileprivate func standing(at instant: Instant) -> RefundCase? {
         func happened(_ date: Instant?) -> Instant? { date.flatMap { $0 <= instant ? $0 : nil } }
@@ -28,8 +25,9 @@ extension RefundCase {
         guard isGiven || isOnlyReversed || asked != nil || refused != nil else { return nil }
         let holds = isGiven || isOnlyReversed
         let isReversed = undone != nil || isOnlyReversed
+        let inForce: State = kind?.isWithoutMoney == true ? .revoked : .refunded
         let state: State =
-            isReversed ? .reversed : holds ? .refunded : refused != nil ? .declined : .requested
+            isReversed ? .reversed : holds ? inForce : refused != nil ? .declined : .requested
         return RefundCase(
             stream: stream,
             productId: productId,
@@ -37,6 +35,7 @@ extension RefundCase {
             expiresDate: expiresDate,
             kind: holds ? kind : nil,
             percentageMilli: holds ? percentageMilli : nil,
+            seatQuantity: holds ? seatQuantity : nil,
             reason: holds ? reason : nil,
             timing: holds ? timing : nil,
             requested: asked,
@@ -50,7 +49,7 @@ extension RefundCase {
             isNet: isNet,
             priceMilliunits: priceMilliunits,
             givenMilliunits: holds ? givenMilliunits : nil,
-            refundedMilliunits: holds ? (isReversed ? 0 : givenMilliunits) : nil,
+            refundedMilliunits: holds ? refundedMilliunits(isReversed: isReversed) : nil,
             currency: currency,
             positions: positions,
             subject: subject

@@ -14,23 +14,12 @@ public struct Refunds: Sendable {
 
     private static func folded(_ timeline: Timeline) -> [RefundCase] {
         let notices = RefundNotices(timeline)
-        let subscriptions = timeline.purchases.indices.filter {
-            timeline.purchases[$0].wasEverRefunded || notices.isAbout($0, isOneTime: false)
+        let refunded = timeline.subjects.filter {
+            timeline.purchase($0).wasEverRefunded || notices.isAbout($0)
         }
-        let others = timeline.oneTimePurchases.indices.filter {
-            timeline.oneTimePurchases[$0].wasEverRefunded || notices.isAbout($0, isOneTime: true)
-        }
-        guard !subscriptions.isEmpty || !others.isEmpty else { return [] }
+        guard !refunded.isEmpty else { return [] }
         let surroundings = RefundSurroundings(timeline.asAppleDid)
-        var rows: [RefundCase] = []
-        for index in subscriptions {
-            let events = notices.events(about: index, isOneTime: false)
-            rows += surroundings.cases(ofSubscription: index, events)
-        }
-        for index in others {
-            let events = notices.events(about: index, isOneTime: true)
-            rows += surroundings.cases(ofOneTime: index, events)
-        }
+        let rows = refunded.flatMap { surroundings.cases(of: $0, notices.events(about: $0)) }
         // Stable: cases with the same start stay in the order of purchases, and of their beginning.
         return rows.enumerated().sorted { left, right in
             (left.element.purchaseDate, left.offset) < (right.element.purchaseDate, right.offset)
@@ -48,9 +37,42 @@ extension Refunds {
     }
 }
 
+extension Timeline {
+    /// Everything that can be refunded on its own: purchases, then additions of seats, then one-time
+    /// purchases.
+    var subjects: [RefundCase.Subject] {
+        let additions = purchases.indices.flatMap { index in
+            purchases[index].additions.indices.map { RefundCase.Subject.addition($0, of: index) }
+        }
+        return purchases.indices.map { .subscription($0) } + additions
+            + oneTimePurchases.indices.map { .oneTime($0) }
+    }
+
+    /// The purchase of a case.
+    func purchase(_ subject: RefundCase.Subject) -> Purchase {
+        switch subject {
+        case .subscription(let index): purchases[index]
+        case .addition(let addition, let index): purchases[index].additions[addition]
+        case .oneTime(let index): oneTimePurchases[index]
+        }
+    }
+
+    // The addition of seats that an announcement is about.
+    fileprivate func addition(of notice: ServerNotification) -> RefundCase.Subject? {
+        guard let start = notice.purchaseDate else { return nil }
+        for index in purchases.indices {
+            let additions = purchases[index].additions
+            if let own = additions.lastIndex(where: { $0.purchaseDate == start }) {
+                return .addition(own, of: index)
+            }
+        }
+        return nil
+    }
+}
+
 /// The announcements that are about refunds, by purchase.
 private struct RefundNotices {
-    private var announced: [(index: Int, isOneTime: Bool, event: RefundMachine.Event)] = []
+    private var announced: [(subject: RefundCase.Subject, event: RefundMachine.Event)] = []
     /// Announcements whose purchase is not known.
     private(set) var unplaced: [(offset: Int64, isRefund: Bool)] = []
 
@@ -62,11 +84,9 @@ private struct RefundNotices {
             return RefundNotices.types.contains { content.carries(.notificationType, $0) }
         }
         guard isAnnounced else { return }
-        let isRevoked = (timeline.purchases + timeline.oneTimePurchases).contains(
-            where: \.wasEverRevoked
-        )
+        let isRevoked = timeline.subjects.contains { timeline.purchase($0).wasEverRevoked }
         for notice in timeline.notifications {
-            guard let word = RefundNotices.word(notice.notificationType) else { continue }
+            guard let word = RefundNotices.word(notice) else { continue }
             // Version 1 names no purchase, so a stated refund is taken to be the announced one.
             if notice.isRefund, notice.notificationUUID.isEmpty, isRevoked { continue }
             let event = RefundMachine.Event(asOf: notice.asOf, word: word, offset: notice.offset)
@@ -75,36 +95,41 @@ private struct RefundNotices {
                     || purchase.restoreDates.contains { $0 == notice.purchaseDate }
             }
             if notice.expiresDate == nil, let oneTime {
-                announced.append((oneTime, true, event))
+                announced.append((.oneTime(oneTime), event))
+            } else if let addition = timeline.addition(of: notice) {
+                announced.append((addition, event))
             } else if let index = timeline.purchase(of: notice) {
                 let isOfRefunded = notice.isRefund || notice.isReversal
                 let refunded = isOfRefunded ? timeline.refundedTwin(of: index, notice) : nil
-                announced.append((refunded ?? index, false, event))
+                announced.append((.subscription(refunded ?? index), event))
             } else {
                 unplaced.append((notice.offset, notice.isRefund))
             }
         }
     }
 
-    func isAbout(_ index: Int, isOneTime: Bool) -> Bool {
-        announced.contains { $0.index == index && $0.isOneTime == isOneTime }
+    func isAbout(_ subject: RefundCase.Subject) -> Bool {
+        announced.contains { $0.subject == subject }
     }
 
-    func events(about index: Int, isOneTime: Bool) -> [RefundMachine.Event] {
-        announced.filter { $0.index == index && $0.isOneTime == isOneTime }.map(\.event)
+    func events(about subject: RefundCase.Subject) -> [RefundMachine.Event] {
+        announced.filter { $0.subject == subject }.map(\.event)
     }
 
     private static let words: KeyValuePairs<String, RefundMachine.Word> = [
         "CONSUMPTION_REQUEST": .request,
-        "REFUND": .refundNotice,
+        "REFUND": .refundNotice(ofSeats: false),
         "REFUND_DECLINED": .refusal,
         "REFUND_REVERSED": .reversalNotice,
     ]
 
     private static let types = words.map(\.key)
 
-    private static func word(_ notificationType: String) -> RefundMachine.Word? {
-        words.first { byBytes($0.key, notificationType) == nil }?.value
+    private static func word(_ notice: ServerNotification) -> RefundMachine.Word? {
+        if notice.isRefund, byBytes(notice.subtype, Seats.Word.refundOfSeats) == nil {
+            return .refundNotice(ofSeats: true)
+        }
+        return words.first { byBytes($0.key, notice.notificationType) == nil }?.value
     }
 }
 
@@ -131,8 +156,11 @@ extension Timeline {
 }
 
 extension Purchase {
-    /// Whether any statement, even if later ones differ, had it revoked, or an item of it refunded.
-    fileprivate var wasEverRefunded: Bool { wasEverRevoked || wasAnItemRefunded }
+    /// Whether any statement, even if later ones differ, had it revoked, or an item or a seat of it
+    /// refunded.
+    fileprivate var wasEverRefunded: Bool {
+        wasEverRevoked || wasAnItemRefunded || wasASeatRefunded
+    }
 
     // Milliseconds to the nearest statement by which it is no longer revoked.
     fileprivate func distanceOfDenial(from instant: Instant) -> Int64 {
@@ -163,20 +191,19 @@ private struct RefundSurroundings {
         periods = ActivePeriods(timeline).rows
     }
 
-    func cases(ofSubscription index: Int, _ notices: [RefundMachine.Event]) -> [RefundCase] {
-        let purchase = timeline.purchases[index]
-        return cases(of: purchase, .subscription(index), notices) { revoked in
-            if isReplacement(index, revoked) {
-                return (.replaced, timing(of: revoked, purchase, cuts[index]))
+    func cases(
+        of subject: RefundCase.Subject,
+        _ notices: [RefundMachine.Event]
+    ) -> [RefundCase] {
+        let purchase = timeline.purchase(subject)
+        return cases(of: purchase, subject, notices) { revoked in
+            switch subject {
+            case .oneTime:
+                return (.untyped, revoked < purchase.purchaseDate ? .beforeStart : .current)
+            case .subscription(let index), .addition(_, let index):
+                let kind: RefundCase.Kind = isReplacement(index, revoked) ? .replaced : .untyped
+                return (kind, timing(of: revoked, purchase, cuts[index]))
             }
-            return (.untyped, timing(of: revoked, purchase, cuts[index]))
-        }
-    }
-
-    func cases(ofOneTime index: Int, _ notices: [RefundMachine.Event]) -> [RefundCase] {
-        let purchase = timeline.oneTimePurchases[index]
-        return cases(of: purchase, .oneTime(index), notices) { revoked in
-            (.untyped, revoked < purchase.purchaseDate ? .beforeStart : .current)
         }
     }
 
@@ -215,17 +242,17 @@ private struct RefundSurroundings {
     ) -> [RefundCase] {
         let drafts = RefundMachine(
             notices + purchase.revocationEvents + purchase.itemRefundEvents
+                + purchase.seatRefundEvents
         ).drafts
-        let net = drafts.lastIndex(where: \.holdsRefund)
-        return drafts.indices.map { index in
-            let draft = drafts[index]
+        return drafts.map { draft in
             var citations = draft.citations
-            let price = purchase.integer(.price, citing: &citations)
+            let price = purchase.amount(citing: &citations)
             let currency = purchase.text(.currency, citing: &citations)
             let revoked = draft.revocation.date ?? draft.items?.date
             let placed = revoked.map(place)
             let kind = kind(of: draft, purchase, placed?.kind, citing: &citations)
-            let given = kind.flatMap { draft.givenMilliunits($0, of: price) }
+            let given = kind.flatMap { draft.givenMilliunits($0, of: price, purchase.seats) }
+            let isMoney = kind?.isWithoutMoney != true
             return RefundCase(
                 stream: timeline.stream,
                 productId: purchase.productId,
@@ -233,6 +260,7 @@ private struct RefundSurroundings {
                 expiresDate: subject.isOneTime ? nil : purchase.expiresDate,
                 kind: kind,
                 percentageMilli: draft.revocation.percentage,
+                seatQuantity: draft.seats,
                 reason: draft.revocation.reason,
                 timing: placed?.timing,
                 requested: draft.requested,
@@ -242,16 +270,16 @@ private struct RefundSurroundings {
                 announced: draft.announced,
                 reversed: draft.reversed,
                 reversal: draft.reversal,
-                state: draft.state,
-                isNet: index == net,
+                state: draft.state == .refunded && !isMoney ? .revoked : draft.state,
+                isNet: false,
                 priceMilliunits: price,
                 givenMilliunits: given,
-                refundedMilliunits: draft.state == .reversed ? 0 : given,
+                refundedMilliunits: draft.state == .reversed && isMoney ? 0 : given,
                 currency: currency,
                 positions: citations.positions(lane: timeline.lane),
                 subject: subject
             )
-        }
+        }.withNetMarked
     }
 
     private func kind(
@@ -262,16 +290,16 @@ private struct RefundSurroundings {
     ) -> RefundCase.Kind? {
         guard draft.holdsRefund else { return nil }
         if draft.items != nil, draft.revocation.date == nil { return .items }
+        if draft.seats != nil || draft.isAnnouncedForSeats { return .seats }
+        if draft.revocation.reason == BundleMembership.Word.upgradedToBundle { return .bundled }
         switch draft.revocation.type {
         case "REFUND_FULL": return .full
         case "REFUND_PRORATED": return .prorated
-        case "FAMILY_REVOKE": return .familyRevoke
+        case let type?:
+            if let ended = Sharing(revocationType: type) { return ended.refundKind }
         default: break
         }
-        if purchase.text(.inAppOwnershipType, citing: &citations) == "FAMILY_SHARED" {
-            return .familyRevoke
-        }
-        return placed ?? .untyped
+        return purchase.sharing(citing: &citations)?.refundKind ?? placed ?? .untyped
     }
 }
 
@@ -281,10 +309,21 @@ extension RefundMachine.Draft {
 
     // The items and percentage that Apple states count, whatever type it gives the refund; without
     // either it was the whole price. Nil if price or part is not known.
-    fileprivate func givenMilliunits(_ kind: RefundCase.Kind, of price: Int64?) -> Int64? {
-        switch kind {
-        case .familyRevoke: 0
-        case .replaced: nil
+    fileprivate func givenMilliunits(
+        _ kind: RefundCase.Kind,
+        of whole: Int64?,
+        _ bought: Seats?
+    ) -> Int64? {
+        // What was given back for seats before is not given back again.
+        let before = whole.flatMap { bought?.part(of: $0, for: seatsBefore) } ?? 0
+        let price = whole.map { $0 - before }
+        return switch kind {
+        case .familyRevoke, .assignmentEnded, .bundled, .replaced: nil
+        case .seats:
+            seats.flatMap { seats in
+                // In sum exactly the whole, once all are taken back.
+                whole.flatMap { bought?.part(of: $0, for: seatsBefore + seats) }.map { $0 - before }
+            }
         case .full: price
         case .items: items?.milliunits
         case .prorated: items?.milliunits ?? percentageOf(price)

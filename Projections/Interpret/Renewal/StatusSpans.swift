@@ -119,7 +119,7 @@ struct StatusSpans {
     ) {
         var citations = Citations()
         citations.cite(last.positions)
-        if last.endReason == .refunded || last.endReason == .revoked {
+        if last.endReason.isRevocation {
             spans.append(
                 StatusSpan(from: from, to: next?.validFrom, status: .revoked, citations: citations)
             )

@@ -10,6 +10,8 @@ public enum ExpirationReason: String, CaseIterable, Hashable, Sendable {
     case priceIncrease = "price_increase"
     /// 4: the product was not available for purchase at the renewal.
     case productUnavailable = "product_unavailable"
+    /// The customer left the bundle that the subscription was part of; its number is not confirmed.
+    case unbundled
     /// 5: another reason; also numbers that Apple may add, which `history` shows unchanged.
     case other
 
@@ -19,6 +21,7 @@ public enum ExpirationReason: String, CaseIterable, Hashable, Sendable {
         case 1: self = .customer
         case RenewalStatement.billingErrorIntent: self = .billing
         case 3: self = .priceIncrease
+        case BundleMembership.Word.unbundled: self = .unbundled
         case 4: self = .productUnavailable
         default: self = .other
         }

@@ -17,6 +17,8 @@ public struct RefundCase: Hashable, Sendable {
     public let kind: Kind?
     /// Apple's milli-percent of the price, 67932 for 67.932 %; nil if Apple stated none.
     public let percentageMilli: Int64?
+    /// How many seats were taken back, if not the whole purchase was; nil otherwise.
+    public let seatQuantity: Int64?
     /// Apple's `revocationReason`: 1 an issue with the app, 0 anything else; nil if not stated.
     public let reason: Int64?
     /// When the refund was dated relative to the purchase; nil while there is none.
@@ -40,9 +42,13 @@ public struct RefundCase: Hashable, Sendable {
     public let reversal: Reversal?
     /// The state of the case.
     public let state: State
-    /// Whether this case decides the current state of the purchase: the last one with a refund.
+    /// Whether this case decides the current state of the purchase: every refund in force, otherwise
+    /// the last case with a refund.
+    ///
+    /// Only refunds of seats are in force next to each other.
     public internal(set) var isNet: Bool
-    /// The price of the purchase in milliunits; nil if it was never stated.
+    /// The amount charged for the purchase in milliunits, for all its seats; nil if it was never
+    /// stated, and if somebody else paid it.
     public let priceMilliunits: Int64?
     /// The amount refunded at the time, regardless of later events, in milliunits; nil if nothing
     /// was, or if it is not known.
@@ -62,7 +68,39 @@ public struct RefundCase: Hashable, Sendable {
     /// A purchase of a timeline, by its index.
     enum Subject: Hashable, Sendable {
         case subscription(Int)
+        /// The transaction with the first number that added seats to the purchase with the second.
+        case addition(Int, of: Int)
         case oneTime(Int)
+    }
+}
+
+extension RefundCase.Kind {
+    /// Whether access was taken back and no money given back.
+    var isWithoutMoney: Bool {
+        switch self {
+        case .familyRevoke, .assignmentEnded, .bundled: true
+        case .full, .prorated, .items, .seats, .replaced, .untyped: false
+        }
+    }
+}
+
+extension [RefundCase] {
+    /// The same with a mark on those that decide the current state of their purchase.
+    var withNetMarked: [RefundCase] {
+        indices.map { index in
+            var row = self[index]
+            let isInForce = row.state == .refunded || row.state == .revoked
+            row.isNet = row.kind != nil && isInForce
+            if row.kind != nil, !isInForce {
+                let others = indices.filter { self[$0].subject == row.subject }
+                row.isNet = !others.contains { other in
+                    let isRefund = self[other].kind != nil
+                    let state = self[other].state
+                    return isRefund && (other > index || state == .refunded || state == .revoked)
+                }
+            }
+            return row
+        }
     }
 }
 
@@ -76,8 +114,15 @@ extension RefundCase {
         /// Single items of an Advanced Commerce purchase, which itself continues
         /// (developer.apple.com/documentation/appstoreserverapi/advancedcommercerefund).
         case items
+        /// Single seats of a multiseat purchase, which itself continues
+        /// (developer.apple.com/documentation/appstoreserverapi/revokedseatquantity).
+        case seats
         /// No money: family sharing ended (Apple's data: trap 33).
         case familyRevoke = "family_revoke"
+        /// No money: the assignment of the seat ended (Apple's data: seats).
+        case assignmentEnded = "assignment_ended"
+        /// No refund: the customer moved to a bundle that contains the subscription.
+        case bundled
         /// The rest of a period that another purchase replaced; access is not affected (Apple's
         /// data: traps 9, 24).
         case replaced
@@ -114,6 +159,9 @@ extension RefundCase {
         case declined
         /// Apple refunded it.
         case refunded
+        /// Apple took it back, and there was nothing to refund: somebody else pays for it, or it
+        /// continues in a bundle.
+        case revoked
         /// Apple reversed the refund.
         case reversed
     }

@@ -22,8 +22,14 @@ struct RefundMachine {
         var revocation = Revocation()
         /// The refunds that Apple states for single items; nil if it states none.
         var items: ItemRefunds?
+        /// How many seats were taken back, if not the whole purchase was.
+        var seats: Int64?
+        /// How many seats had been taken back before this case.
+        var seatsBefore: Int64 = 0
         /// Whether no statement about the purchase has the refund, only the notification REFUND.
         var isOnlyAnnounced = false
+        /// Whether that notification was about seats.
+        var isAnnouncedForSeats = false
         var citations = Citations()
 
         /// Whether money was refunded in it, or must have been.
@@ -51,7 +57,9 @@ struct RefundMachine {
         case refund(Sweep)
         case denial
         case itemRefund(ItemRefunds)
-        case refundNotice
+        /// How many seats are taken back by then.
+        case seats(Int64)
+        case refundNotice(ofSeats: Bool)
         case refusal
         case itemDenial
         case reversalNotice
@@ -63,10 +71,11 @@ struct RefundMachine {
             // A statement that denies a full refund may list refunds of items.
             case .denial: 2
             case .itemRefund: 3
-            case .refundNotice: 4
-            case .refusal: 5
-            case .itemDenial: 6
-            case .reversalNotice: 7
+            case .seats: 4
+            case .refundNotice: 5
+            case .refusal: 6
+            case .itemDenial: 7
+            case .reversalNotice: 8
             }
         }
 
@@ -74,6 +83,7 @@ struct RefundMachine {
         fileprivate var isRefundStatement: Bool {
             switch self {
             case .refund, .itemRefund: true
+            case .seats(let quantity): quantity > 0
             default: false
             }
         }
@@ -106,9 +116,14 @@ struct RefundMachine {
             guard !isReversed(items) else { return }
             turnToRefund(event)
             take(items, event)
-        case .refundNotice:
+        case .seats(let quantity):
+            takeSeats(quantity, event)
+        case .refundNotice(let isOfSeats):
             turnToRefund(event)
-            if let open { drafts[open].isOnlyAnnounced = true }
+            if let open {
+                drafts[open].isOnlyAnnounced = true
+                drafts[open].isAnnouncedForSeats = isOfSeats
+            }
             cite(event.offset)
         case .refusal:
             takeRefusal(event)
@@ -172,9 +187,36 @@ struct RefundMachine {
         drafts[open].citations.cite(event.offset)
     }
 
+    // Each refund of seats is a case of its own, because each has a date and an amount. A reversal
+    // undoes the last ones first; of a case that it undoes in part, the rest is a new one.
+    private mutating func takeSeats(_ quantity: Int64, _ event: Event) {
+        // The whole purchase is revoked until a statement denies it.
+        if let open, drafts[open].state == .refunded, drafts[open].revocation.date != nil { return }
+        let before = open
+        defer { open = before.flatMap { drafts[$0].seats == nil ? $0 : nil } }
+        var index = drafts.endIndex
+        while seatsInForce > quantity, index > drafts.startIndex {
+            index -= 1
+            guard drafts[index].seats != nil, drafts[index].state == .refunded else { continue }
+            close(index, event, .inferred)
+        }
+        let more = quantity - seatsInForce
+        guard more > 0 else { return }
+        open = before.flatMap { drafts[$0].state == .requested ? $0 : nil }
+        let taken = seatsInForce
+        turnToRefund(event)
+        if let open { (drafts[open].seats, drafts[open].seatsBefore) = (more, taken) }
+        cite(event.offset)
+    }
+
+    private var seatsInForce: Int64 {
+        drafts.reduce(0) { $0 + ($1.state == .refunded ? $1.seats ?? 0 : 0) }
+    }
+
     private mutating func takeRefund(_ event: Event, _ sweep: Sweep) {
         turnToRefund(event)
         guard let open else { return }
+        if drafts[open].revocation.date == nil { drafts[open].seatsBefore = seatsInForce }
         if drafts[open].revocation.take(sweep) { drafts[open].citations.cite(event.offset) }
     }
 

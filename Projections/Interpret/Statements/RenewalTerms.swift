@@ -15,6 +15,16 @@ public struct RenewalTerms: Hashable, Sendable {
     public let billingPlanType: String?
     /// What happens to the commitment at its end; nil if there is none.
     public let commitment: Commitment?
+    /// How many seats renew (`renewalQuantity`); nil if not stated.
+    public let seatQuantity: Int64?
+    /// The price of all these seats together, in milliunits; nil if it is not known.
+    ///
+    /// `priceMilliunits` is then the average price of one.
+    public let totalMilliunits: Int64?
+    /// The bundle that the next renewal belongs to; nil if not stated.
+    public let bundleProductId: String?
+    /// Whether the next renewal leaves the bundle.
+    public let willUnbundle: Bool
 
     /// What happens to a commitment at its end, from Apple's `commitmentInfo` in renewal info.
     ///
@@ -35,7 +45,8 @@ public struct RenewalTerms: Hashable, Sendable {
 
     /// An offer that applies to the next charge.
     public struct Offer: Hashable, Sendable {
-        /// Apple's `offerType`: 1 introductory, 2 promotional, 3 offer code, 4 win-back; nil if
+        /// Apple's `offerType`: 1 introductory, 2 promotional, 3 offer code, 4 win-back, 5 retention; nil
+        /// if
         /// only the identifier is stated.
         public let type: Int64?
         /// Apple's `offerIdentifier`; nil for introductory offers.
@@ -56,7 +67,9 @@ extension RenewalTerms {
         let fields: [Field] = [
             .renewalPrice, .offerType, .offerIdentifier, .renewalBillingPlanType, .commitmentInfo,
         ]
-        guard let field = fields.first(where: { sweep.fresh($0) != .unknown }) else { return nil }
+        let seats = RenewalSeats(sweep)
+        let stated = fields.first { sweep.fresh($0) != .unknown }
+        guard let field = stated ?? seats.map({ _ in .extra }) else { return nil }
         func integer(_ field: Field) -> Int64? {
             if case .value(.integer(let number)) = sweep.fresh(field) { number } else { nil }
         }
@@ -76,18 +89,21 @@ extension RenewalTerms {
             )
         let plan = text(.renewalBillingPlanType)
         let commitment = text(.commitmentInfo).map { Commitment(ExtraObject($0)) }
-        guard price != nil || offer != nil || plan != nil || commitment != nil else {
-            return (nil, nil)
-        }
+        guard price != nil || offer != nil || plan != nil || commitment != nil || seats != nil
+        else { return (nil, nil) }
         return (
             RenewalTerms(
                 priceMilliunits: price,
                 currency: price == nil ? nil : text(.currency),
                 offer: offer,
                 billingPlanType: plan,
-                commitment: commitment
+                commitment: commitment,
+                seatQuantity: seats?.quantity,
+                totalMilliunits: seats?.total(averagePrice: price),
+                bundleProductId: seats?.bundleProductId,
+                willUnbundle: seats?.willUnbundle ?? false
             ),
-            sweep.decider(of: field)
+            seats?.offset ?? sweep.decider(of: field)
         )
     }
 
@@ -115,6 +131,9 @@ extension RenewalTerms {
             && commitment?.isAutoRenewOn == other.commitment?.isAutoRenewOn
             && isSame(commitment?.autoRenewProductId, other.commitment?.autoRenewProductId)
             && isSame(commitment?.billingPlanType, other.commitment?.billingPlanType)
+            && seatQuantity == other.seatQuantity && totalMilliunits == other.totalMilliunits
+            && isSame(bundleProductId, other.bundleProductId)
+            && willUnbundle == other.willUnbundle
     }
 }
 
@@ -132,7 +151,11 @@ extension RenewalTerms {
                 period: offer.period ?? others.period
             ),
             billingPlanType: billingPlanType,
-            commitment: commitment
+            commitment: commitment,
+            seatQuantity: seatQuantity,
+            totalMilliunits: totalMilliunits,
+            bundleProductId: bundleProductId,
+            willUnbundle: willUnbundle
         )
     }
 }

@@ -25,13 +25,23 @@ public final class Purchase: Sendable {
     /// The later dates that restores of a one-time purchase gave it, ascending
     /// (Apple's data: trap 15).
     public let restoreDates: [Instant]
+    /// Its seats, if it is of a multiseat subscription; nil for all others.
+    public let seats: Seats?
+    /// The bundle or suite that it is part of; nil if it was bought alone.
+    public let bundle: BundleMembership?
+    /// The transactions that added seats to its period, by start; nearly always none.
+    ///
+    /// They are no purchases of their own: the period goes on as long as one transaction is left.
+    public let additions: [Purchase]
+    /// The offset of the event that states seats or bundle; nil if none does.
+    let extrasOffset: Int64?
     // The fields that most views read.
     private let decisions: Decisions
 
     private static let decidedFields = FieldSet([
         .subscriptionGroupIdentifier, .inAppOwnershipType, .transactionReason, .quantity,
         .storefront, .currency, .price, .isUpgraded, .offerType, .offerIdentifier,
-        .offerDiscountType, .revocationDate, .revocationType, .appAccountToken,
+        .offerDiscountType, .revocationDate, .revocationType, .revocationReason, .appAccountToken,
         .billingPlanType, .commitmentInfo,
     ])
 
@@ -43,7 +53,8 @@ public final class Purchase: Sendable {
         assertions: Assertions,
         datesOffset: Int64,
         extensions: [Extension],
-        restoreDates: [Instant] = []
+        restoreDates: [Instant] = [],
+        additions: [Purchase] = []
     ) {
         self.purchaseDate = purchaseDate
         self.expiresDate = expiresDate
@@ -53,7 +64,34 @@ public final class Purchase: Sendable {
         self.datesOffset = datesOffset
         self.extensions = extensions
         self.restoreDates = restoreDates
+        self.additions = additions
         decisions = Decisions(assertions, of: Purchase.decidedFields)
+        let extras = Purchase.signedExtras(assertions)
+        bundle = extras.flatMap { BundleMembership($0.object) }
+        if case .value(.integer(let quantity))? = decisions.decision(on: .quantity)?.state {
+            seats = extras.flatMap { Seats($0.object, quantity: quantity) }
+        } else {
+            seats = extras.flatMap { Seats($0.object, quantity: nil) }
+        }
+        extrasOffset = seats == nil && bundle == nil ? nil : extras?.offset
+    }
+
+    // What the newest signed transaction states beyond the fields that have a place of their own.
+    // Older formats cannot state it, so their silence says nothing.
+    private static func signedExtras(
+        _ assertions: Assertions
+    ) -> (object: ExtraObject, offset: Int64)? {
+        var last: Assertion?
+        for assertion in assertions.sorted where assertion.content.carried.contains(.extra) {
+            guard assertion.fields.contains(.extra),
+                assertion.content.format == .signedTransaction,
+                last.map({ assertion.outranks($0, on: .extra) }) ?? true
+            else { continue }
+            last = assertion
+        }
+        return last.flatMap { last in
+            last.content.text(.extra).map { (ExtraObject($0), last.offset) }
+        }
     }
 
     /// A change of a purchase's natural end.
@@ -91,9 +129,7 @@ public final class Purchase: Sendable {
     }
 
     /// Whether another family member pays for it (Apple's data: trap 33).
-    var isFamilyShared: Bool {
-        state(of: .inAppOwnershipType) == .value(.text("FAMILY_SHARED"))
-    }
+    var isFamilyShared: Bool { sharing == .family }
 
     /// Whether it is known to have been replaced by another one.
     public var isUpgraded: Bool { state(of: .isUpgraded) == .value(.boolean(true)) }

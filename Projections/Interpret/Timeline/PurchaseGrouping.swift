@@ -87,8 +87,9 @@ struct PurchaseGrouping {
     // A family is everything asserted about one product bought in one second.
     private mutating func placeFamily(_ family: Range<Int>) {
         let first = subject(at: family.lowerBound, in: family)
+        let isOfSeats = family.contains { ordered[$0].assertion.statesSeats }
         if first == family {
-            place(first, webOrderLineItemId(of: first), family)
+            place(first, webOrderLineItemId(of: first), family, isOfSeats)
             return
         }
         var subjects: [(range: Range<Int>, webOrderLineItemId: String)] = []
@@ -102,7 +103,7 @@ struct PurchaseGrouping {
         let joined = known.min { byBytes($0, $1) ?? false } ?? ""
         for subject in subjects {
             let name = subject.webOrderLineItemId.isEmpty ? joined : subject.webOrderLineItemId
-            place(subject.range, name, family)
+            place(subject.range, name, family, isOfSeats)
         }
     }
 
@@ -114,12 +115,18 @@ struct PurchaseGrouping {
         return start..<end
     }
 
-    private mutating func place(_ subject: Range<Int>, _ name: String, _ family: Range<Int>) {
+    // An addition of seats may have the line item of the purchase that it adds to.
+    private mutating func place(
+        _ subject: Range<Int>,
+        _ name: String,
+        _ family: Range<Int>,
+        _ isOfSeats: Bool
+    ) {
         for index in subject {
             members.append(
                 Member(
                     webOrderLineItemId: name,
-                    family: name.isEmpty ? family.lowerBound : -1,
+                    family: name.isEmpty || isOfSeats ? family.lowerBound : -1,
                     index: index
                 )
             )

@@ -92,12 +92,15 @@ extension Timeline {
     ///
     /// By its start. Of two in the same second, it is the one that ever had the announced expiry,
     /// which an extension may have moved since (Apple's data: trap 7); if that does not decide, the
-    /// one that remained.
+    /// one that remained. What is about an addition of seats is about its period.
     public func purchase(of notification: ServerNotification) -> Int? {
         guard let start = notification.purchaseDate else { return nil }
         let candidates = purchases[startingAt: start].indices
         return candidates.last { purchases[$0].everExpired(on: notification.expiresDate) }
             ?? candidates.last
+            ?? purchases.lastIndex { purchase in
+                purchase.additions.contains { $0.purchaseDate == start }
+            }
     }
 }
 

@@ -33,7 +33,7 @@ public struct Timeline: Sendable {
     public var lane: Int { interpretation.lane }
     /// Its paid periods, each once however often and in whatever format Apple stated them, by
     /// start; those of the same second in the order in which they replace each other (Apple's data:
-    /// trap 40).
+    /// trap 40); one that only added seats is kept with the purchase whose period it belongs to.
     public var purchases: [Purchase] { interpretation.purchases }
     /// Its purchases that never expire (consumables and the like), by date: in no period (Apple's
     /// data: trap 35).
@@ -73,7 +73,7 @@ private final class Interpretation: Sendable {
         let gathered = GatheredAssertions(history)
         stream = history.stream
         lane = history.events.first?.position.lane ?? 0
-        purchases = PurchaseGrouping(gathered.transactions).purchases
+        purchases = PurchaseGrouping(gathered.transactions).purchases.withAdditionsKept
         oneTimePurchases =
             gathered.oneTimeTransactions.isEmpty
             ? [] : PurchaseGrouping.oneTimePurchases(gathered.oneTimeTransactions)

@@ -79,8 +79,11 @@ public struct StreamAnomalies: Sendable {
         of timeline: Timeline,
         _ limits: AnomalyLimits
     ) -> [StreamAnomaly] {
-        refunds.filter(\.isNet).compactMap { net in
-            let cases = refunds.filter { $0.subject == net.subject && $0.kind != nil }
+        refunds.filter { $0.isNet && $0.kind != .seats }.compactMap { net in
+            // Seats are refunded one after the other, which is nothing to check.
+            let cases = refunds.filter {
+                $0.subject == net.subject && $0.kind != nil && $0.kind != .seats
+            }
             guard cases.count >= limits.refundsOfPurchaseMin,
                 let first = cases.first.flatMap(\.statedAt),
                 let last = cases.last.flatMap(\.statedAt)
@@ -103,20 +106,14 @@ public struct StreamAnomalies: Sendable {
         _ limits: AnomalyLimits
     ) -> StreamAnomaly? {
         let net = refunds.filter { $0.isNet && $0.state == .refunded }
-        let subscriptions = timeline.purchases.indices.map {
-            (subject: RefundCase.Subject.subscription($0), purchase: timeline.purchases[$0])
-        }
-        let others = timeline.oneTimePurchases.indices.map {
-            (subject: RefundCase.Subject.oneTime($0), purchase: timeline.oneTimePurchases[$0])
-        }
         var given: [RefundCase] = []
-        for (subject, purchase) in subscriptions + others where purchase.isPaid {
-            let own = net.first { $0.subject == subject }
+        for subject in timeline.subjects where timeline.purchase(subject).isPaid {
+            let own = net.filter { $0.subject == subject }
             // The rest of a replaced period was refunded because of another purchase, which counts
             // itself.
-            if purchase.isUpgraded || own?.kind == .replaced { continue }
-            guard let own, own.isWhole else { return nil }
-            given.append(own)
+            if timeline.purchase(subject).isUpgraded || own.last?.kind == .replaced { continue }
+            guard own.areWhole, let last = own.last else { return nil }
+            given.append(last)
         }
         let dates = given.compactMap(\.revoked).sorted()
         guard given.count >= limits.everythingPurchasesMin, let first = dates.first,
@@ -138,8 +135,8 @@ extension Purchase {
     // An unknown price counts as paid: payloads contain it only since 2023-10.
     fileprivate var isPaid: Bool {
         var citations = Citations()
-        return integer(.price, citing: &citations) != 0 && kind(citing: &citations) != .trial
-            && text(.inAppOwnershipType, citing: &citations) != "FAMILY_SHARED"
+        return amount(citing: &citations) != 0 && kind(citing: &citations) != .trial
+            && sharing(citing: &citations) == nil
     }
 }
 
@@ -195,10 +192,26 @@ extension RefundCase {
         switch kind {
         case .full: true
         case .untyped where percentageMilli == nil: true
-        case .prorated, .items, .untyped:
+        case .prorated, .items, .seats, .untyped:
             refundedMilliunits != nil && refundedMilliunits == priceMilliunits
-        case .familyRevoke, .replaced, nil: false
+        case .familyRevoke, .assignmentEnded, .bundled, .replaced, nil: false
         }
+    }
+}
+
+extension [RefundCase] {
+    /// Whether they refund the whole purchase together.
+    fileprivate var areWhole: Bool {
+        if contains(where: \.isWhole) { return true }
+        let given = compactMap(\.refundedMilliunits)
+        guard let price = last?.priceMilliunits, given.count == count else { return false }
+        var sum: Int64 = 0
+        for amount in given {
+            let (total, overflow) = sum.addingReportingOverflow(amount)
+            if overflow { return false }
+            sum = total
+        }
+        return sum == price
     }
 }
 

@@ -6,11 +6,16 @@ public struct AccessPeriod: Hashable, Sendable {
     public let period: ActivePeriod
     /// The group of the product.
     public let group: SubscriptionGroup
-    /// Whether another family member pays for it; it still gives access (Apple's data: trap 33).
-    public let isFamilyShared: Bool
+    /// Who else pays for it; nil if the owner does.
+    ///
+    /// It gives access all the same (Apple's data: trap 33, seats).
+    public let sharing: Sharing?
     /// When Apple revoked the purchase, even after its end; nil if it did not, or if that only
     /// refunded the rest of a period that another one replaced (Apple's data: traps 9, 10).
     public let revocationDate: Instant?
+
+    /// Whether another family member pays for it.
+    public var isFamilyShared: Bool { sharing == .family }
 
     /// Whether it gives access at an instant: from its start, up to but excluding its end.
     public func isActive(at instant: Instant) -> Bool {
@@ -25,7 +30,7 @@ extension AccessPeriod {
             AccessPeriod(
                 period: period,
                 group: group,
-                isFamilyShared: isFamilyShared,
+                sharing: sharing,
                 revocationDate: revocationDate
             )
         }
@@ -47,7 +52,9 @@ extension AccessPeriod {
         if ActivePeriod.areInOrder(left.period, right.period) { return true }
         if ActivePeriod.areInOrder(right.period, left.period) { return false }
         if left.group != right.group { return left.group < right.group }
-        if left.isFamilyShared != right.isFamilyShared { return right.isFamilyShared }
+        if left.sharing != right.sharing {
+            return (left.sharing?.rawValue ?? "") < (right.sharing?.rawValue ?? "")
+        }
         let none = Instant(milliseconds: .max)
         return (left.revocationDate ?? none) < (right.revocationDate ?? none)
     }
@@ -64,11 +71,10 @@ struct PurchaseAccess {
         let groups = GroupFinder(timeline, catalogs)
         return timeline.periodsOfPurchases.map { period, index in
             let purchase = timeline.purchases[index]
-            let ownership = purchase.assertions.state(of: .inAppOwnershipType)
             let access = AccessPeriod(
                 period: period,
                 group: groups.group(of: purchase),
-                isFamilyShared: ownership == .value(.text("FAMILY_SHARED")),
+                sharing: purchase.sharing,
                 revocationDate: purchase.revocationDate(endingAs: period)
             )
             return PurchaseAccess(access: access, purchase: purchase, lane: timeline.lane)
@@ -78,9 +84,10 @@ struct PurchaseAccess {
 
 extension Purchase {
     fileprivate func revocationDate(endingAs period: ActivePeriod) -> Instant? {
-        guard case .value(.instant(let date)) = assertions.state(of: .revocationDate) else {
-            return nil
-        }
+        var citations = Citations()
+        guard let revocation = periodRevocation(citing: &citations), revocation.reason != .upgraded
+        else { return nil }
+        let date = revocation.date
         let delay = date.milliseconds - period.validTo.milliseconds
         let isReplaced =
             period.endReason == .upgraded && abs(delay) <= AccessPeriod.replacementMax

@@ -112,7 +112,7 @@ public struct Entitlement: Sendable {
         if left.period.validFrom != right.period.validFrom {
             return left.period.validFrom > right.period.validFrom
         }
-        if left.isFamilyShared != right.isFamilyShared { return right.isFamilyShared }
+        if (left.sharing == nil) != (right.sharing == nil) { return left.sharing == nil }
         if left.period.validTo != right.period.validTo {
             return left.period.validTo > right.period.validTo
         }

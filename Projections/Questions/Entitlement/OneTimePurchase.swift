@@ -16,8 +16,8 @@ public struct OneTimePurchase: Hashable, Sendable {
     public let purchaseDate: Instant
     /// The kind of product.
     public let kind: Kind
-    /// Whether another family member bought it (Apple's data: trap 33).
-    public let isFamilyShared: Bool
+    /// Who else bought it; nil if the owner did (Apple's data: trap 33).
+    public let sharing: Sharing?
     /// When Apple revoked it, as last stated; nil if it is not revoked.
     public let revocationDate: Instant?
     /// The times at which it is owned, ascending; empty if the kind is not judged.
@@ -45,6 +45,9 @@ public struct OneTimePurchase: Hashable, Sendable {
             }
         }
     }
+
+    /// Whether another family member bought it.
+    public var isFamilyShared: Bool { sharing == .family }
 
     /// Whether the ledger can decide its access.
     public var isJudged: Bool { kind == .nonConsumable }
@@ -82,7 +85,7 @@ public struct OneTimePurchase: Hashable, Sendable {
         productId = purchase.productId
         purchaseDate = purchase.purchaseDate
         self.kind = kind
-        isFamilyShared = purchase.isFamilyShared
+        sharing = purchase.sharing
         revocationDate = purchase.instant(.revocationDate, citing: &citations)
         owned = kind == .nonConsumable ? purchase.ownedTimes(under: timeline.policy) : []
         positions = citations.positions(lane: timeline.lane)
@@ -102,7 +105,7 @@ extension Purchase {
         guard policy.familyCounts || !isFamilyShared else { return [] }
         var end = Instant(milliseconds: .max)
         if case .value(.instant(let date)) = state(of: .revocationDate) {
-            guard !policy.refundIsRetroactive || isFamilyShared else { return [] }
+            guard !policy.refundIsRetroactive || sharing != nil else { return [] }
             end = max(date, purchaseDate)
         }
         let gaps =

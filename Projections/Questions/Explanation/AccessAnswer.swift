@@ -117,6 +117,8 @@ public enum NoAccessReason: String, CaseIterable, Sendable {
     case refunded
     /// Family sharing had ended (Apple's data: trap 33).
     case revoked
+    /// The assignment of the seat had ended (Apple's data: seats).
+    case assignmentEnded
     /// Another purchase had replaced it; if a product was asked for, one of another product.
     case upgraded
     /// A one-time purchase for which only the app knows what it still gives (Apple's data: trap
@@ -127,7 +129,7 @@ public enum NoAccessReason: String, CaseIterable, Sendable {
         if !purchase.isJudged, !purchase.isRevoked(at: instant) {
             self = .notJudged
         } else {
-            self = purchase.isFamilyShared ? .revoked : .refunded
+            self = NoAccessReason(purchase.sharing?.endReason ?? .refunded)
         }
     }
 
@@ -138,6 +140,7 @@ public enum NoAccessReason: String, CaseIterable, Sendable {
             case .upgraded: .upgraded
             case .refunded: .refunded
             case .revoked: .revoked
+            case .assignmentEnded: .assignmentEnded
             }
     }
 }

@@ -27,11 +27,11 @@ extension [KnownAccess] {
 }
 
 extension Timeline {
-    /// Whether another family member made the purchase of a period (Apple's data: trap 33).
-    public func isFamilyShared(_ period: ActivePeriod) -> Bool {
-        purchases.contains { purchase in
-            purchase.isFamilyShared && purchase.purchaseDate == period.purchaseDate
+    /// Who else pays for the purchase of a period; nil if its owner does (Apple's data: trap 33).
+    public func sharing(of period: ActivePeriod) -> Sharing? {
+        purchases.first { purchase in
+            purchase.sharing != nil && purchase.purchaseDate == period.purchaseDate
                 && byBytes(purchase.productId, period.productId) == nil
-        }
+        }?.sharing
     }
 }

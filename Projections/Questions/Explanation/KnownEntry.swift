@@ -46,7 +46,8 @@ struct KnownEntry {
         case .notRenewed: return event.fact.kind == .renewal
         case .ended:
             switch row.endReason {
-            case .refunded, .revoked: return isAbout(row) && content[.revocationDate] != nil
+            case .refunded, .revoked, .assignmentEnded:
+                return isAbout(row) && content[.revocationDate] != nil
             case .upgraded:
                 return isAbout(row) && content.boolean(.isUpgraded) == true
                     || event.fact.kind == .transaction && event.fact.purchaseDate == row.validTo

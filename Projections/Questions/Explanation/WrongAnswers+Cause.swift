@@ -19,6 +19,8 @@ extension WrongAnswers {
         case revokedLater
         /// The purchase that had replaced it was not known (Apple's data: trap 26).
         case upgradeKnownLater
+        /// The end of the seat's assignment was not known (Apple's data: seats).
+        case assignmentEndedLater
         /// The end of the billing grace was not known (Apple's data: trap 22).
         case graceEndedLater
         /// Another known detail of the purchase was corrected.
@@ -41,7 +43,8 @@ extension WrongAnswers.Cause {
                 ? .notYetKnown : WrongAnswers.Cause(granting: granted, rowsBefore: rowsBefore)
         case (.access(let granted), _) where !after.hasAccess:
             self = WrongAnswers.Cause(ending: granted, rowsAfter: rowsAfter)
-        case (.notOwned(.refunded, _), .owned), (.notOwned(.revoked, _), .owned):
+        case (.notOwned(.refunded, _), .owned), (.notOwned(.revoked, _), .owned),
+            (.notOwned(.assignmentEnded, _), .owned):
             self = .refundReversedLater
         case (_, .owned) where !before.hasAccess:
             self = before.reason == .notKnownYet ? .notYetKnown : .lateNotification
@@ -63,7 +66,7 @@ extension WrongAnswers.Cause {
             return
         }
         switch known.endReason {
-        case .refunded, .revoked: self = .refundReversedLater
+        case .refunded, .revoked, .assignmentEnded: self = .refundReversedLater
         case _ where known.expiresDate < row.expiresDate: self = .extensionKnownLater
         default: self = .correctedLater
         }
@@ -78,6 +81,7 @@ extension WrongAnswers.Cause {
         switch known?.endReason {
         case .refunded: self = .refundedLater
         case .revoked: self = .revokedLater
+        case .assignmentEnded: self = .assignmentEndedLater
         case .upgraded: self = .upgradeKnownLater
         default: self = .correctedLater
         }

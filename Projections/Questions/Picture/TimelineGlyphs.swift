@@ -39,7 +39,7 @@ struct TimelineGlyphs {
         switch kind {
         case .trial: trial
         case .intro, .offer: offer
-        case .paid: paid
+        case .paid, .family, .assigned: paid
         case .grace: grace
         }
     }

@@ -145,18 +145,16 @@ private struct MoneyLabel {
 
 extension Timeline {
     fileprivate func moneyLabels(_ glyphs: TimelineGlyphs) -> [MoneyLabel] {
-        let charges = purchases.compactMap { purchase -> MoneyLabel? in
-            guard case .value(.integer(let price)) = purchase.assertions.state(of: .price),
-                price > 0,
-                purchase.assertions.state(of: .inAppOwnershipType)
-                    != .value(.text("FAMILY_SHARED"))
-            else { return nil }
+        let charges = purchases.flatMap(\.transactions).compactMap { purchase -> MoneyLabel? in
             var citations = Citations()
+            guard purchase.sharing == nil, let price = purchase.amount(citing: &citations),
+                price > 0
+            else { return nil }
             let amount = CurrencyAmount(price, purchase.text(.currency, citing: &citations))
             return MoneyLabel(at: purchase.purchaseDate, text: "+" + amount.number)
         }
         let refunds = Refunds(self).rows.compactMap { refund -> MoneyLabel? in
-            guard refund.expiresDate != nil, let revoked = refund.revoked,
+            guard refund.expiresDate != nil, let revoked = refund.refunded,
                 let given = refund.givenMilliunits, given > 0
             else { return nil }
             let undone = refund.reversed == nil ? "" : " " + glyphs.reversed

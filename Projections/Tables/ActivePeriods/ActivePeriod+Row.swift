@@ -15,6 +15,8 @@ extension ActivePeriod {
         writer.timestamp(billingPlan?.commitment?.expiresDate)
         writer.integer(billingPlan?.commitment?.priceMilliunits)
         writer.texts(items.map(\.sku))
+        writer.integer(seatQuantity)
+        writer.text(bundle?.productId)
         return writer.row(citing: positions)
     }
 

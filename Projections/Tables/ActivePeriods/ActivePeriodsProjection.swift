@@ -1,12 +1,13 @@
 /// The table `active_periods`: the rows of `ActivePeriods`.
 struct ActivePeriodsProjection: Projection {
     let name = "active_periods"
-    let version = 2
+    let version = 3
     let columns = [
         "product_identifier", "purchase_date_ms", "expires_date_ms", "valid_from", "valid_to",
         "kind", "end_reason", "expiration_reason", "billing_plan_type",
         "commitment_period_number", "commitment_period_count", "commitment_expires_at",
-        "commitment_price_milliunits", "advanced_commerce_skus",
+        "commitment_price_milliunits", "advanced_commerce_skus", "seat_quantity",
+        "bundle_product_identifier",
     ]
 
     var tableSQL: String { String(decoding: PackageResources.active_periods_sql, as: UTF8.self) }
@@ -40,6 +41,8 @@ struct ActivePeriodsProjection: Projection {
                     "commitment_price_milliunits"
                 ),
                 .init("items-changed", "advanced_commerce_skus"),
+                .init("seats-changed", "seat_quantity"),
+                .init("bundle-changed", "bundle_product_identifier"),
                 .init("product-changed", "product_identifier"),
                 .init("kind-changed", "kind"),
             ],

@@ -19,16 +19,19 @@ CREATE TABLE {{schema}}.active_periods (
     commitment_expires_at       timestamptz        NULL,
     commitment_price_milliunits bigint             NULL,
     advanced_commerce_skus      text[] COLLATE "C" NOT NULL,
+    seat_quantity               bigint             NULL,
+    bundle_product_identifier   text COLLATE "C"   NULL,
     positions                   bigint[]           NOT NULL,
     CONSTRAINT active_periods_ordinal_counts_from_one CHECK (ordinal >= 1),
     CONSTRAINT active_periods_end_not_before_start CHECK (valid_from <= valid_to),
     CONSTRAINT active_periods_kind_known
-        CHECK (kind IN ('trial', 'intro', 'offer', 'paid', 'grace')),
+        CHECK (kind IN ('trial', 'intro', 'offer', 'paid', 'family', 'assigned', 'grace')),
     CONSTRAINT active_periods_end_reason_known
-        CHECK (end_reason IN ('expired', 'upgraded', 'refunded', 'revoked', 'open')),
+        CHECK (end_reason IN ('expired', 'upgraded', 'refunded', 'revoked', 'assignment_ended',
+            'open')),
     CONSTRAINT active_periods_expiration_reason_known CHECK (
         expiration_reason IN
-            ('customer', 'billing', 'price_increase', 'product_unavailable', 'other')
+            ('customer', 'billing', 'price_increase', 'product_unavailable', 'unbundled', 'other')
     ),
     CONSTRAINT active_periods_has_cause CHECK (cardinality(positions) > 0)
 );

@@ -16,7 +16,8 @@ extension Movement.Kind {
         case .churnVoluntary, .churnPriceIncrease, .churnProductUnavailable: "Voluntary Churn"
         case .exitPlanChange, .exitRefund: "Exits"
         case .extension: "Extensions"
-        case .oneTimePurchase, .churnUnknown, .familyRevoke, .refundReversed, .refundRequested,
+        case .seatsAdded, .oneTimePurchase, .churnUnknown, .familyRevoke, .assignmentEnded,
+            .refundReversed, .refundRequested,
             .refundDeclined, .autoRenewOff, .autoRenewOn, .planChangeScheduled,
             .planChangeCancelled:
             nil
@@ -52,13 +53,15 @@ extension Movement {
         case .exitPlanChange, .planChangeScheduled: "PRODUCT_CHANGE"
         case .billingIssueEntered: "BILLING_ISSUE"
         case .churnVoluntary, .churnInvoluntary, .churnPriceIncrease, .churnProductUnavailable,
-            .churnUnknown, .familyRevoke:
+            .churnUnknown, .familyRevoke, .assignmentEnded:
             "EXPIRATION"
         case .exitRefund, .autoRenewOff: "CANCELLATION"
         case .autoRenewOn: "UNCANCELLATION"
         case .refundReversed: "REFUND_REVERSED"
         case .extension: "SUBSCRIPTION_EXTENDED"
-        case .billingIssueRecovered, .refundRequested, .refundDeclined, .planChangeCancelled: nil
+        case .seatsAdded, .billingIssueRecovered, .refundRequested, .refundDeclined,
+            .planChangeCancelled:
+            nil
         }
     }
 }

@@ -30,7 +30,11 @@ public struct Movement: Hashable, Sendable {
     /// ISO 4217; nil if it was never stated.
     public let currency: String?
     /// Whether it belongs to a family member, so it brings no money (Apple's data: trap 33).
-    public let isFamilyShared: Bool
+    public var isFamilyShared: Bool { sharing == .family }
+    /// Who else pays for it, so it brings no money; nil if its owner does.
+    public let sharing: Sharing?
+    /// How many seats were bought, added or taken back; nil unless it is about seats.
+    public let seatQuantity: Int64?
     /// Whether it is a purchase after a lapse.
     public let isResubscribe: Bool
     /// Why a subscription ended, in Apple's words; nil for other movements, and if Apple did not
@@ -52,6 +56,8 @@ public struct Movement: Hashable, Sendable {
         case conversion
         /// The next period, without an offer.
         case renewal
+        /// Seats added to a period that runs: money, but neither a start nor a renewal.
+        case seatsAdded = "seats_added"
         /// A purchase that never expires.
         case oneTimePurchase = "one_time_purchase"
         /// A product replaced by another one.
@@ -74,6 +80,8 @@ public struct Movement: Hashable, Sendable {
         case exitRefund = "exit_refund"
         /// Family sharing ended.
         case familyRevoke = "family_revoke"
+        /// The assignment of a seat ended.
+        case assignmentEnded = "assignment_ended"
         /// A refund was reversed.
         case refundReversed = "refund_reversed"
         /// A refund was requested.
@@ -136,6 +144,8 @@ extension Movement {
         writer.boolean(isFamilyShared)
         writer.boolean(isResubscribe)
         writer.text(expirationReason?.rawValue)
+        writer.boolean(sharing != nil)
+        writer.integer(seatQuantity)
     }
 
     func isBefore(_ other: Movement) -> Bool {

@@ -21,16 +21,33 @@ extension MovementFold {
                 appleSubType: kind.appleSubType(terms[index], after: previous.map { terms[$0] }),
                 previousProduct: replaced,
                 amount: terms[index].price,
+                seatQuantity: purchase.sharing == nil ? purchase.seats?.quantity : nil,
                 isInitial: index == 0 && !isContinuing,
                 isResubscribe: index > 0 && !isContinuing,
                 citing: terms[index].citations
             )
+            takeAdditions(to: purchase)
             guard let previous, replaced != nil, isContinuing else { continue }
             append(
                 .exitPlanChange,
                 at: purchase.purchaseDate,
                 about: previous,
                 citing: terms[index].citations
+            )
+        }
+    }
+
+    private mutating func takeAdditions(to purchase: Purchase) {
+        for addition in purchase.additions {
+            let terms = PurchaseTerms(addition)
+            append(
+                .seatsAdded,
+                at: addition.purchaseDate,
+                about: addition,
+                terms,
+                amount: terms.price,
+                seatQuantity: addition.sharing == nil ? addition.seats?.quantity : nil,
+                citing: terms.citations
             )
         }
     }

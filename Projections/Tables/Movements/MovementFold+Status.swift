@@ -29,6 +29,8 @@ extension MovementFold {
             // Apple's next statement, because a row of the journal needs an event of its day: until
             // then, a payload that has not arrived yet may have recovered the renewal, and no clock
             // enters a fold.
+            // A move to a bundle is a change of plan.
+            case (_, .expired) where timeline.purchases[index].isMovedToBundle: break
             case (_, .expired) where !isUnreached(after):
                 takeChurn(from: before, to: after, about: index)
             default: break
@@ -95,7 +97,7 @@ extension MovementFold {
 
     // Apple states why it ended at the end, or some time after it; a failed retry states it too. If
     // auto-renewal was off before the charge was given up, the customer ended it; of Apple's other
-    // reasons only the first is the customer's own
+    // reasons only the first, and leaving a bundle, are the customer's own
     // (https://developer.apple.com/documentation/appstoreserverapi/expirationintent).
     private func churn(
         from before: StatusSpan,
@@ -109,6 +111,7 @@ extension MovementFold {
         case .priceIncrease: return .churnPriceIncrease
         case .productUnavailable: return .churnProductUnavailable
         case .other: return .churnUnknown
+        case .unbundled: return .churnVoluntary
         case .customer, .billing:
             if wasOff { citations.cite(setting?.autoRenewOffset) }
             return reason == .billing && !wasOff ? .churnInvoluntary : .churnVoluntary
@@ -188,24 +191,20 @@ extension MovementFold {
     /// change that replaced it.
     mutating func takeRefunds() {
         for row in Refunds(timeline).rows {
-            let about =
-                switch row.subject {
-                case .subscription(let index): timeline.purchases[index]
-                case .oneTime(let index): timeline.oneTimePurchases[index]
-                }
+            let about = timeline.purchase(row.subject)
             let terms = PurchaseTerms(about)
             var citations = Citations()
             citations.cite(row.positions)
-            let isFamily = row.kind == .familyRevoke
-            let amount = isFamily ? 0 : row.givenMilliunits
-            let isMoney = row.kind != .replaced
+            let (exit, isMoney) = (row.exitKind, row.kind != .replaced)
+            let isUndone = isMoney && row.kind != .bundled
+            let amount = exit == .exitRefund ? row.givenMilliunits : 0
             let steps: [(Movement.Kind, Instant?, Int64?)] = [
                 (
-                    isFamily ? .familyRevoke : .exitRefund, isMoney ? row.refunded : nil,
+                    exit, isMoney ? row.refunded : nil,
                     // The least integer has no negation.
-                    amount.map { -max($0, -.max) }
+                    exit == .exitPlanChange ? nil : amount.map { -max($0, -.max) }
                 ),
-                (.refundReversed, isMoney ? row.reversed : nil, amount),
+                (.refundReversed, isUndone ? row.reversed : nil, amount),
                 (.refundRequested, row.requested, nil),
                 (.refundDeclined, row.declined, nil),
             ]
@@ -218,9 +217,23 @@ extension MovementFold {
                     terms,
                     appleEvent: kind == .exitRefund ? AppleEvent.refund : nil,
                     amount: amount,
+                    seatQuantity: kind == exit || kind == .refundReversed ? row.seatQuantity : nil,
                     citing: citations
                 )
             }
+        }
+    }
+}
+
+extension RefundCase {
+    // What a refund is, or the end of what somebody else paid for; a move to a bundle is a change of
+    // plan.
+    fileprivate var exitKind: Movement.Kind {
+        switch kind {
+        case .familyRevoke: .familyRevoke
+        case .assignmentEnded: .assignmentEnded
+        case .bundled: .exitPlanChange
+        default: .exitRefund
         }
     }
 }

@@ -33,6 +33,7 @@ struct MovementFold {
         product: String? = nil,
         previousProduct: String? = nil,
         amount: Int64? = nil,
+        seatQuantity: Int64? = nil,
         isInitial: Bool = false,
         isResubscribe: Bool = false,
         expirationReason: ExpirationReason? = nil,
@@ -52,7 +53,8 @@ struct MovementFold {
                 expiresDate: purchase.neverExpires ? nil : purchase.expiresDate,
                 amountMilliunits: amount,
                 currency: amount == nil ? nil : terms.currency,
-                isFamilyShared: terms.isFamilyShared,
+                sharing: terms.sharing,
+                seatQuantity: seatQuantity,
                 isResubscribe: isResubscribe,
                 expirationReason: expirationReason,
                 positions: citations.positions(lane: timeline.lane)

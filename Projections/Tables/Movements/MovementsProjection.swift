@@ -1,13 +1,14 @@
 /// The table `movements`: the rows of `Movements`.
 struct MovementsProjection: Projection {
     let name = "movements"
-    let version = 2
+    let version = 3
     let columns = [
         "movement", "apple_event", "apple_event_grouping",
         "apple_event_sub_type", "rc_event", "occurred_at", "product_identifier",
         "previous_product_identifier",
         "purchase_date_ms", "expires_date_ms", "amount_milliunits", "currency",
         "is_family_shared", "is_resubscribe", "expiration_reason",
+        "is_shared", "seat_quantity",
     ]
 
     var tableSQL: String {

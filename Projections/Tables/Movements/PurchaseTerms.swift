@@ -5,10 +5,11 @@ final class PurchaseTerms {
     /// Apple's `offerType`; nil at the standard price.
     let offerType: Int64?
     let offerIdentifier: String
-    /// In milliunits; 0 for family members, nil if it was never stated.
+    /// For all seats, in milliunits; 0 where somebody else pays, nil if it was never stated.
     let price: Int64?
     let currency: String?
-    let isFamilyShared: Bool
+    /// Who else pays; nil if the owner does.
+    let sharing: Sharing?
     /// Whether it is a free offer.
     let isFree: Bool
     /// The events that state them.
@@ -19,11 +20,10 @@ final class PurchaseTerms {
         citations.cite(purchase.datesOffset)
         offerType = purchase.integer(.offerType, citing: &citations)
         offerIdentifier = purchase.text(.offerIdentifier, citing: &citations) ?? ""
-        let price = purchase.integer(.price, citing: &citations)
+        let price = purchase.amount(citing: &citations)
         currency = purchase.text(.currency, citing: &citations)
-        isFamilyShared =
-            purchase.text(.inAppOwnershipType, citing: &citations) == "FAMILY_SHARED"
-        self.price = isFamilyShared ? 0 : price
+        sharing = purchase.sharing(citing: &citations)
+        self.price = sharing == nil ? price : 0
         let isFreeTrial =
             purchase.text(.offerDiscountType, citing: &citations) == "FREE_TRIAL"
         isFree = isFreeTrial || purchase.kind(citing: &citations) == .trial

@@ -20,22 +20,24 @@ CREATE TABLE {{schema}}.{{table}} (
     is_family_shared            boolean          NOT NULL,
     is_resubscribe              boolean          NOT NULL,
     expiration_reason           text COLLATE "C" NULL,
+    is_shared                   boolean          NOT NULL,
+    seat_quantity               bigint           NULL,
 {{knowledge}}    positions                   bigint[]         NOT NULL,
     CONSTRAINT {{table}}_ordinal_counts_from_one CHECK (ordinal >= 1),
     CONSTRAINT {{table}}_movement_known CHECK (
         movement IN (
-            'offer_start', 'paid_start', 'offer_renewal', 'conversion', 'renewal',
+            'offer_start', 'paid_start', 'offer_renewal', 'conversion', 'renewal', 'seats_added',
             'one_time_purchase', 'exit_plan_change', 'billing_issue_entered',
             'billing_issue_recovered', 'churn_voluntary', 'churn_involuntary',
             'churn_price_increase', 'churn_product_unavailable', 'churn_unknown', 'exit_refund',
-            'family_revoke', 'refund_reversed',
+            'family_revoke', 'assignment_ended', 'refund_reversed',
             'refund_requested', 'refund_declined', 'extension', 'auto_renew_off',
             'auto_renew_on', 'plan_change_scheduled', 'plan_change_cancelled'{{words}}
         )
     ),
     CONSTRAINT {{table}}_expiration_reason_known CHECK (
         expiration_reason IN
-            ('customer', 'billing', 'price_increase', 'product_unavailable', 'other')
+            ('customer', 'billing', 'price_increase', 'product_unavailable', 'unbundled', 'other')
     ),
     CONSTRAINT {{table}}_has_cause CHECK (cardinality(positions) > 0)
 );

@@ -18,6 +18,8 @@ extension PlanChange {
         writer.text(toBillingPlanType)
         writer.integer(estimatedRefundMilliunits)
         writer.text(estimatedRefundCurrency)
+        writer.integer(fromSeatQuantity)
+        writer.integer(toSeatQuantity)
         return writer.row(citing: positions)
     }
 }

@@ -1,14 +1,15 @@
 /// The table `plan_changes`: the rows of `PlanChanges`.
 struct PlanChangesProjection: Projection {
     let name = "plan_changes"
-    let version = 3
+    let version = 4
     let columns = [
         "previous_product_identifier", "product_identifier", "requested_at", "effective_at",
         "withdrawn_at",
         "plan_change_state", "plan_change_timing", "plan_change", "is_same_duration",
         "catalog_version", "apple_offer_type",
         "refunds_previous", "is_undated", "previous_billing_plan_type", "billing_plan_type",
-        "estimated_refund_milliunits", "estimated_refund_currency",
+        "estimated_refund_milliunits", "estimated_refund_currency", "previous_seat_quantity",
+        "seat_quantity",
     ]
 
     var tableSQL: String { String(decoding: PackageResources.plan_changes_sql, as: UTF8.self) }
@@ -45,6 +46,7 @@ struct PlanChangesProjection: Projection {
                     "estimated_refund_currency"
                 ),
                 .init("billing-plan-changed", "previous_billing_plan_type", "billing_plan_type"),
+                .init("seats-changed", "previous_seat_quantity", "seat_quantity"),
             ],
             instant: "effective_at"
         )

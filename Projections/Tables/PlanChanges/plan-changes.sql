@@ -1,4 +1,4 @@
--- One row per change from one product to another: requested, withdrawn, effective, or lapsed.
+-- One row per change from one product, billing plan or number of seats to another: requested, withdrawn, effective, or lapsed.
 -- Rebuilt from the log at any time, and never edited by hand.
 CREATE TABLE {{schema}}.plan_changes (
     lane                        integer          NOT NULL,
@@ -22,6 +22,8 @@ CREATE TABLE {{schema}}.plan_changes (
     billing_plan_type           text COLLATE "C" NULL,
     estimated_refund_milliunits bigint           NULL,
     estimated_refund_currency   text COLLATE "C" NULL,
+    previous_seat_quantity      bigint           NULL,
+    seat_quantity               bigint           NULL,
     positions                   bigint[]         NOT NULL,
     CONSTRAINT plan_changes_ordinal_counts_from_one CHECK (ordinal >= 1),
     CONSTRAINT plan_changes_state_known
@@ -36,9 +38,10 @@ CREATE TABLE {{schema}}.plan_changes (
         CHECK ((withdrawn_at IS NOT NULL) = (plan_change_state = 'withdrawn')),
     CONSTRAINT plan_changes_between_two_plans
         CHECK (previous_product_identifier <> product_identifier
-            OR previous_billing_plan_type <> billing_plan_type),
+            OR previous_billing_plan_type <> billing_plan_type
+            OR previous_seat_quantity <> seat_quantity),
     CONSTRAINT plan_changes_has_cause CHECK (cardinality(positions) > 0)
 );
 
 COMMENT ON TABLE {{schema}}.plan_changes IS
-    'Changes of product or billing plan, requested and effective: one row per change. In the order of requested_at, else effective_at, then the products. A fold of the log; rebuild it, never edit it.';
+    'Changes of product, billing plan or number of seats, requested and effective: one row per change. In the order of requested_at, else effective_at, then the products. A fold of the log; rebuild it, never edit it.';

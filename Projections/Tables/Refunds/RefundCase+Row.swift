@@ -20,6 +20,7 @@ extension RefundCase {
         writer.integer(refundedMilliunits)
         writer.text(currency)
         writer.text(requestReason)
+        writer.integer(seatQuantity)
         return writer.row(citing: positions)
     }
 }

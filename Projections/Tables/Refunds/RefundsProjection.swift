@@ -1,14 +1,14 @@
 /// The table `refunds`: the rows of `Refunds`.
 struct RefundsProjection: Projection {
     let name = "refunds"
-    let version = 2
+    let version = 3
     let columns = [
         "product_identifier", "purchase_date_ms", "expires_date_ms", "refund_kind",
         "revocation_percentage", "revocation_reason",
         "refund_timing", "requested_at", "declined_at", "revoked_at", "announced_at", "reversed_at",
         "reversal", "refund_state", "is_net", "purchase_price_milliunits", "refunded_milliunits",
         "currency",
-        "request_reason",
+        "request_reason", "seat_quantity",
     ]
 
     var tableSQL: String { String(decoding: PackageResources.refunds_sql, as: UTF8.self) }
@@ -42,7 +42,8 @@ struct RefundsProjection: Projection {
                     "revocation_percentage",
                     "purchase_price_milliunits",
                     "refunded_milliunits",
-                    "currency"
+                    "currency",
+                    "seat_quantity"
                 ),
                 .init(
                     "refund-moved",

@@ -24,22 +24,26 @@ CREATE TABLE {{schema}}.refunds (
     refunded_milliunits       bigint           NULL,
     currency                  text COLLATE "C" NULL,
     request_reason            text COLLATE "C" NULL,
+    seat_quantity             bigint           NULL,
     positions                 bigint[]         NOT NULL,
     CONSTRAINT refunds_ordinal_counts_from_one CHECK (ordinal >= 1),
     CONSTRAINT refunds_kind_known
-        CHECK (refund_kind IN ('full', 'prorated', 'items', 'family_revoke', 'replaced', 'untyped')),
+        CHECK (
+            refund_kind IN ('full', 'prorated', 'items', 'seats', 'family_revoke',
+                'assignment_ended', 'bundled', 'replaced', 'untyped')
+        ),
     CONSTRAINT refunds_timing_known
         CHECK (refund_timing IN ('before_start', 'current', 'older', 'after_expiry')),
     CONSTRAINT refunds_reversal_known CHECK (reversal IN ('announced', 'inferred')),
     CONSTRAINT refunds_state_known
-        CHECK (refund_state IN ('requested', 'declined', 'refunded', 'reversed')),
+        CHECK (refund_state IN ('requested', 'declined', 'refunded', 'revoked', 'reversed')),
     CONSTRAINT refunds_kind_where_given
-        CHECK ((refund_kind IS NOT NULL) = (refund_state IN ('refunded', 'reversed'))),
+        CHECK ((refund_kind IS NOT NULL) = (refund_state IN ('refunded', 'revoked', 'reversed'))),
     CONSTRAINT refunds_reversed_where_reversed
         CHECK ((reversed_at IS NOT NULL) = (refund_state = 'reversed')
             AND (reversal IS NOT NULL) = (refund_state = 'reversed')),
     CONSTRAINT refunds_dated_where_refunded
-        CHECK (refund_state <> 'refunded' OR announced_at IS NOT NULL),
+        CHECK (refund_state NOT IN ('refunded', 'revoked') OR announced_at IS NOT NULL),
     CONSTRAINT refunds_net_where_given CHECK (NOT is_net OR refund_kind IS NOT NULL),
     CONSTRAINT refunds_has_cause CHECK (cardinality(positions) > 0)
 );

@@ -21,6 +21,10 @@ extension RenewalState {
         writer.boolean(terms?.commitment?.isAutoRenewOn)
         writer.text(terms?.commitment?.autoRenewProductId)
         writer.text(terms?.commitment?.billingPlanType)
+        writer.integer(terms?.seatQuantity)
+        writer.integer(terms?.totalMilliunits)
+        writer.text(terms?.bundleProductId)
+        writer.boolean(terms?.willUnbundle)
         return writer.row(citing: positions)
     }
 }

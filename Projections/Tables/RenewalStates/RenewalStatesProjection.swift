@@ -1,7 +1,7 @@
 /// The table `renewal_states`: the rows of `RenewalStates`.
 struct RenewalStatesProjection: Projection {
     let name = "renewal_states"
-    let version = 2
+    let version = 3
     let columns = [
         "valid_from", "valid_to", "status", "charge", "is_auto_renew_on",
         "auto_renew_product_identifier", "price_consent", "expiration_reason",
@@ -10,6 +10,8 @@ struct RenewalStatesProjection: Projection {
         "renewal_billing_plan_type", "commitment_renewal_at",
         "commitment_renewal_price_milliunits", "is_commitment_auto_renew_on",
         "commitment_auto_renew_product_identifier", "commitment_renewal_billing_plan_type",
+        "renewal_seat_quantity", "renewal_total_milliunits", "renewal_bundle_product_identifier",
+        "will_unbundle",
     ]
 
     var tableSQL: String { String(decoding: PackageResources.renewal_states_sql, as: UTF8.self) }
@@ -49,6 +51,16 @@ struct RenewalStatesProjection: Projection {
                     "is_commitment_auto_renew_on",
                     "commitment_auto_renew_product_identifier",
                     "commitment_renewal_billing_plan_type"
+                ),
+                .init(
+                    "renewal-seats-changed",
+                    "renewal_seat_quantity",
+                    "renewal_total_milliunits"
+                ),
+                .init(
+                    "renewal-bundle-changed",
+                    "renewal_bundle_product_identifier",
+                    "will_unbundle"
                 ),
             ],
             instant: "valid_from"

@@ -25,6 +25,10 @@ CREATE TABLE {{schema}}.renewal_states (
     is_commitment_auto_renew_on              boolean          NULL,
     commitment_auto_renew_product_identifier text COLLATE "C" NULL,
     commitment_renewal_billing_plan_type     text COLLATE "C" NULL,
+    renewal_seat_quantity                    bigint           NULL,
+    renewal_total_milliunits                 bigint           NULL,
+    renewal_bundle_product_identifier        text COLLATE "C" NULL,
+    will_unbundle                            boolean          NULL,
     positions                                bigint[]         NOT NULL,
     CONSTRAINT renewal_states_ordinal_counts_from_one CHECK (ordinal >= 1),
     CONSTRAINT renewal_states_end_after_start CHECK (valid_from < valid_to),
@@ -36,7 +40,7 @@ CREATE TABLE {{schema}}.renewal_states (
         CHECK (price_consent IN ('pending', 'accepted')),
     CONSTRAINT renewal_states_expiration_reason_known CHECK (
         expiration_reason IN
-            ('customer', 'billing', 'price_increase', 'product_unavailable', 'other')
+            ('customer', 'billing', 'price_increase', 'product_unavailable', 'unbundled', 'other')
     ),
     CONSTRAINT renewal_states_has_cause CHECK (cardinality(positions) > 0)
 );

@@ -16,6 +16,10 @@ public struct TransactionRow: Hashable, Sendable {
     public let money: Money
     /// Its place among the purchases of the subscription.
     public let place: Place
+    /// Its seats; nil unless it is of a multiseat subscription.
+    public let seats: SeatTerms?
+    /// The bundle or suite that it is part of; nil if it was bought alone.
+    public let bundle: BundleMembership?
     /// What happened to it.
     public let fate: Fate
     /// The first event about it, which stays the same when more becomes known about it.
@@ -77,11 +81,11 @@ public struct TransactionRow: Hashable, Sendable {
         public let offerDiscountType: String?
         /// The storefront's country, ISO 3166-1 alpha-3.
         public let country: String?
-        /// `PURCHASED` or `FAMILY_SHARED`.
+        /// `PURCHASED`, `FAMILY_SHARED` or `ASSIGNED`.
         public let ownershipType: String?
         /// `PURCHASE` or `RENEWAL`.
         public let transactionReason: String?
-        /// The number of items bought.
+        /// The number of items bought: seats, for a multiseat subscription.
         public let quantity: Int64?
     }
 
@@ -89,10 +93,35 @@ public struct TransactionRow: Hashable, Sendable {
     public struct Money: Hashable, Sendable {
         /// ISO 4217 code; nil if it was never stated.
         public let currency: String?
-        /// The price; nil if it was never stated.
+        /// The amount charged, for all seats; nil if it was never stated, and for assigned seats.
         public let grossMilliunits: Int64?
         /// The price minus refunds; nil if either is not known.
         public let netMilliunits: Int64?
+    }
+
+    /// The seats of a transaction, as Apple states them.
+    public struct SeatTerms: Hashable, Sendable {
+        /// Start of the period that it added seats to; nil if it began a period.
+        public let addedTo: Instant?
+        /// How many seats Apple took back; 0 for none.
+        public let revokedQuantity: Int64
+        /// Apple's average price of a seat, in milliunits; nil if it was never stated.
+        public let averagePriceMilliunits: Int64?
+        /// Who manages the members, in Apple's word; nil if it was never stated.
+        public let invitationManagement: String?
+
+        // Of a purchase whose seats an erasure removed, it is still known that it added some.
+        init?(of purchase: Purchase, addedTo: Instant? = nil) {
+            guard purchase.seats != nil || addedTo != nil else { return nil }
+            self.addedTo = addedTo
+            revokedQuantity = purchase.seats?.revokedQuantity ?? 0
+            invitationManagement = purchase.seats?.invitationManagement
+            if case .value(.integer(let price)) = purchase.state(of: .price) {
+                averagePriceMilliunits = price
+            } else {
+                averagePriceMilliunits = nil
+            }
+        }
     }
 
     /// The place of a purchase among those of its subscription.
@@ -146,6 +175,17 @@ extension TransactionRow {
         writeFate(&writer)
         writer.text(ids.appAccountToken)
         writer.integer(terms.quantity)
+        writeSeats(&writer)
+    }
+
+    private func writeSeats(_ writer: inout RowWriter) {
+        writer.boolean(terms.ownershipType.flatMap(Sharing.init(ownershipType:)) != nil)
+        writer.milliseconds(seats?.addedTo)
+        writer.integer(seats?.revokedQuantity)
+        writer.integer(seats?.averagePriceMilliunits)
+        writer.text(seats?.invitationManagement)
+        writer.text(bundle?.productId)
+        writer.text(bundle?.originalTransactionId)
     }
 
     private func writePurchase(_ writer: inout RowWriter) {

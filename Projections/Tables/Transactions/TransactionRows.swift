@@ -2,7 +2,7 @@ internal import Events
 
 /// Every purchase of a timeline with its meaning within its subscription.
 public struct TransactionRows: Sendable {
-    /// One row per purchase, including one-time purchases, by start.
+    /// One row per purchase, including additions of seats and one-time purchases, by start.
     public let rows: [TransactionRow]
 
     /// The rows of a timeline, with its products described by these catalogs.
@@ -16,17 +16,14 @@ public struct TransactionRows: Sendable {
             let row = course.row(ofSubscription: index, after: before, &paidPeriods)
             before = TransactionCourse.Predecessor(row)
             rows.append(row)
+            for addition in timeline.purchases[index].additions.indices {
+                rows.append(course.row(ofAddition: addition, to: index, row))
+            }
         }
         for index in timeline.oneTimePurchases.indices {
             rows.append(course.row(ofOneTime: index))
         }
-        guard !timeline.purchases.isEmpty, !timeline.oneTimePurchases.isEmpty else {
-            self.rows = rows
-            return
-        }
-        self.rows = rows.enumerated().sorted { left, right in
-            (left.element.time.start, left.offset) < (right.element.time.start, right.offset)
-        }.map(\.element)
+        self.rows = rows.ordered { $0.time.start < $1.time.start }
     }
 }
 
@@ -38,9 +35,8 @@ private struct TransactionCourse {
     let cuts: [Cut?]
     let graces: GracePeriods?
     let signals: RenewalSignals
-    // For each purchase, the case that decides the current state of its refund.
-    let refunds: [RefundCase?]
-    let oneTimeRefunds: [RefundCase?]
+    // The cases in force.
+    private let refunds: [RefundCase]
 
     init(_ timeline: Timeline, _ catalogs: CatalogHistory) {
         self.timeline = timeline
@@ -49,15 +45,14 @@ private struct TransactionCourse {
         cuts = timeline.cuts
         graces = timeline.graces
         signals = RenewalSignals(timeline)
-        var refunds = [RefundCase?](repeating: nil, count: timeline.purchases.count)
-        var oneTime = [RefundCase?](repeating: nil, count: timeline.oneTimePurchases.count)
-        for row in Refunds(timeline).rows where row.isNet && row.state == .refunded {
-            switch row.subject {
-            case .subscription(let index): refunds[index] = row
-            case .oneTime(let index): oneTime[index] = row
-            }
+        refunds = Refunds(timeline).rows.filter {
+            $0.isNet && ($0.state == .refunded || $0.state == .revoked)
         }
-        (self.refunds, oneTimeRefunds) = (refunds, oneTime)
+    }
+
+    /// The cases that decide the current state of a purchase's refund; nearly always none or one.
+    func refunds(of subject: RefundCase.Subject) -> [RefundCase] {
+        refunds.isEmpty ? [] : refunds.filter { $0.subject == subject }
     }
 
     /// What a row states about the previous purchase.
@@ -81,11 +76,11 @@ private struct TransactionCourse {
         let purchase = timeline.purchases[index]
         var citations = Citations()
         citations.cite(purchase.datesOffset)
-        let refund = refunds[index]
+        let refunds = refunds(of: .subscription(index))
         let kind = purchase.kind(citing: &citations)
         let terms = terms(of: purchase, kind, isOneTime: false, &citations)
-        let money = money(of: purchase, refund, &citations)
-        let time = time(of: index, &citations)
+        let money = money(of: purchase, refunds, &citations)
+        let time = time(of: purchase, in: index, &citations)
         let place = place(of: index, kind, money, terms, after: before, &paidPeriods, &citations)
         return TransactionRow(
             stream: timeline.stream,
@@ -95,11 +90,11 @@ private struct TransactionCourse {
             terms: terms,
             money: money,
             place: place,
-            fate: TransactionRow.Fate(
-                refunded: refund.flatMap { $0.kind == .replaced ? nil : $0.refunded },
-                revocationReason: refund?.reason,
-                revocationPercentage: refund?.percentageMilli,
-                isUpgraded: purchase.isUpgraded,
+            seats: TransactionRow.SeatTerms(of: purchase),
+            bundle: purchase.bundle,
+            fate: fate(
+                of: purchase,
+                refunds,
                 unsubscribeDetected: signals.unsubscribed(after: index, of: timeline, &citations),
                 // A replaced purchase has no renewal that could fail.
                 billingIssuesDetected: cuts[index] == nil
@@ -110,12 +105,44 @@ private struct TransactionCourse {
         )
     }
 
+    /// The row of an addition of seats to a purchase with that row.
+    func row(ofAddition number: Int, to index: Int, _ first: TransactionRow) -> TransactionRow {
+        let addition = timeline.purchases[index].additions[number]
+        var citations = Citations()
+        citations.cite(addition.datesOffset)
+        let refunds = refunds(of: .addition(number, of: index))
+        let kind = addition.kind(citing: &citations)
+        let money = money(of: addition, refunds, &citations)
+        return TransactionRow(
+            stream: timeline.stream,
+            ids: identifiers(of: addition, &citations),
+            product: product(of: addition, &citations),
+            time: time(of: addition, in: index, &citations),
+            terms: terms(of: addition, kind, isOneTime: false, &citations),
+            money: money,
+            place: TransactionRow.Place(
+                renewalNumber: first.place.renewalNumber,
+                consecutivePaidPeriods: first.place.consecutivePaidPeriods,
+                isTrialConversion: false,
+                isResubscribe: false,
+                gapSeconds: nil,
+                planChange: nil,
+                previousProductId: nil
+            ),
+            seats: TransactionRow.SeatTerms(of: addition, addedTo: first.time.start),
+            bundle: addition.bundle,
+            fate: fate(of: addition, refunds),
+            firstPosition: Position(lane: timeline.lane, offset: addition.firstOffset),
+            positions: citations.positions(lane: timeline.lane)
+        )
+    }
+
     func row(ofOneTime index: Int) -> TransactionRow {
         let purchase = timeline.oneTimePurchases[index]
         var citations = Citations()
         citations.cite(purchase.datesOffset)
-        let refund = oneTimeRefunds[index]
-        let revoked = refund?.revocation.map { max($0, purchase.purchaseDate) }
+        let refunds = refunds(of: .oneTime(index))
+        let revoked = refunds.last?.revocation.map { max($0, purchase.purchaseDate) }
         return TransactionRow(
             stream: timeline.stream,
             ids: identifiers(of: purchase, &citations),
@@ -127,7 +154,7 @@ private struct TransactionCourse {
                 effectiveEnd: revoked
             ),
             terms: terms(of: purchase, .paid, isOneTime: true, &citations),
-            money: money(of: purchase, refund, &citations),
+            money: money(of: purchase, refunds, &citations),
             place: TransactionRow.Place(
                 renewalNumber: nil,
                 consecutivePaidPeriods: 0,
@@ -137,14 +164,9 @@ private struct TransactionCourse {
                 planChange: nil,
                 previousProductId: nil
             ),
-            fate: TransactionRow.Fate(
-                refunded: refund?.refunded,
-                revocationReason: refund?.reason,
-                revocationPercentage: refund?.percentageMilli,
-                isUpgraded: false,
-                unsubscribeDetected: nil,
-                billingIssuesDetected: nil
-            ),
+            seats: nil,
+            bundle: nil,
+            fate: fate(of: purchase, refunds),
             firstPosition: Position(lane: timeline.lane, offset: purchase.firstOffset),
             positions: citations.positions(lane: timeline.lane)
         )
@@ -206,17 +228,35 @@ extension TransactionCourse {
         )
     }
 
+    private func fate(
+        of purchase: Purchase,
+        _ refunds: [RefundCase],
+        unsubscribeDetected: Instant? = nil,
+        billingIssuesDetected: Instant? = nil
+    ) -> TransactionRow.Fate {
+        let undated: [RefundCase.Kind] = [.replaced, .bundled, .assignmentEnded]
+        let dated = refunds.filter { row in row.kind.map { !undated.contains($0) } ?? true }
+        return TransactionRow.Fate(
+            refunded: dated.compactMap(\.refunded).max(),
+            revocationReason: refunds.last?.reason,
+            revocationPercentage: refunds.last?.percentageMilli,
+            isUpgraded: purchase.isUpgraded && !purchase.neverExpires,
+            unsubscribeDetected: unsubscribeDetected,
+            billingIssuesDetected: billingIssuesDetected
+        )
+    }
+
     private func money(
         of purchase: Purchase,
-        _ refund: RefundCase?,
+        _ refunds: [RefundCase],
         _ citations: inout Citations
     ) -> TransactionRow.Money {
-        let gross = purchase.integer(.price, citing: &citations)
+        let gross = purchase.amount(citing: &citations)
         var net = gross
-        if let refund {
+        for refund in refunds where refund.kind?.isWithoutMoney != true {
             citations.cite(refund.positions)
-            net = gross.flatMap { gross in
-                refund.refundedMilliunits.map { gross.subtractingReportingOverflow($0) }
+            net = net.flatMap { net in
+                refund.refundedMilliunits.map { net.subtractingReportingOverflow($0) }
                     .flatMap { $0.overflow ? nil : $0.partialValue }
             }
         }
@@ -227,11 +267,16 @@ extension TransactionCourse {
         )
     }
 
-    private func time(of index: Int, _ citations: inout Citations) -> TransactionRow.Time {
-        let purchase = timeline.purchases[index]
+    // A transaction that is taken back ends then, while its period may go on.
+    private func time(
+        of purchase: Purchase,
+        in index: Int,
+        _ citations: inout Citations
+    ) -> TransactionRow.Time {
+        let period = timeline.purchases[index]
         let policy = timeline.policy
         let end = PeriodEnd(
-            of: purchase,
+            of: period,
             among: timeline.purchases,
             cut: cuts[index],
             under: policy,
@@ -240,8 +285,13 @@ extension TransactionCourse {
         let served =
             end.isNatural ? graces?.end(after: index, under: policy, citing: &citations) : nil
         // A grace that was revoked when it began does not count.
-        let grace = served.map(\.validTo).flatMap { $0 > purchase.expiresDate ? $0 : nil }
-        let accessEnd = (policy.graceCounts ? grace : nil) ?? end.validTo
+        let grace = served.map(\.validTo).flatMap { $0 > period.expiresDate ? $0 : nil }
+        var accessEnd = (policy.graceCounts ? grace : nil) ?? end.validTo
+        if !period.additions.isEmpty {
+            let own = purchase.instant(.revocationDate, citing: &citations)
+            let last = own.map { policy.refundIsRetroactive ? purchase.purchaseDate : $0 }
+            accessEnd = max(purchase.purchaseDate, min(accessEnd, last ?? accessEnd))
+        }
         let isCounted = policy.familyCounts || !purchase.isFamilyShared
         return TransactionRow.Time(
             start: purchase.purchaseDate,
@@ -266,7 +316,7 @@ extension TransactionCourse {
         let isAgain = before != nil && chained == nil
         let isFree =
             money.grossMilliunits == 0 || kind == .trial
-            || terms.offerDiscountType == "FREE_TRIAL" || terms.ownershipType == "FAMILY_SHARED"
+            || terms.offerDiscountType == "FREE_TRIAL" || purchase.sharing != nil
         // Free periods inside a chain neither count nor break it.
         paidPeriods = (chained == nil ? 0 : paidPeriods) + (isFree ? 0 : 1)
         let gap = continuity.accessEnds[index].map {

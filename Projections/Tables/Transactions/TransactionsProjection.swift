@@ -1,7 +1,7 @@
 /// The table `transactions`: the rows of `TransactionRows`.
 struct TransactionsProjection: Projection {
     let name = "transactions"
-    let version = 2
+    let version = 3
     let columns = [
         "store_transaction_id", "duplicate_transaction_ids", "web_order_line_item_id",
         "purchase_date_ms", "expires_date_ms",
@@ -14,6 +14,9 @@ struct TransactionsProjection: Projection {
         "is_resubscribe", "gap_seconds", "plan_change", "previous_product_identifier",
         "refunded_at", "revocation_reason", "revocation_percentage", "is_upgraded",
         "unsubscribe_detected_at", "billing_issues_detected_at", "app_account_token", "quantity",
+        "is_shared", "added_to_purchase_date_ms", "revoked_seat_quantity",
+        "seat_price_milliunits", "invitation_management", "bundle_product_identifier",
+        "bundle_original_transaction_id",
     ]
 
     var tableSQL: String {
@@ -76,6 +79,20 @@ struct TransactionsProjection: Projection {
             "currency",
             "purchase_price_milliunits",
             "price_milliunits"
+        ),
+        .init(
+            "seats-changed",
+            "quantity",
+            "is_shared",
+            "added_to_purchase_date_ms",
+            "revoked_seat_quantity",
+            "seat_price_milliunits",
+            "invitation_management"
+        ),
+        .init(
+            "bundle-changed",
+            "bundle_product_identifier",
+            "bundle_original_transaction_id"
         ),
         .init(
             "refund-changed",

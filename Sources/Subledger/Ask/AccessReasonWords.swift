@@ -85,7 +85,8 @@ struct AccessReasonWords {
 extension AccessReasonWords {
     private func access(_ row: ActivePeriod, _ timeline: Timeline?) -> String {
         let span = "from \(date(row.validFrom)) \(end(of: row))"
-        let family = timeline?.isFamilyShared(row) == true ? ", shared by the family" : ""
+        let shared =
+            row.kind == .grace ? timeline?.sharing(of: row).map { ", \($0.words)" } ?? "" : ""
         let phrase =
             switch row.kind {
             case .grace:
@@ -96,8 +97,10 @@ extension AccessReasonWords {
             case .intro: "\(row.productId) was bought with an introductory offer, \(span)"
             case .offer: "\(row.productId) was bought with an offer, \(span)"
             case .paid: "\(row.productId) was paid for \(span)"
+            case .family: "\(row.productId) was shared by the family \(span)"
+            case .assigned: "a seat of \(row.productId) was assigned \(span)"
             }
-        return phrase + family + reversal(of: row, timeline)
+        return phrase + shared + reversal(of: row, timeline)
     }
 
     private func end(of row: ActivePeriod) -> String {
@@ -110,6 +113,7 @@ extension AccessReasonWords {
                 : "until another product replaced it on \(date(row.validTo))"
         case .refunded: "until it was refunded on \(date(row.validTo))"
         case .revoked: "until family sharing ended on \(date(row.validTo))"
+        case .assignmentEnded: "until the assignment ended on \(date(row.validTo))"
         }
     }
 
@@ -159,6 +163,7 @@ extension AccessReasonWords {
             return "Apple refunded \(row.productId), bought on \(date(row.purchaseDate)), on "
                 + date(on)
         case .revoked: return "family sharing of \(row.productId) ended on \(end)"
+        case .assignmentEnded: return "the assignment of \(row.productId) ended on \(end)"
         case .upgraded:
             return "another product replaced \(row.productId) on \(end)"
         default: return expired(row, timeline)
@@ -180,6 +185,8 @@ extension AccessReasonWords {
         switch why {
         case .priceIncrease:
             return "the customer did not agree to a price increase and \(ended)"
+        case .unbundled:
+            return "the customer left the bundle of \(row.productId) and \(ended)"
         case .productUnavailable:
             return "the product was not available for renewal and \(ended)"
         default:

@@ -29,6 +29,10 @@ public struct ChangesDocument: Codable, Hashable, Sendable {
         public let fromBillingPlanType: String?
         /// Apple's `billingPlanType` after.
         public let toBillingPlanType: String?
+        /// The number of seats before; nil unless both numbers are known.
+        public let fromSeatQuantity: Int64?
+        /// The number of seats after, or requested.
+        public let toSeatQuantity: Int64?
         /// `requested`, `effective`, `withdrawn`; `lapsed` if the subscription continued without
         /// it.
         public let state: String
@@ -108,6 +112,8 @@ extension ChangesDocument {
                 toProductId: row.toProductId,
                 fromBillingPlanType: row.fromBillingPlanType,
                 toBillingPlanType: row.toBillingPlanType,
+                fromSeatQuantity: row.fromSeatQuantity,
+                toSeatQuantity: row.toSeatQuantity,
                 state: row.state.rawValue,
                 timing: row.timing.rawValue,
                 class: row.changeClass.rawValue,

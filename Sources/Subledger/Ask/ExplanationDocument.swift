@@ -129,7 +129,8 @@ public struct ExplanationDocument: Codable, Hashable, Sendable {
         public let purchaseDate: Instant
         /// When it was refunded.
         public let refunded: Instant?
-        /// `full`, `prorated`, `items`, `family_revoke`, `replaced` or `untyped`.
+        /// `full`, `prorated`, `items`, `seats`, `family_revoke`, `assignment_ended`, `bundled`,
+        /// `replaced` or `untyped`.
         public let kind: String?
         /// The amount refunded, in milliunits.
         public let refundedMilliunits: Int64?

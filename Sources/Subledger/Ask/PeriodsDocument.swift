@@ -37,9 +37,11 @@ public struct PeriodsDocument: Codable, Hashable, Sendable {
         public let validFrom: Instant
         /// The end of the access, exclusive.
         public let validTo: Instant
-        /// `trial`, `intro`, `offer`, `paid` or `grace`.
+        /// `trial`, `intro`, `offer` or `paid` by the terms; `family` or `assigned` (a seat) where
+        /// somebody else pays; `grace`.
         public let kind: String
-        /// `expired`, `upgraded`, `refunded`, `revoked`; `open` if it had not ended by Apple's last
+        /// `expired`, `upgraded`, `refunded`, `revoked` (family sharing), `assignment_ended` (of a
+        /// seat); `open` if it had not ended by Apple's last
         /// statement, because a fold does not read a clock.
         public let endReason: String
         /// The kind of change that ended it, by the levels of the catalog: `upgrade`, `downgrade`,
@@ -54,6 +56,10 @@ public struct PeriodsDocument: Codable, Hashable, Sendable {
         public let commitment: Commitment?
         /// The items of an Advanced Commerce purchase; nil for any other.
         public let advancedCommerceItems: [Item]?
+        /// How many seats are left of all its transactions; nil unless the owner bought seats.
+        public let seatQuantity: Int64?
+        /// Apple's `bundleProductId`; nil if it was bought alone.
+        public let bundleProductId: String?
         /// The events it is based on.
         public let positions: [PositionValue]
     }
@@ -173,6 +179,8 @@ extension PeriodsDocument.Period {
             )
         }
         advancedCommerceItems = items.isEmpty ? nil : items
+        seatQuantity = row.seatQuantity
+        bundleProductId = row.bundle?.productId
         positions = row.positions.values(lanes: lanes)
     }
 }

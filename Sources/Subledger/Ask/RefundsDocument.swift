@@ -48,9 +48,10 @@ public struct RefundsDocument: Codable, Hashable, Sendable {
         public let purchaseDate: Instant
         /// Apple's `expiresDate`; nil for a one-time purchase.
         public let expiresDate: Instant?
-        /// `requested`, `declined`, `refunded` or `reversed`.
+        /// `requested`, `declined`, `refunded`, `revoked` (without money) or `reversed`.
         public let state: String
-        /// `full`, `prorated`, `items`, `family_revoke`, `replaced` or `untyped`; nil if nothing
+        /// `full`, `prorated`, `items`, `seats`, `family_revoke`, `assignment_ended`, `bundled`,
+        /// `replaced` or `untyped`; nil if nothing
         /// was refunded.
         public let kind: String?
         /// The stage of the purchase at the refund: `before_start`, `current`, `older`,
@@ -77,7 +78,9 @@ public struct RefundsDocument: Codable, Hashable, Sendable {
         public let revocationReason: Int64?
         /// Apple's `revocationPercentage`, in thousandths of a percent.
         public let revocationPercentage: Int64?
-        /// What was paid, in milliunits.
+        /// How many seats were taken back; nil unless it is about seats.
+        public let seatQuantity: Int64?
+        /// What was paid, for all seats, in milliunits.
         public let priceMilliunits: Int64?
         /// The amount refunded, in milliunits.
         public let refundedMilliunits: Int64?
@@ -182,6 +185,7 @@ extension RefundsDocument.Case {
         reversal = row.reversal?.rawValue
         revocationReason = row.reason
         revocationPercentage = row.percentageMilli
+        seatQuantity = row.seatQuantity
         priceMilliunits = row.priceMilliunits
         refundedMilliunits = row.refundedMilliunits
         currency = row.currency
@@ -192,11 +196,12 @@ extension RefundsDocument.Case {
 
 extension RefundsDocument.Purchase {
     fileprivate init(_ row: TransactionRow, among cases: [RefundCase]) {
-        let net = cases.last { refund in
+        let nets = cases.filter { refund in
             refund.isNet && refund.purchaseDate == row.time.start
                 && refund.expiresDate == row.time.end
                 && refund.productId.utf8.elementsEqual(row.product.productId.utf8)
         }
+        let net = nets.last
         productId = row.product.productId
         purchaseDate = row.time.start
         expiresDate = row.time.end
@@ -204,10 +209,11 @@ extension RefundsDocument.Purchase {
         kind = net?.kind?.rawValue
         grossMilliunits = row.money.grossMilliunits
         let gross = row.money.grossMilliunits
-        netMilliunits = gross.flatMap { gross in
-            guard let net else { return gross }
+        netMilliunits = nets.reduce(gross) { left, net in
+            guard let left else { return nil }
+            if net.state == .revoked { return left }
             return net.refundedMilliunits.flatMap { given in
-                let (kept, overflow) = gross.subtractingReportingOverflow(given)
+                let (kept, overflow) = left.subtractingReportingOverflow(given)
                 return overflow ? nil : kept
             }
         }

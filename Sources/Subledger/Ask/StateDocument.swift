@@ -56,6 +56,15 @@ public struct StateDocument: Codable, Hashable, Sendable {
         public let renewalBillingPlanType: String?
         /// What happens to the commitment at its end.
         public let commitment: Commitment?
+        /// Apple's `renewalQuantity`: how many seats renew; `renewalPrice` is then the average price
+        /// of one.
+        public let renewalQuantity: Int64?
+        /// The next charge for all seats, in milliunits.
+        public let renewalTotal: Int64?
+        /// Apple's `bundleProductId` of the next renewal.
+        public let renewalBundleProductId: String?
+        /// Whether the next renewal leaves the bundle; nil if no renewal is stated.
+        public let willUnbundle: Bool?
         /// The events it is based on.
         public let positions: [PositionValue]
     }
@@ -159,6 +168,10 @@ extension StateDocument.State {
                 commitmentRenewalBillingPlanType: commitment.billingPlanType
             )
         }
+        renewalQuantity = row.terms?.seatQuantity
+        renewalTotal = row.terms?.totalMilliunits
+        renewalBundleProductId = row.terms?.bundleProductId
+        willUnbundle = row.terms?.willUnbundle
         positions = row.positions.values(lanes: lanes)
     }
 }

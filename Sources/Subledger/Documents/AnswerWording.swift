@@ -21,6 +21,7 @@ extension NoAccessReason {
         case .expired: "expired"
         case .refunded: "refunded"
         case .revoked: "family sharing ended"
+        case .assignmentEnded: "assignment ended"
         case .upgraded: "another product replaced it"
         case .notJudged: "one-time purchase, not judged"
         }
@@ -38,6 +39,7 @@ extension WrongAnswers.Cause {
         case .graceKnownLater: "the grace became known late"
         case .refundedLater: "the refund became known late"
         case .revokedLater: "the end of family sharing became known late"
+        case .assignmentEndedLater: "the end of the assignment became known late"
         case .upgradeKnownLater: "the change of product became known late"
         case .graceEndedLater: "the end of the grace became known late"
         case .correctedLater: "what was known was corrected later"
@@ -53,6 +55,16 @@ extension OneTimePurchase.Kind {
         case .consumable: "consumable"
         case .nonRenewing: "non-renewing subscription"
         case .unknown: "type not stated"
+        }
+    }
+}
+
+extension Sharing {
+    /// The value as text, to follow what is shared.
+    package var words: String {
+        switch self {
+        case .family: "shared by the family"
+        case .assigned: "an assigned seat"
         }
     }
 }
@@ -135,7 +147,28 @@ package enum RefundWords {
         case nil: state
         case RefundCase.Kind.untyped.rawValue: "\(state) (type not stated)"
         case RefundCase.Kind.replaced.rawValue: "\(state) by upgrade"
+        case RefundCase.Kind.familyRevoke.rawValue where isWithoutMoney(state):
+            NoAccessReason.revoked.words
+        case RefundCase.Kind.assignmentEnded.rawValue where isWithoutMoney(state):
+            NoAccessReason.assignmentEnded.words
+        case RefundCase.Kind.bundled.rawValue where isWithoutMoney(state): "moved to a bundle"
         case let kind?: "\(state) \(kind)"
         }
     }
+
+    private static func isWithoutMoney(_ state: String) -> Bool {
+        state == RefundCase.State.revoked.rawValue
+    }
+}
+
+/// The kinds of offers, as text.
+package enum OfferWords {
+    /// The text for Apple's `offerType`; nil for the standard price.
+    package static func text(_ type: Int64?) -> String? {
+        type.map { names[$0] ?? "type \($0)" }
+    }
+
+    private static let names: [Int64: String] = [
+        1: "introductory", 2: "promotional", 3: "code", 4: "win-back", 5: "retention",
+    ]
 }

@@ -71,7 +71,9 @@ extension Fact {
         if let revoked = content.instant(.revocationDate) {
             words.append("revoked \(revoked.clock)")
         }
-        if content.text(.inAppOwnershipType) == "FAMILY_SHARED" { words.append("family") }
+        if let sharing = content.text(.inAppOwnershipType).flatMap(Sharing.init(ownershipType:)) {
+            words.append(sharing == .family ? "family" : "assigned seat")
+        }
         return words.joined(separator: " · ")
     }
 

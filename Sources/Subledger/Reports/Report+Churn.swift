@@ -78,7 +78,7 @@ extension Report {
             ORDER BY y.product_identifier = m.product_identifier DESC, y.ordinal
             LIMIT 1
         ) p ON true
-        WHERE m.environment = $3 AND NOT m.is_family_shared AND m.movement LIKE 'churn%'
+        WHERE m.environment = $3 AND NOT m.is_shared AND m.movement LIKE 'churn%'
             AND m.occurred_at >= $1::date::timestamp AT TIME ZONE 'UTC'
             AND m.occurred_at < ($2::date + 1)::timestamp AT TIME ZONE 'UTC'
         """

@@ -100,7 +100,8 @@ struct ReportConversion {
         """
         (SELECT t.lane, t.environment, t.original_transaction_id, t.ordinal, t.purchase_date_ms,
                 t.start_time, t.end_time, t.effective_end_time, t.product_identifier, t.country,
-                t.offer_type, t.offer_discount_type, t.ownership_type, t.is_paid,
+                t.offer_type, t.offer_discount_type, t.ownership_type, t.is_shared, t.is_paid,
+                t.added_to_purchase_date_ms,
                 t.is_trial_period, t.refunded_at, r.rate_day,
                 \(ReportConversion.currency(of: "t")),
                 \(ReportConversion.converted("t.purchase_price_milliunits"))
@@ -115,7 +116,7 @@ struct ReportConversion {
     private var movements: String {
         """
         (SELECT m.lane, m.environment, m.original_transaction_id, m.purchase_date_ms, m.movement,
-                m.occurred_at, m.product_identifier, m.is_family_shared, r.rate_day,
+                m.occurred_at, m.product_identifier, m.is_shared, r.rate_day,
                 \(ReportConversion.currency(of: "m")),
                 \(ReportConversion.converted("m.amount_milliunits")) AS amount_milliunits
             FROM analytics.movements m

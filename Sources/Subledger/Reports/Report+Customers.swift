@@ -139,7 +139,7 @@ extension Report {
                         t.original_transaction_id
                     FROM analytics.transactions t
                     WHERE t.environment = $3 AND t.plan_change IS NOT NULL
-                        AND t.ownership_type IS DISTINCT FROM 'FAMILY_SHARED' AND \(isAskedDay)
+                        AND NOT t.is_shared AND \(isAskedDay)
                 ) x
                 GROUP BY {{keys}}
                 """
@@ -183,7 +183,7 @@ extension Report {
             AND c.original_transaction_id = t.original_transaction_id
             AND c.valid_from <= t.start_time AND (c.valid_to IS NULL OR t.start_time < c.valid_to)
         WHERE t.environment = $3 AND t.start_time <= $4 AND NOT t.is_trial_period
-            AND t.ownership_type IS DISTINCT FROM 'FAMILY_SHARED'
+            AND NOT t.is_shared
             AND t.offer_discount_type IS DISTINCT FROM 'FREE_TRIAL'
             AND t.purchase_price_milliunits IS DISTINCT FROM 0
         """

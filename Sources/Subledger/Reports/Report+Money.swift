@@ -50,7 +50,7 @@ extension Report {
                         coalesce(t.price_milliunits, 0) AS net, 0 AS given_back{{of_purchase}}
                     FROM {{transactions}} t
                     WHERE t.environment = $3 AND \(isAskedDay)
-                        AND t.ownership_type IS DISTINCT FROM 'FAMILY_SHARED'
+                        AND NOT t.is_shared
                     UNION ALL
                     SELECT (m.occurred_at AT TIME ZONE 'UTC')::date,
                         date_trunc('month', m.occurred_at AT TIME ZONE 'UTC'),
@@ -65,7 +65,7 @@ extension Report {
                         ORDER BY y.product_identifier = m.product_identifier DESC, y.ordinal
                         LIMIT 1
                     ) p ON true
-                    WHERE m.environment = $3 AND NOT m.is_family_shared
+                    WHERE m.environment = $3 AND NOT m.is_shared
                         AND m.movement IN ('exit_refund', 'refund_reversed')
                         AND m.occurred_at >= $1::date::timestamp AT TIME ZONE 'UTC'
                         AND m.occurred_at < ($2::date + 1)::timestamp AT TIME ZONE 'UTC'

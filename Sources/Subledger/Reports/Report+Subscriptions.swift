@@ -110,7 +110,7 @@ extension Report {
                         ORDER BY y.ordinal LIMIT 1
                     ) n ON true
                     WHERE t.environment = $3 AND t.is_trial_period
-                        AND t.ownership_type IS DISTINCT FROM 'FAMILY_SHARED' AND \(isAskedDay)
+                        AND NOT t.is_shared AND \(isAskedDay)
                 ) x
                 GROUP BY {{keys}}
                 """
@@ -150,7 +150,7 @@ extension Report {
                         ORDER BY o.ordinal LIMIT 1
                     ) n ON true
                     WHERE m.environment = $3 AND m.movement = 'billing_issue_entered'
-                        AND NOT m.is_family_shared
+                        AND NOT m.is_shared
                         AND m.occurred_at >= $1::date::timestamp AT TIME ZONE 'UTC'
                         AND m.occurred_at < ($2::date + 1)::timestamp AT TIME ZONE 'UTC'
                 ) x
@@ -169,7 +169,7 @@ extension Report {
         """
 
     /// The purchases running at those midnights, as the daily snapshot counts them: the newest of
-    /// several.
+    /// several; of a period to which seats were added, all transactions together.
     ///
     /// Each purchase selects the few month ends that it covers; a call of the daily snapshot, or a
     /// join of days with purchases, is far slower.
@@ -191,14 +191,21 @@ extension Report {
                     ) b
                     WHERE t.environment = $3 AND t.start_time < t.effective_end_time
                         AND (t.is_paid OR t.is_trial_period
-                            AND t.ownership_type IS DISTINCT FROM 'FAMILY_SHARED')
+                            AND NOT t.is_shared)
                     ORDER BY b.day, t.lane, t.original_transaction_id, t.start_time DESC,
                         t.ordinal DESC
         """
 
     private static let standingColumns = """
         b.day, b.until, t.lane, t.original_transaction_id, t.product_identifier, t.country,
-                        t.offer_type, t.currency, t.is_paid, t.is_trial_period, t.mrr_milliunits,
-                        t.end_time
+                        t.offer_type, t.currency, t.is_paid, t.is_trial_period, t.end_time,
+                        CASE WHEN t.added_to_purchase_date_ms IS NULL THEN t.mrr_milliunits ELSE (
+                            SELECT sum(x.mrr_milliunits)::bigint FROM {{transactions}} x
+                            WHERE x.lane = t.lane AND x.environment = t.environment
+                                AND x.original_transaction_id = t.original_transaction_id
+                                AND t.added_to_purchase_date_ms
+                                    IN (x.purchase_date_ms, x.added_to_purchase_date_ms)
+                                AND x.start_time < b.until AND x.effective_end_time >= b.until
+                        ) END AS mrr_milliunits
         """
 }

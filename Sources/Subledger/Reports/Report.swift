@@ -79,7 +79,7 @@ public struct Report: Sendable {
     }
 
     /// All of them, in the order of the list.
-    public static let all: [Report] = ofCustomers + ofSubscriptions + ofMoney
+    public static let all: [Report] = ofCustomers + ofSubscriptions + ofSeats + ofMoney
 
     /// The report with that name; nil if there is none.
     public static func named(_ name: String) -> Report? { all.first { $0.name == name } }

@@ -43,7 +43,7 @@ extension AccessDocument {
                 let name = group.subscriptionGroupIdentifier ?? "of \(period.originalTransactionId)"
                 table.add([
                     index == 0 ? name : "", index == 0 ? "*" : "", period.productId,
-                    period.bundleId ?? "", period.kind + (period.familyShared ? ", family" : ""),
+                    period.bundleId ?? "", period.kind,
                     period.validFrom.clock, period.validTo.clock, period.positions.text,
                 ])
             }

@@ -6,7 +6,7 @@ import Subledger
 struct ChangesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "changes",
-        abstract: "Changes of product or billing plan: requested, withdrawn and in effect.",
+        abstract: "Changes of product, billing plan or seats: requested, withdrawn and in effect.",
         discussion: """
             Computed from the log, not read from a table. The catalog (`subledger catalog`) \
             decides which change is an upgrade; without one, every change is a plan_change.
@@ -46,7 +46,7 @@ extension ChangesDocument {
         let title = "\(originalTransactionId) · \(environment) · UTC"
         guard isKnown else { return [title, NothingKnown.words] }
         guard !changes.isEmpty else {
-            return [title, "no change of product or billing plan was requested or made"]
+            return [title, "no change of product, billing plan or seats was requested or made"]
         }
         var table = TextTable([
             "from", "to", "change", "timing", "state", "requested", "effective", "withdrawn",
@@ -56,8 +56,13 @@ extension ChangesDocument {
             // Of an undated request only the earliest instants are known.
             let bound = row.isUndated ? "≥ " : ""
             table.add([
-                ChangesDocument.plan(row.fromProductId, row.fromBillingPlanType),
-                ChangesDocument.plan(row.toProductId, row.toBillingPlanType), row.class,
+                ChangesDocument.plan(
+                    row.fromProductId,
+                    row.fromBillingPlanType,
+                    row.fromSeatQuantity
+                ),
+                ChangesDocument.plan(row.toProductId, row.toBillingPlanType, row.toSeatQuantity),
+                row.class,
                 row.timing, row.state, row.requested.map { bound + $0.clock } ?? "–",
                 row.effective?.clock ?? "–", row.withdrawn.map { bound + $0.clock } ?? "–",
                 row.positions.text,
@@ -66,8 +71,13 @@ extension ChangesDocument {
         return [title, table.text]
     }
 
-    // The product, and its billing plan if Apple stated one.
-    private static func plan(_ productId: String, _ billingPlanType: String?) -> String {
+    // The product, and its billing plan and number of seats if Apple stated them.
+    private static func plan(
+        _ productId: String,
+        _ billingPlanType: String?,
+        _ seats: Int64?
+    ) -> String {
         productId + (billingPlanType.map { " · \($0)" } ?? "")
+            + (seats.map { " · \($0) seats" } ?? "")
     }
 }

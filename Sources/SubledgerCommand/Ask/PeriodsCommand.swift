@@ -71,6 +71,8 @@ extension PeriodsDocument.Period {
         if let expires = commitment?.commitmentExpiresDate {
             words.append("committed until \(expires.clock)")
         }
+        if let seatQuantity { words.append("\(seatQuantity) seats") }
+        if let bundleProductId { words.append("in bundle \(bundleProductId)") }
         words += (advancedCommerceItems ?? []).map { item in
             let name = item.displayName.map { " “\($0)”" } ?? ""
             let price = item.price.map { " " + Amount.text($0, nil) } ?? ""
@@ -85,6 +87,7 @@ extension PeriodsDocument.Period {
             return "ended \(validTo.clock.prefix(10)), no renewal known"
         }
         if planChange == "crossgrade" { return "crossgraded" }
+        if endReason == "assignment_ended" { return "assignment ended" }
         return endReason + (expirationReason.map { " (\($0))" } ?? "")
     }
 }

@@ -83,8 +83,8 @@ extension RefundsDocument {
         ])
         for row in refunds {
             table.add([
-                row.purchaseDate.clock, row.productId, RefundWords.text(row.state, row.kind),
-                row.timing ?? "–", clock(row.requested, row.consumptionRequestReason),
+                row.purchaseDate.clock, row.productId, row.stateWords, row.timing ?? "–",
+                clock(row.requested, row.consumptionRequestReason),
                 clock(row.declined),
                 clock(row.revocationDate, row.earlierRevocationDate.map { "(was \($0.clock))" }),
                 clock(row.announced), clock(row.reversed, row.reversal),
@@ -97,5 +97,13 @@ extension RefundsDocument {
     private func clock(_ instant: Instant?, _ word: String? = nil) -> String {
         guard let clock = instant?.clock else { return "–" }
         return word.map { "\(clock) \($0)" } ?? clock
+    }
+}
+
+extension RefundsDocument.Case {
+    /// The state as text, with the number of seats that were taken back.
+    fileprivate var stateWords: String {
+        let words = RefundWords.text(state, kind)
+        return seatQuantity.map { words.replacing("seats", with: "\($0) seats") } ?? words
     }
 }

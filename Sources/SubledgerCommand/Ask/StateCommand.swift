@@ -72,16 +72,29 @@ extension StateDocument.State {
     /// The next charge as a short text.
     fileprivate var nextCharge: String {
         var words: [String] = []
-        if let renewalPrice { words.append(Amount.text(renewalPrice, currency)) }
+        if let renewalQuantity {
+            words.append("\(renewalQuantity) seats for \(Amount.text(renewalTotal, currency))")
+        } else if let renewalPrice {
+            words.append(Amount.text(renewalPrice, currency))
+        }
         if let offer = renewalOffer {
-            let name = offer.offerIdentifier ?? offer.offerType.map { "of type \($0)" } ?? ""
-            words.append("offer \(name)")
+            let kind = OfferWords.text(offer.offerType)
+            words.append(
+                [kind, "offer", offer.offerIdentifier].compactMap { $0 }
+                    .joined(separator: " ")
+            )
             words += [offer.offerDiscountType, offer.offerPeriod].compactMap { $0 }
         }
         if let renewalBillingPlanType { words.append(renewalBillingPlanType) }
         if let commitment, let date = commitment.commitmentRenewalDate {
             let isOff = commitment.isCommitmentAutoRenewOn == false
             words.append("commitment \(isOff ? "ends" : "renews") \(date.clock)")
+        }
+        if let renewalBundleProductId {
+            let verb = willUnbundle == true ? "leaves" : "in"
+            words.append("\(verb) bundle \(renewalBundleProductId)")
+        } else if willUnbundle == true {
+            words.append("leaves the bundle")
         }
         return words.joined(separator: " · ")
     }

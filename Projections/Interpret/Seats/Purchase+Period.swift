@@ -1,0 +1,100 @@
+internal import Events
+
+/// What ends the access of a whole period: where it has several transactions, access goes on until
+/// the last of them is taken back
+/// (https://developer.apple.com/documentation/appstoreserverapi/revokedseatquantity).
+extension Purchase {
+    /// The date from which nothing of the period is left, and why; nil while something is.
+    struct Revocation {
+        let date: Instant
+        let reason: ActivePeriod.EndReason
+    }
+
+    /// How many seats are left of all its transactions; nil unless its owner bought seats, or if the
+    /// number is not known.
+    var seatQuantity: Int64? {
+        guard seats != nil, sharing == nil else { return nil }
+        return transactions.reduce(0 as Int64?) { sum, transaction in
+            let isRevoked = transaction.state(of: .revocationDate) > .none
+            guard let sum,
+                let quantity = isRevoked ? 0 : transaction.seats?.remainingQuantity
+            else { return nil }
+            let (total, overflow) = sum.addingReportingOverflow(quantity)
+            return overflow ? nil : total
+        }
+    }
+
+    /// The revocation of the whole period, as last stated.
+    func periodRevocation(citing citations: inout Citations) -> Revocation? {
+        var last: Revocation?
+        for transaction in transactions {
+            guard let date = transaction.instant(.revocationDate, citing: &citations) else {
+                return nil
+            }
+            guard last.map({ $0.date < date }) ?? true else { continue }
+            last = Revocation(date: date, reason: transaction.revokedReason(citing: &citations))
+        }
+        return last
+    }
+
+    /// Whether any of its transactions is marked as upgraded: an addition never marks another.
+    func isPeriodUpgraded(citing citations: inout Citations) -> Bool {
+        var isUpgraded = false
+        for transaction in transactions {
+            if transaction.boolean(.isUpgraded, citing: &citations) == true { isUpgraded = true }
+        }
+        return isUpgraded
+    }
+
+    /// The times until reversed refunds in which nothing of the period was left.
+    var periodSuspensions: [Suspension] {
+        guard !additions.isEmpty else { return suspensions }
+        return transactions.dropFirst().reduce(revokedTimes) { common, transaction in
+            common.flatMap { one in
+                transaction.revokedTimes.compactMap { one.intersection(with: $0) }
+            }
+        }.filter { $0.to != .endOfTime }
+    }
+
+    private func revokedReason(citing citations: inout Citations) -> ActivePeriod.EndReason {
+        if isMovedToBundle(citing: &citations) { return .upgraded }
+        return endedSharing(citing: &citations)?.endReason ?? .refunded
+    }
+
+    // The suspensions, and the time from a revocation that is in force.
+    private var revokedTimes: [Suspension] {
+        var citations = Citations()
+        guard let date = instant(.revocationDate, citing: &citations) else { return suspensions }
+        let reason = revokedReason(citing: &citations)
+        return suspensions + [
+            Suspension(
+                from: max(date, purchaseDate),
+                start: purchaseDate,
+                to: .endOfTime,
+                reason: reason,
+                citations: citations
+            )
+        ]
+    }
+}
+
+extension Suspension {
+    // The time in both; nil if there is none.
+    fileprivate func intersection(with other: Suspension) -> Suspension? {
+        let (from, to) = (max(from, other.from), min(to, other.to))
+        guard from < to else { return nil }
+        var citations = citations
+        citations.cite(other.citations)
+        return Suspension(
+            from: from,
+            start: min(start, other.start),
+            to: to,
+            reason: self.from < other.from ? other.reason : reason,
+            citations: citations
+        )
+    }
+}
+
+extension Instant {
+    fileprivate static let endOfTime = Instant(milliseconds: .max)
+}

@@ -1,0 +1,80 @@
+internal import Events
+
+/// How somebody has access through a purchase that another customer or an organisation pays for.
+///
+/// Such a purchase gives access and brings no money, whatever price Apple repeats in it.
+public enum Sharing: String, CaseIterable, Hashable, Sendable {
+    /// Another family member pays (Apple's data: trap 33).
+    case family
+    /// A group purchaser or an organisation pays for the seat (Apple's data: seats).
+    case assigned
+
+    /// By Apple's `inAppOwnershipType`; nil if the owner pays.
+    public init?(ownershipType: String) {
+        guard let found = Sharing.ofOwnership[ownershipType] else { return nil }
+        self = found
+    }
+
+    /// The sharing that ended, by Apple's `revocationType`; nil for a refund.
+    public init?(revocationType: String) {
+        guard let found = Sharing.ofRevocation[revocationType] else { return nil }
+        self = found
+    }
+
+    private static let ofOwnership: [String: Sharing] = [
+        "FAMILY_SHARED": .family, "ASSIGNED": .assigned,
+    ]
+
+    // The word for an assignment is not confirmed: it follows the pattern of the other.
+    private static let ofRevocation: [String: Sharing] = [
+        "FAMILY_REVOKE": .family, "ASSIGNMENT_REVOKE": .assigned,
+    ]
+}
+
+extension Sharing {
+    /// Why access ended, if the payer ended the sharing.
+    var endReason: ActivePeriod.EndReason {
+        switch self {
+        case .family: .revoked
+        case .assigned: .assignmentEnded
+        }
+    }
+
+    /// The kind of access.
+    var periodKind: ActivePeriod.Kind {
+        switch self {
+        case .family: .family
+        case .assigned: .assigned
+        }
+    }
+
+    /// The kind of the case in `refunds`.
+    var refundKind: RefundCase.Kind {
+        switch self {
+        case .family: .familyRevoke
+        case .assigned: .assignmentEnded
+        }
+    }
+}
+
+extension Purchase {
+    /// Who else pays for it; nil if its owner does.
+    public var sharing: Sharing? {
+        if case .value(.text(let type)) = state(of: .inAppOwnershipType) {
+            Sharing(ownershipType: type)
+        } else {
+            nil
+        }
+    }
+
+    /// The same, citing the event that decides it.
+    func sharing(citing citations: inout Citations) -> Sharing? {
+        text(.inAppOwnershipType, citing: &citations).flatMap(Sharing.init(ownershipType:))
+    }
+
+    /// The sharing that its revocation ended; nil if money was refunded.
+    func endedSharing(citing citations: inout Citations) -> Sharing? {
+        sharing(citing: &citations)
+            ?? text(.revocationType, citing: &citations).flatMap(Sharing.init(revocationType:))
+    }
+}

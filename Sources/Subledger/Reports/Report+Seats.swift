@@ -1,0 +1,43 @@
+extension Report {
+    /// The seats of multiseat subscriptions.
+    static let ofSeats: [Report] = [
+        Report(
+            "seats",
+            """
+            The seats of multiseat subscriptions at the end of each month and of the last day of \
+            the report, UTC: sold less those taken back, assigned to members, and free. Where the \
+            app manages its members (DEVELOPER), Apple signs no transaction for them: how many \
+            seats are assigned is then only known to the app and to Apple (`subledger apple seats`).
+            """,
+            by: [.product, .country],
+            usual: [.product],
+            keys: [.text("day"), .text("invitation_management")],
+            columns: [
+                .count("subscriptions_count"), .count("seats_sold"), .count("seats_assigned"),
+                .count("seats_free"),
+            ],
+            sql: """
+                SELECT {{by}}x.day::text AS day, x.invitation_management,
+                    count(DISTINCT x.purchaser) AS subscriptions_count,
+                    coalesce(sum(x.sold), 0)::bigint AS seats_sold,
+                    CASE WHEN x.invitation_management = 'APPLE'
+                        THEN count(DISTINCT x.member) END AS seats_assigned,
+                    CASE WHEN x.invitation_management = 'APPLE'
+                        THEN (coalesce(sum(x.sold), 0) - count(DISTINCT x.member))::bigint
+                        END AS seats_free
+                FROM (
+                    SELECT b.day, t.product_identifier, t.country, t.invitation_management,
+                        CASE WHEN NOT t.is_shared THEN t.original_transaction_id END AS purchaser,
+                        CASE WHEN t.is_shared THEN t.original_transaction_id END AS member,
+                        CASE WHEN NOT t.is_shared
+                            THEN t.quantity - t.revoked_seat_quantity END AS sold
+                    FROM \(monthEnds)
+                    JOIN analytics.transactions t ON t.environment = $3 AND t.start_time < b.until
+                        AND t.effective_end_time >= b.until AND t.start_time < t.effective_end_time
+                    WHERE t.revoked_seat_quantity IS NOT NULL
+                ) x
+                GROUP BY {{keys}}
+                """
+        )
+    ]
+}
