@@ -15,7 +15,8 @@ public struct VerifiedPayload: Sendable {
 
     init(_ groups: [Verified<[Fact]>], notices: [Notice] = []) {
         self.groups = groups.filter { !$0.value.isEmpty }
-        self.notices = notices + EmptyPeriods.notices(groups.flatMap(\.value))
+        let facts = groups.flatMap(\.value)
+        self.notices = notices + EmptyPeriods.notices(facts) + PlaceholderIDs.notices(facts)
     }
 
     /// Whether something was left out that a voucher or a secret would have admitted.
@@ -48,6 +49,8 @@ public struct VerifiedPayload: Sendable {
             case rowsLeftOut = "rows-left-out"
             /// Periods were accepted that give no access: the purchase is not before the expiry.
             case periodsEmpty = "periods-empty"
+            /// Ids that identify nothing, such as the nil UUID, were kept and join nothing.
+            case placeholderIds = "placeholder-ids"
         }
     }
 }

@@ -100,6 +100,11 @@ import Testing
         #expect(try verify(link.payload, policy: other).facts.count == 1)
     }
 
+    @Test(arguments: ["null", " ", "0", "00000000-0000-0000-0000-000000000000", "Undefined"])
+    func `a customer is not named by a word for nothing`(name: String) {
+        #expect(throws: Rejection(.claimMalformed, "")) { try CustomerLink.check(customer: name) }
+    }
+
     private static let whole = [
         #""subledger":"customer-link/1""#, #""environment":"Production""#,
         #""originalTransactionId":"1000""#, #""customer":"user_42""#, #""by":"x""#,

@@ -296,6 +296,23 @@ struct TranslationTests {
         }
     }
 
+    @Test func `ids that identify nothing are kept, and noticed`() throws {
+        let nothing = "00000000-0000-0000-0000-000000000000"
+        let jws = try pki.sign(
+            transaction(",\"appAccountToken\":\"\(nothing)\",\"appTransactionId\":\"null\"")
+        )
+        let verified = try verifier.verify(
+            payload: Array(jws.utf8),
+            source: "test",
+            receivedAt: receivedAt
+        )
+        #expect(verified.facts.first?.content.text(.appAccountToken) == nothing)
+        let notice = try #require(verified.notices.first)
+        #expect(verified.notices.count == 1 && notice.code == .placeholderIds)
+        #expect(notice.message.contains("appAccountToken of 7, appTransactionId of 7"))
+        #expect(notice.leftOut == 0 && !verified.leavesOutUnproven)
+    }
+
     @Test func `identifying claims must have the right type and form`() throws {
         let cases: [(String, String, Rejection.Code)] = [
             ("1700000000612", "147234354068091", .dateImplausible),

@@ -1,5 +1,6 @@
 import EventLog
 import Events
+import Postgres
 import TestSupport
 import Testing
 
@@ -29,6 +30,43 @@ struct StreamLookUpTests {
             #expect(
                 try await log.streams(with: [.appTransactionId(""), .appTransactionId("x")]).isEmpty
             )
+        }
+    }
+
+    private static let placeholders = [
+        "00000000-0000-0000-0000-000000000000", "0", "000", " ", "null", "(NULL)", "<nil>", "None",
+        "undefined", "FFFFFFFF-ffff-ffff-ffff-ffffffffffff",
+    ]
+
+    @Test(arguments: Variant.extremes)
+    func `an id that identifies nothing leads nowhere, and SQL knows the same list`(
+        variant: Variant
+    ) async throws {
+        try await variant.withLog { log, settings in
+            for (number, text) in Self.placeholders.enumerated() {
+                let fact = TestFacts.transaction("\(number)", transactionId: "t\(number)").carrying(
+                    [
+                        (.webOrderLineItemId, text), (.appTransactionId, text),
+                        (.appAccountToken, text),
+                    ])
+                _ = try await log.append(verified(fact))
+                let keys: [StreamKey] = [
+                    .webOrderLineItemId(text), .appTransactionId(text), .appAccountToken(text),
+                ]
+                #expect(try await log.streams(with: keys).isEmpty, "'\(text)'")
+            }
+            let size = try await log.askableSize(in: .production, pageTransactions: 20)
+            #expect(size.customers == Int64(Self.placeholders.count), "nobody stands for another")
+            let ids = Self.placeholders + ["007", "nullable", "anna", "1-0", "f0", "nils", "ünull"]
+            let session = try await PostgresSession.connect(settings)
+            for text in ids {
+                let isPlaceholder = try await session.query(
+                    "SELECT $1 ~* '\(Placeholder.pattern)'",
+                    [.text(text)]
+                ).single().bool(0)
+                #expect(isPlaceholder == text.isPlaceholder, "'\(text)'")
+            }
+            await session.close()
         }
     }
 

@@ -93,6 +93,21 @@ import TestSupport
         #expect(first.transactionIds == ["190002223966278", "190002224000004"])
     }
 
+    @Test(arguments: ["null", "00000000-0000-0000-0000-000000000000", "000", "(null)"])
+    func `a line item that identifies nothing joins no periods`(text: String) throws {
+        // Apple's data: trap 49
+        try expect(
+            """
+            @03-20 purchase basic 03-20..04-20 woli=\(text) id=x1
+            @04-20 purchase basic 04-20..05-20 woli=\(text) id=x2
+            ---
+            paid basic 03-20..04-20 expired
+            paid basic 04-20..05-20 open
+            active 03-20..05-20
+            """
+        )
+    }
+
     @Test func `an extended period is the same purchase with a later end, in every table`() throws {
         // Apple's data: trap 7
         try expect(

@@ -46,7 +46,7 @@ struct LinkClaims {
             close(at: first.asOf, offset: first.offset)
         }
         let named = known.compactMap { assertion in
-            assertion.content.text(.customerId).map { ($0, assertion) }
+            assertion.content.identity(.customerId).map { ($0, assertion) }
         }
         let ordered = named.sorted { left, right in
             byBytes(right.0, left.0) ?? (left.1.offset < right.1.offset)

@@ -43,11 +43,13 @@ struct TokenClaims {
             sorted = sorted[ofOneInstant.endIndex...]
             var best: Assertion?
             for assertion in ofOneInstant where assertion.fields.contains(.appAccountToken) {
+                // Nothing is claimed by a placeholder, nor ended.
+                if assertion.content.text(.appAccountToken)?.isPlaceholder == true { continue }
                 if best.map({ assertion.outranks($0, on: .appAccountToken) }) ?? true {
                     best = assertion
                 }
             }
-            guard let best, let token = best.content.text(.appAccountToken), !token.isEmpty,
+            guard let best, let token = best.content.identity(.appAccountToken),
                 last.map({ !TokenValue.areEqual($0, token) }) ?? true
             else { continue }
             let from = last == nil ? (start ?? best.asOf) : best.asOf

@@ -133,13 +133,13 @@ struct PurchaseGrouping {
         }
     }
 
-    // Xcode writes "0" for every purchase (Apple's data: Xcode data), which identifies none.
+    // A placeholder, such as Xcode's "0" for every purchase (Apple's data: Xcode data), identifies
+    // none.
     private func webOrderLineItemId(of subject: Range<Int>) -> String {
         var best: (index: Int, id: String)?
         for index in subject {
             guard ordered[index].assertion.fields.contains(.webOrderLineItemId),
-                let id = ordered[index].assertion.content.text(.webOrderLineItemId), !id.isEmpty,
-                id != "0"
+                let id = ordered[index].assertion.content.identity(.webOrderLineItemId)
             else { continue }
             if best.map({ outranks(index, $0.index, on: .webOrderLineItemId) }) ?? true {
                 best = (index, id)

@@ -60,10 +60,8 @@ public struct CustomerStream: Sendable {
         let purchases = timeline.purchases + timeline.oneTimePurchases
         transactionIds = ByteSet(purchases.flatMap(\.transactionIds)).sorted
         let contents = purchases.flatMap { $0.assertions.sorted.map(\.content) }
-        // Xcode writes "0" for every purchase (Apple's data: Xcode data), which identifies none.
         webOrderLineItemIds =
-            ByteSet(contents.compactMap { $0.text(.webOrderLineItemId) }).sorted
-            .filter { !$0.isEmpty && $0 != "0" }
+            ByteSet(contents.compactMap { $0.identity(.webOrderLineItemId) }).sorted
         previousOriginalTransactionIds =
             ByteSet(contents.compactMap { $0.text(.previousOriginalTransactionId) }).sorted
             .filter { !$0.isEmpty }
@@ -81,15 +79,12 @@ extension CustomerStream.AppTransaction {
         let own = ByteSet(history.events.map(\.fact.bundleId)).sorted.filter { !$0.isEmpty }
         var bundles: [FieldValue: [String]] = [:]
         for event in history.events {
-            // Xcode has no Apple Account, and writes "0".
-            guard let id = event.fact.content.text(.appTransactionId), !id.isEmpty, id != "0" else {
-                continue
-            }
+            guard let id = event.fact.content.identity(.appTransactionId) else { continue }
             let bundleId = event.fact.bundleId
             let named = bundleId.isEmpty ? (own.isEmpty ? [""] : own) : [bundleId]
             bundles[.text(id), default: []] += named
         }
-        let ids = ByteSet(history.events.compactMap { $0.fact.content.text(.appTransactionId) })
+        let ids = ByteSet(history.events.compactMap { $0.fact.content.identity(.appTransactionId) })
         return ids.sorted.flatMap { id in
             ByteSet(bundles[.text(id)] ?? []).sorted.map { Self(id: id, bundleId: $0) }
         }

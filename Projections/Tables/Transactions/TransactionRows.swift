@@ -188,7 +188,9 @@ extension TransactionCourse {
             storeTransactionId: ids.first,
             duplicateTransactionIds: Array(ids.dropFirst()),
             webOrderLineItemId: lineItem.isEmpty ? nil : lineItem,
-            appAccountToken: purchase.text(.appAccountToken, citing: &citations)
+            appAccountToken: purchase.text(.appAccountToken, citing: &citations).flatMap {
+                $0.isPlaceholder ? nil : $0
+            }
         )
     }
 

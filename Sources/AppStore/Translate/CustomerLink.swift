@@ -154,6 +154,13 @@ extension CustomerLink {
     /// - Throws: `claimMalformed`.
     public static func check(customer: String) throws(Rejection) {
         try check(customer, "customer", customerByteCountMax, mayBeEmpty: false)
+        guard !customer.isPlaceholder else {
+            throw Rejection(
+                .claimMalformed,
+                "The name of a customer is blank, zero or a word for nothing, which programs write"
+                    + " for every customer without a name; give the customer's own name."
+            )
+        }
         let scalars = customer.unicodeScalars
         if let unseen = scalars.first(where: { isUnseen($0) }) {
             throw Rejection(

@@ -141,7 +141,10 @@ extension EventLog {
     // has only these.
     private static let streamsSQL = """
         SELECT lane, environment, original_transaction_id,
-            coalesce(max(app_transaction_id), original_transaction_id) AS customer,
+            coalesce(
+                max(app_transaction_id)
+                    FILTER (WHERE app_transaction_id !~* '\(Placeholder.pattern)'),
+                original_transaction_id) AS customer,
             max(expires_date_ms) > 0 AS is_subscription,
             count(DISTINCT (purchase_date_ms, expires_date_ms))
                 FILTER (WHERE kind = 'transaction') AS purchases

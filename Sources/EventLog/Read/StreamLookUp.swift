@@ -176,8 +176,15 @@ extension StreamKey {
         }
     }
 
-    /// Whether it matches nothing.
-    var isEmpty: Bool { text.isEmpty }
+    /// Whether it matches nothing: an empty text, or a placeholder where only an identity counts.
+    var isEmpty: Bool {
+        switch self {
+        case .appAccountToken(let text), .webOrderLineItemId(let text),
+            .appTransactionId(let text):
+            text.isPlaceholder
+        default: text.isEmpty
+        }
+    }
 
     /// Its keys in the directory of lanes: none if it decides its lane.
     var directoryKeys: [Int64] {

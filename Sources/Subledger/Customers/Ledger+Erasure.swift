@@ -52,7 +52,9 @@ extension Ledger {
             let history = try await log.history(of: stream)
             guard !StreamClaims(Timeline(history)).isLinkedToOther(than: customer) else { continue }
             for event in history.events {
-                if let token = event.fact.content.text(.appAccountToken) { tokens.insert(token) }
+                if let token = event.fact.content.identity(.appAccountToken) {
+                    tokens.insert(token)
+                }
             }
         }
         streams.formUnion(

@@ -130,7 +130,9 @@ extension VerifiedPayload.Notice.Code {
                 + "proves version 1 notifications that carry their password"
         case .sharedSecretMismatch:
             "--shared-secret-file FILE with the secrets of all apps and times, one a line"
-        case .receiptContradicted, .receiptUnverified, .rowsLeftOut, .periodsEmpty: nil
+        case .receiptContradicted, .receiptUnverified, .rowsLeftOut, .periodsEmpty,
+            .placeholderIds:
+            nil
         }
     }
 }
