@@ -234,6 +234,30 @@ import Testing
         )
     }
 
+    @Test func `a revocation of seats arrives with their number, in production too`() async throws {
+        let wanted = try #require(
+            SeatRevocation(
+                seats: 3,
+                refundType: .prorated,
+                reason: .fulfillmentIssue,
+                isRefundRiskingPreferred: false,
+                requestReferenceId: Self.uuid
+            )
+        )
+        let received = try await Self.received { client in
+            try await client.revokeSeats(wanted, of: "12", in: .production)
+        }
+        Self.expect(
+            received,
+            Expected(
+                line: "POST /advancedCommerce/v1/subscription/revoke/12",
+                body: #"{"requestInfo":{"requestReferenceId":"\#(Self.uuid)"},"#
+                    + #""refundRiskingPreference":false,"refundType":"PRORATED","#
+                    + #""refundReason":"FULFILLMENT_ISSUE","revokeSeatQuantity":3}"#
+            )
+        )
+    }
+
     @Test func `consumption information arrives as Apple documents it, byte for byte`()
         async throws
     {

@@ -1,9 +1,11 @@
 internal import AppStore
 public import Events
 
-/// Groups of customers and the seats of multiseat subscriptions: Apple offers them in the sandbox
-/// only, and elsewhere the code `refused` is thrown and nothing is sent
+/// Groups of customers and the seats of multiseat subscriptions
 /// (https://developer.apple.com/documentation/appstoreserverapi).
+///
+/// Apple offers groups and claims in the sandbox only; elsewhere the code `refused` is thrown and
+/// nothing is sent.
 extension AppStoreServerClient {
     /// The groups that a customer belongs to.
     ///
@@ -138,6 +140,21 @@ extension AppStoreServerClient {
             appTransactionId: appTransactionId
         )
         try await call(command, in: environment)
+    }
+
+    /// Asks Apple to take seats back and to refund them; only apps with Advanced Commerce may.
+    ///
+    /// - Parameters:
+    ///   - revocation: How many seats, and why.
+    ///   - id: The transaction id of the purchase, or of the addition of seats.
+    ///   - environment: Production or Sandbox.
+    /// - Throws: As `claimSeat` does.
+    public func revokeSeats(
+        _ revocation: SeatRevocation,
+        of id: String,
+        in environment: Environment
+    ) async throws {
+        try await call(.revokeSeats(id, revocation), in: environment)
     }
 
     private func elements(

@@ -20,6 +20,8 @@ public enum ServerCommand: Hashable, Sendable {
     /// Associate Seat: state which customer a claim of the subscription with this transaction id
     /// is for.
     case associateSeat(String, claim: String, appTransactionId: String)
+    /// Revoke Subscription of Advanced Commerce, for seats of the transaction with this id.
+    case revokeSeats(String, SeatRevocation)
 
     var endpoint: ServerRequest.Endpoint {
         switch self {
@@ -27,6 +29,7 @@ public enum ServerCommand: Hashable, Sendable {
         case .extendRenewalDates: .massExtension
         case .sendConsumption: .consumption
         case .claimSeat, .unclaimSeat, .associateSeat: .groups
+        case .revokeSeats: .advancedCommerce
         }
     }
 
@@ -34,7 +37,7 @@ public enum ServerCommand: Hashable, Sendable {
     public var method: String {
         switch self {
         case .extendRenewalDate, .sendConsumption: "PUT"
-        case .extendRenewalDates, .claimSeat, .associateSeat: "POST"
+        case .extendRenewalDates, .claimSeat, .associateSeat, .revokeSeats: "POST"
         case .unclaimSeat: "DELETE"
         }
     }
@@ -52,6 +55,8 @@ public enum ServerCommand: Hashable, Sendable {
             ServerRequest.seats(id).path + "/" + ServerRequest.escaped(claim)
         case .associateSeat(let id, let claim, _):
             ServerRequest.seats(id).path + "/\(ServerRequest.escaped(claim))/associate"
+        case .revokeSeats(let id, _):
+            "/advancedCommerce/v1/subscription/revoke/" + ServerRequest.escaped(id)
         }
     }
 
@@ -63,6 +68,7 @@ public enum ServerCommand: Hashable, Sendable {
             ServerCommand.body(wanted, storefronts, productId)
         case .sendConsumption(_, let information): information.body
         case .claimSeat(_, let claim): claim.body
+        case .revokeSeats(_, let revocation): revocation.body
         case .unclaimSeat: ""
         case .associateSeat(_, _, let appTransactionId):
             #"{"appTransactionId":"\#(ServerRequest.escaped(appTransactionId))"}"#

@@ -60,7 +60,7 @@ public enum ServerRequest: Hashable, Sendable {
     /// The requests that Apple counts together.
     enum Endpoint: Hashable, Sendable {
         case history, statuses, refunds, transaction, appTransaction, order, notifications
-        case `extension`, massExtension, consumption, test, groups
+        case `extension`, massExtension, consumption, test, groups, advancedCommerce
 
         /// Requests per second that Apple allows an app in production; the sandbox allows a tenth.
         var perSecond: Double {
@@ -68,8 +68,8 @@ public enum ServerRequest: Hashable, Sendable {
             case .history, .statuses, .transaction, .appTransaction, .notifications, .consumption:
                 50
             case .extension: 20
-            // Apple has published no limit for groups: most requests have this one.
-            case .groups: 50
+            // Apple has published no limit for these: most requests have this one.
+            case .groups, .advancedCommerce: 50
             case .refunds, .order: 10
             case .massExtension, .test: 1
             }

@@ -22,6 +22,7 @@ struct AppleCommand: ParsableCommand {
             ExtendCommand.self, ExtendAllCommand.self, ExtensionStatusCommand.self,
             ConsumptionCommand.self, GroupsCommand.self, MembersCommand.self, SeatsCommand.self,
             ClaimSeatCommand.self, UnclaimSeatCommand.self, AssociateSeatCommand.self,
+            RevokeSeatsCommand.self,
         ]
     )
 }

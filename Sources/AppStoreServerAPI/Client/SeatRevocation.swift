@@ -1,0 +1,65 @@
+/// Seats of an Advanced Commerce subscription that Apple is asked to take back and refund
+/// (https://developer.apple.com/documentation/advancedcommerceapi/revoke-subscription).
+public struct SeatRevocation: Hashable, Sendable {
+    /// How many seats, from 1.
+    public let seats: Int
+    /// How much to refund for them.
+    public let refundType: RefundType
+    /// Why.
+    public let reason: Reason
+    /// Whether you prefer that Apple takes the risk that the refund is abused.
+    public let isRefundRiskingPreferred: Bool
+    /// A UUID that identifies the request.
+    public let requestReferenceId: String
+
+    /// How much to refund; the raw values are Apple's.
+    public enum RefundType: String, CaseIterable, Hashable, Sendable {
+        /// Everything that was paid for them.
+        case full = "FULL"
+        /// The rest of the period.
+        case prorated = "PRORATED"
+    }
+
+    /// Why; the raw values are Apple's.
+    public enum Reason: String, CaseIterable, Hashable, Sendable {
+        /// The customer did not want to buy.
+        case unintendedPurchase = "UNINTENDED_PURCHASE"
+        /// The service was not delivered.
+        case fulfillmentIssue = "FULFILLMENT_ISSUE"
+        /// The customer was not satisfied.
+        case unsatisfied = "UNSATISFIED_WITH_PURCHASE"
+        /// A legal reason.
+        case legal = "LEGAL"
+        /// Another reason.
+        case other = "OTHER"
+    }
+
+    /// Creates a request; nil if the seats are not from 1, or the id has characters other than
+    /// letters, digits, `-`, `.`, `_` and `~`, or none.
+    public init?(
+        seats: Int,
+        refundType: RefundType,
+        reason: Reason,
+        isRefundRiskingPreferred: Bool,
+        requestReferenceId: String
+    ) {
+        guard seats > 0, !requestReferenceId.isEmpty,
+            ServerRequest.escaped(requestReferenceId) == requestReferenceId
+        else { return nil }
+        self.seats = seats
+        self.refundType = refundType
+        self.reason = reason
+        self.isRefundRiskingPreferred = isRefundRiskingPreferred
+        self.requestReferenceId = requestReferenceId
+    }
+
+    /// The JSON body.
+    ///
+    /// Apple names the member of the seats, and not its place among the others.
+    var body: String {
+        #"{"requestInfo":{"requestReferenceId":"\#(requestReferenceId)"},"#
+            + #""refundRiskingPreference":\#(isRefundRiskingPreferred),"#
+            + #""refundType":"\#(refundType.rawValue)","refundReason":"\#(reason.rawValue)","#
+            + #""revokeSeatQuantity":\#(seats)}"#
+    }
+}

@@ -1,0 +1,123 @@
+import AppStoreServerAPI
+import ArgumentParser
+import CommandSupport
+import Events
+import Foundation
+
+struct RevokeSeatsCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "revoke-seats",
+        abstract: "Take seats of an Advanced Commerce subscription back, and refund them.",
+        discussion: """
+            Only apps with Advanced Commerce may do this. Prints the request, and checks that Apple \
+            knows the transaction. With --execute, sends the request; the refund arrives as the \
+            notification REFUND with the subtype SEATS, and the subscription continues with the \
+            seats that are left.
+            """
+    )
+
+    @Argument(help: "The transaction id of the purchase, or of the addition of seats.")
+    var id: String
+
+    @Option(help: "How many seats to take back.")
+    var seats: Int
+
+    @Option(help: "How much to refund: full or prorated.")
+    var refund: Refund
+
+    @Option(
+        help: ArgumentHelp(
+            "The reason: unintended, fulfillment, unsatisfied, legal or other.",
+            valueName: "reason"
+        )
+    )
+    var reason: Reason
+
+    @Flag(
+        inversion: .prefixedNo,
+        help: "Whether you prefer that Apple takes the risk that the refund is abused."
+    )
+    var refundRisking: Bool
+
+    @Option(
+        help: ArgumentHelp(
+            "An id for the request: letters, digits, -, ., _ and ~. Default: a new UUID.",
+            valueName: "id"
+        )
+    )
+    var requestId: String?
+
+    @OptionGroup var change: AppleChangeOptions
+
+    enum Refund: String, CaseIterable, ExpressibleByArgument {
+        case full, prorated
+
+        fileprivate var type: SeatRevocation.RefundType {
+            switch self {
+            case .full: .full
+            case .prorated: .prorated
+            }
+        }
+    }
+
+    enum Reason: String, CaseIterable, ExpressibleByArgument {
+        case unintended, fulfillment, unsatisfied, legal, other
+
+        fileprivate var reason: SeatRevocation.Reason {
+            switch self {
+            case .unintended: .unintendedPurchase
+            case .fulfillment: .fulfillmentIssue
+            case .unsatisfied: .unsatisfied
+            case .legal: .legal
+            case .other: .other
+            }
+        }
+    }
+
+    private struct Document: Encodable {
+        let executed: Bool
+        let request: AppleRequestDocument
+    }
+
+    func validate() throws { _ = try revocation() }
+
+    private func revocation() throws -> SeatRevocation {
+        let revocation = SeatRevocation(
+            seats: seats,
+            refundType: refund.type,
+            reason: reason.reason,
+            isRefundRiskingPreferred: refundRisking,
+            requestReferenceId: requestId ?? UUID().uuidString.lowercased()
+        )
+        guard let revocation else {
+            throw ValidationError(
+                "expected --seats from 1, and a --request-id of letters, digits, -, ., _ and ~"
+            )
+        }
+        return revocation
+    }
+
+    func run() async throws {
+        if try await change.poll.printsConfig() { return }
+        let revocation = try revocation()
+        let request = AppleRequestDocument(.revokeSeats(id, revocation))
+        try await change.withClient { client, environment in
+            if change.execute {
+                try await client.revokeSeats(revocation, of: id, in: environment)
+            } else {
+                _ = try await client.answer(to: .transaction(id), in: environment)
+            }
+        }
+        if change.poll.output.json {
+            try Terminal.print(json: Document(executed: change.execute, request: request))
+        } else if change.execute {
+            Terminal.print("Apple accepted the request about \(id)")
+        } else {
+            Terminal.print(request.text)
+            Terminal.write(
+                "apple revoke-seats: Apple knows \(id). Nothing was sent; add --execute to send the "
+                    + "request"
+            )
+        }
+    }
+}
