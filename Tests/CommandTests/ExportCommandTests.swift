@@ -33,20 +33,18 @@ struct ExportCommandTests {
                     arguments + ["--out", place],
                     environment: command.environment
                 )
-                let killing = Task {
-                    let progress = URL(fileURLWithPath: place + "/_progress.ndjson")
+                // A thread, because the commands of other tests may keep tasks waiting.
+                Thread.detachNewThread { [process = program.processId] in
+                    let progress = place + "/_progress.ndjson"
                     var lines = 0
-                    while lines < count {
-                        try await Task.sleep(for: .milliseconds(1))
-                        guard FileManager.default.fileExists(atPath: progress.path) else {
-                            continue
-                        }
-                        lines = try Data(contentsOf: progress).count { $0 == 0x0a }
+                    while lines < count, kill(process, 0) == 0 {
+                        usleep(500)
+                        let text = FileManager.default.contents(atPath: progress) ?? Data()
+                        lines = text.count { $0 == 0x0a }
                     }
-                    kill(program.processId, SIGKILL)
+                    if lines >= count { kill(process, SIGKILL) }
                 }
                 let ending = await program.ending()
-                killing.cancel()
                 #expect(ending.wasKilled, "the export ended before it had \(count) files")
                 #expect(!FileManager.default.fileExists(atPath: place + "/manifest.json"))
             }

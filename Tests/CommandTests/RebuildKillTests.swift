@@ -102,10 +102,12 @@ private struct Kill {
             environment: command.environment
         )
         let patience = (durations[arguments] ?? .milliseconds(500)) * share
-        let killing = Task {
-            try await Task.sleep(for: patience)
-            kill(program.processId, SIGKILL)
-        }
+        // Not a task, because the commands of other tests may keep tasks waiting.
+        let killing = DispatchWorkItem { kill(program.processId, SIGKILL) }
+        DispatchQueue.global().asyncAfter(
+            deadline: .now() + patience / .seconds(1),
+            execute: killing
+        )
         let ending = await program.ending()
         killing.cancel()
         if ending.wasKilled {
