@@ -29,11 +29,20 @@ package enum CommandRun {
     /// - Parameter arguments: The words after the name of the program.
     /// - Returns: The error message; nil if the command would run.
     package static func refusal(of arguments: [String]) -> String? {
+        // Parsed by the innermost command, because the whole tree takes long to build.
+        var command: any ParsableCommand.Type = SubledgerCommand.self
+        var rest = arguments[...]
+        while let word = rest.first,
+            let next = command.configuration.subcommands.first(where: { $0._commandName == word })
+        {
+            command = next
+            rest.removeFirst()
+        }
         do {
-            _ = try SubledgerCommand.parseAsRoot(arguments)
+            _ = try command.parse(Array(rest))
             return nil
         } catch {
-            return SubledgerCommand.message(for: error)
+            return command.message(for: error)
         }
     }
 }

@@ -61,7 +61,9 @@ struct CommandHelp: Sendable {
     }
 
     /// The program and all its commands.
-    static func all() async throws -> [CommandHelp] {
+    static func all() async throws -> [CommandHelp] { try await dump.value }
+
+    private static let dump = Task {
         let text = try await Command(environment: [:]).expect(0, "--experimental-dump-help")
         return try JSONDecoder().decode(Dump.self, from: Data(text.utf8)).command.all([])
     }

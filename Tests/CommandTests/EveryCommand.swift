@@ -92,6 +92,12 @@ struct EveryCommand: Sendable, CustomTestStringConvertible {
         apple extend-all {product} {extension} {store}             | 0  | 0
         apple extension-status {product} request {store}           | 4  | 4
         apple consumption {id} {usage} {store}                     | 0  | 0
+        apple groups 7 {sandbox}                                   | 0  | 0
+        apple members G{seats} {sandbox}                           | 0  | 0
+        apple seats {seats} {sandbox}                              | 0  | 0
+        apple claim-seat {seats} --app-transaction-id 7 {sandbox}  | 0  | 0
+        apple unclaim-seat {seats} claim {sandbox}                 | 0  | 0
+        apple associate-seat {seats} claim 7 {sandbox}             | 0  | 0
         poll --all {store}                                         | 0  | 0
         backfill --all --dry-run {store}                           | 0  | 0
         import {ids} --pause 0s {store}                            | 0  | 0

@@ -1,4 +1,7 @@
 import Foundation
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
 import SubledgerCommand
 import TestSupport
 import Testing
@@ -123,7 +126,8 @@ extension EveryCommandTests {
                 ],
                 "{links}": [try folder.write("links.csv", Data("customer,id\nann,\(id)\n".utf8))],
                 "{ids}": [try folder.write("ids", Data("\(id)\n".utf8))],
-                "{store}": store.flags,
+                "{store}": store.flags, "{seats}": [try await store.buySeats()],
+                "{sandbox}": ["--environment", "Sandbox"] + store.flags,
             ].merging(EveryCommand.options) { $1 }
         )
     }
@@ -156,6 +160,23 @@ private struct ServedStore {
         }
         throw POSIXError(.ESRCH)
     }
+
+    /// Buys a subscription with three seats in the sandbox; its id.
+    func buySeats() async throws -> String {
+        let url = try #require(URL(string: flags[1] + "/control/subscriptions"))
+        var request = URLRequest(url: url)
+        request.httpMethod = "POST"
+        request.httpBody = Data(
+            """
+            {"productId":"example.subledger.lumen.plus.monthly","environment":"Sandbox",\
+            "seats":3,"invitationManagement":"DEVELOPER"}
+            """.utf8
+        )
+        let (data, _) = try await URLSession.shared.data(for: request)
+        return try JSONDecoder().decode(Bought.self, from: data).originalTransactionId
+    }
+
+    private struct Bought: Decodable { let originalTransactionId: String }
 
     func end() async {
         program.signal(SIGTERM)

@@ -20,15 +20,34 @@ import Testing
     }
 
     @Test func `every option that help lists is accepted`() async throws {
-        for help in try await CommandHelp.leaves() {
-            for argument in help.arguments {
-                for name in (argument.names ?? []).map(\.text) where name != "-h" {
-                    guard name != "--help", name != "--version" else { continue }
-                    let words = try words(of: help, with: name, argument)
-                    #expect(CommandRun.refusal(of: words) == nil, "\(words)")
-                }
+        let leaves = try await CommandHelp.leaves()
+        let counts = leaves.flatMap(Self.options).reduce(into: [String: Int]()) {
+            $0[$1.name, default: 0] += 1
+        }
+        for help in leaves {
+            // Parsing takes long, so the options that many commands share are parsed together.
+            let options = Self.options(help)
+            let shared = options.filter { counts[$0.name] ?? 0 >= 5 }
+            var together = try Self.words(of: help)
+            for option in shared where !together.contains(option.name) {
+                together += try Self.words(help, option)
+            }
+            let isAccepted = CommandRun.refusal(of: together) == nil
+            for option in options where !isAccepted || counts[option.name] ?? 0 < 5 {
+                var words = try Self.words(of: help, with: option.name)
+                if !words.contains(option.name) { words += try Self.words(help, option) }
+                #expect(CommandRun.refusal(of: words) == nil, "\(words)")
             }
         }
+    }
+
+    private static func options(
+        _ help: CommandHelp
+    ) -> [(name: String, takesValue: Bool)] {
+        help.arguments.flatMap { argument in
+            (argument.names ?? []).map { ($0.text, argument.kind == "option") }
+        }
+        .filter { !["-h", "--help"].contains($0.0) && ($0.0 != "--version" || $0.1) }
     }
 
     @Test func `every option and command that a help text mentions exists`() async throws {
@@ -75,13 +94,9 @@ import Testing
     }
 
     // The arguments of the table, or those without which the option means nothing.
-    private func words(
-        of help: CommandHelp,
-        with name: String,
-        _ argument: CommandHelp.Argument
-    ) throws -> [String] {
+    private static func words(of help: CommandHelp, with name: String = "") throws -> [String] {
         var words: [String]
-        if let instead = HelpTests.instead["\(help.name) \(name)"] {
+        if let instead = instead["\(help.name) \(name)"] {
             words = instead.split(separator: " ").map(String.init)
         } else if help.path.first == "bench" {
             words = help.path + (try #require(BenchTests.arguments[help.path[1]]))
@@ -91,14 +106,20 @@ import Testing
                 "\(help.name)"
             ).words
         }
-        words = words.flatMap { word in
-            word == "{store}"
+        return words.flatMap { word in
+            ["{store}", "{sandbox}"].contains(word)
                 ? []
                 : EveryCommand.options[word] ?? [word.replacing(/\{.*\}/, with: "1700000000000")]
         }
-        guard !words.contains(name) else { return words }
-        guard argument.kind == "option" else { return words + [name] }
-        return words + [name, try #require(HelpTests.value(of: name, help.name), "\(name)")]
+    }
+
+    // The option, with a value if it takes one.
+    private static func words(
+        _ help: CommandHelp,
+        _ option: (name: String, takesValue: Bool)
+    ) throws -> [String] {
+        guard option.takesValue else { return [option.name] }
+        return [option.name, try #require(value(of: option.name, help.name), "\(option.name)")]
     }
 
     private static func value(of name: String, _ command: String) -> String? {
@@ -109,7 +130,8 @@ import Testing
     private static let values = [
         "--after": "1", "--against": "checkpoint.json",
         "feed --after": "0:1:" + String(repeating: "0", count: 16),
-        "--api-url": "https://store.example", "--app-apple-id": "1", "--append-seconds": "60",
+        "--api-url": "https://store.example", "--app-apple-id": "1", "--app-transaction-id": "7",
+        "--append-seconds": "60",
         "--appends": "1", "--assume-environment": "production", "--at": "2026-01-01",
         "--batches": "1", "--body": String(repeating: "0", count: 64),
         "--bundle-id": "example.subledger", "--by": "ops", "report ask --by": "product",
@@ -125,7 +147,7 @@ import Testing
         "--lock-timeout": "1", "--log-format": "json", "--log-level": "info",
         "--loop-changes": "3", "--loop-days": "3", "--lose": "1", "--megabytes": "1",
         "--month": "1m", "--notify": "https://service.example", "--out": "folder",
-        "--partition-by": "day", "--partitions": "2", "--pause": "1s",
+        "--page-size": "10", "--partition-by": "day", "--partitions": "2", "--pause": "1s",
         "--percent-consumed": "50", "--poll-interval": "1", "--poll-pause": "1s",
         "--poll-within": "1d", "--port": "8080", "--print-proxy": "nginx", "--product": "pro",
         "--public-key": "key.pem", "--purchases": "3", "--queries": "1", "--rate": "1",

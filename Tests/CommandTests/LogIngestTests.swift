@@ -8,6 +8,36 @@ import Testing
 /// `ingest` of ten years' leftovers: compressed files, logs, pipes, names with any bytes.
 @Suite(.enabled { await TestServer.isAvailable })
 struct LogIngestTests {
+    @Test func `truncated payloads in a table or a log are refused, not ignored`() async throws {
+        let simulation = try await Simulation.shared
+        let folder = try TestFolder()
+        let whole = try simulation.allPayloads().compactMap { payload in
+            String(decoding: payload, as: UTF8.self).split(separator: "\"")
+                .first { $0.hasPrefix("eyJ") }.map(String.init)
+        }.prefix(6)
+        try #require(whole.count == 6)
+        var rows = ["id,payload"]
+        var lines: [String] = []
+        for (number, jws) in whole.enumerated() {
+            let kept = number.isMultiple(of: 2) ? jws : String(jws.dropLast(120))
+            rows.append("\(number),\(kept)")
+            lines.append("2026-01-01T00:00:00Z INFO received jws=\(kept) from apple")
+        }
+        try folder.write("rows.csv", Array(rows.joined(separator: "\n").utf8))
+        try folder.write("app.log", Array(lines.joined(separator: "\n").utf8))
+        try await withLedger { command, _ in
+            let report = try await command.ingest(
+                exit: 65,
+                "--root-certificate",
+                simulation.root,
+                folder.path
+            )
+            #expect(report.payloads == 12 && report.rejected == 6)
+            let kept = try await command.json(RejectionsDocument.self, "rejections")
+            #expect(kept.count == 3, "the same bytes are one rejection")
+        }
+    }
+
     @Test func `a folder of logs gives the same as the plain payloads`() async throws {
         let folder = try TestFolder()
         var (digests, facts, streams, payloads): ([[String]], [Int], [Int], [Int]) = (
