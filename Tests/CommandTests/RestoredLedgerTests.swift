@@ -150,3 +150,39 @@ struct RestoredLedgerTests {
         await session.close()
     }
 }
+
+/// The short form of ``RestoredLedgerTests`` and ``LogicalReplicationTests``: a copy on the same
+/// server, where every role exists already.
+@Suite(.enabled { await TestServer.isAvailable })
+struct RestoredCopyTests {
+    @Test(.disabled(if: CitusCluster.shared != nil, "the copy has no Citus"))
+    func `a dump restored into another database has the same heads and continues`() async throws {
+        let simulation = try await Simulation.shared
+        try await withSimulatedLedger(rebuilt: true) { command, settings in
+            try await TestServer.shared.withDatabase { copy in
+                let folder = try TestFolder()
+                let dump = folder.path(of: "ledger.dump")
+                for (program, arguments) in [
+                    ("pg_dump", ["-Fc", "-f", dump, "-d", settings.fullConnectionString]),
+                    ("pg_restore", ["--exit-on-error", "-d", copy.fullConnectionString, dump]),
+                ] {
+                    let ending = try await Program(ofServer: program).run(arguments)
+                    try #require(ending.code == 0, "\(program): \(ending.errors)")
+                }
+                let restored = Command(copy)
+                #expect(try await restored.expect(0, "migrate").contains("up to date"))
+                let heads = try await command.expect(0, "verify", "--json")
+                #expect(try await restored.expect(0, "verify", "--json") == heads)
+                try await restored.expect(0, "tables", "check", "--quiet")
+                let again = try await restored.ingest(
+                    "--quiet",
+                    "--root-certificate",
+                    simulation.root,
+                    simulation.payloads
+                )
+                #expect(again.appended == 0 && again.rejected == 0)
+                #expect(try await restored.rebuiltDigest() == command.rebuiltDigest())
+            }
+        }
+    }
+}

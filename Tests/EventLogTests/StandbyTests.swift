@@ -9,10 +9,7 @@ import Testing
 @testable import EventLog
 
 /// A server that accepts no writes: a standby, until it is promoted.
-@Suite(
-    .enabled { await TestServer.isAvailable },
-    .enabled(if: Acceptance.isRunning, "make acceptance runs it")
-)
+@Suite(.enabled { await TestServer.isAvailable })
 struct StandbyTests {
     @Test func `a standby answers questions, and an append waits for its promotion`() async throws {
         let server = EmbeddedServer(
@@ -67,7 +64,8 @@ struct StandbyTests {
 
     /// The address leads to the old primary, which was demoted, and then to the new one, while the
     /// connections to the old primary stay open.
-    @Test func `after a failover a log that stayed open writes to the new primary`() async throws {
+    @Test(.enabled(if: Acceptance.isRunning, "make acceptance runs it"))
+    func `after a failover a log that stayed open writes to the new primary`() async throws {
         let servers = (0..<2).map { _ in
             EmbeddedServer(
                 home: TestServer.temporaryHome(),
@@ -126,7 +124,10 @@ struct StandbyTests {
 
     /// A commit waits for the standby, and what a commit that gave up has left in the log is not
     /// acknowledged as known before the standby has it.
-    @Test(arguments: ["off", "on"])
+    @Test(
+        .enabled(if: Acceptance.isRunning, "make acceptance runs it"),
+        arguments: ["off", "on"]
+    )
     func `without its synchronous standby a server acknowledges nothing`(
         isReadOnlyByDefault: String
     ) async throws {
