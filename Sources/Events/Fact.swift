@@ -150,4 +150,18 @@ public struct Subject: Hashable, Sendable {
     public let expiresDate: Instant
     /// Product or notification; empty for renewal snapshots and links.
     public let name: String
+
+    package init(
+        stream: StreamID,
+        kind: Kind,
+        purchaseDate: Instant,
+        expiresDate: Instant,
+        name: String
+    ) {
+        self.stream = stream
+        self.kind = kind
+        self.purchaseDate = purchaseDate
+        self.expiresDate = expiresDate
+        self.name = name
+    }
 }

@@ -139,6 +139,62 @@ struct ConfirmationTests {
     }
 
     @Test(arguments: Variant.all)
+    func `extended and taken back again are three events, however they arrive`(
+        variant: Variant
+    ) async throws {
+        try await variant.withLog { log, settings in
+            func stated(_ id: String, until day: Int64, asOf: Int64) -> Fact {
+                TestFacts.transaction(id, asOf: asOf).ending(on: day)
+            }
+            for (id, isBatch) in [("1", false), ("2", true)] {
+                let facts = [
+                    stated(id, until: 30, asOf: 1), stated(id, until: 44, asOf: 2),
+                    stated(id, until: 30, asOf: 3), stated(id, until: 30, asOf: 4),
+                    stated(id, until: 44, asOf: 5),
+                ]
+                var outcomes: [AppendOutcome] = []
+                if isBatch {
+                    outcomes = try await log.append(facts.map { verified($0) }).flatMap { $0 }
+                } else {
+                    for fact in facts { outcomes += try await log.append(verified(fact)) }
+                }
+                #expect(outcomes.map(\.isNew) == [true, true, true, false, true], "\(id)")
+                #expect(outcomes[3].isConfirmation)
+                // Everything again adds nothing, by the same payloads and by one new one.
+                for fact in facts {
+                    #expect(try await log.append(verified(fact)).allSatisfy { !$0.isNew })
+                }
+                #expect(try await log.append(verified(facts)).allSatisfy { !$0.isNew })
+                let history = try await log.history(of: facts[0].stream)
+                #expect(history.events.count == 4)
+                // What arrives late is compared with what was stated before it.
+                let late = verified(
+                    [stated(id, until: 44, asOf: 3)],
+                    payload: Array("late \(id)".utf8)
+                )
+                let outcome = try await log.append(late)
+                #expect(outcome.map(\.isNew) == [true], "as of one instant, the later end counts")
+            }
+            try await expectSound(log, settings)
+        }
+    }
+
+    @Test(arguments: Variant.all)
+    func `a payload that states two ends at once adds nothing when it is repeated`(
+        variant: Variant
+    ) async throws {
+        try await variant.withLog { log, settings in
+            let old = TestFacts.transaction(asOf: 1)
+            for day in [Int64(1), 2, 3] {
+                let facts = [old.ending(on: 44).stated(on: day), old.stated(on: day)]
+                let outcomes = try await log.append(verified(facts))
+                #expect(outcomes.allSatisfy { $0.isNew == (day == 1) }, "day \(day)")
+            }
+            try await expectSound(log, settings)
+        }
+    }
+
+    @Test(arguments: Variant.all)
     func `equal ids of two environments are two streams`(variant: Variant) async throws {
         // Apple's data: trap 41, scenario 18
         try await variant.withLog { log, settings in
@@ -189,5 +245,29 @@ extension Knowledge {
             )
         else { return nil }
         return price
+    }
+}
+
+extension Fact {
+    /// The same fact about a period that ends on another day.
+    fileprivate func ending(on day: Int64) -> Fact {
+        with(expiresDate: TestFacts.instant(day: day), asOf: asOf)
+    }
+
+    /// The same fact, stated on another day.
+    fileprivate func stated(on day: Int64) -> Fact {
+        with(expiresDate: expiresDate, asOf: TestFacts.instant(day: day))
+    }
+
+    private func with(expiresDate: Instant, asOf: Instant) -> Fact {
+        Fact(
+            stream: stream,
+            bundleId: bundleId,
+            kind: kind,
+            purchaseDate: purchaseDate,
+            expiresDate: expiresDate,
+            asOf: asOf,
+            content: content
+        )
     }
 }

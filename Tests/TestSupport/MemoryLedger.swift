@@ -12,6 +12,7 @@ public struct MemoryLedger: Sendable {
     // In arbitrary order, as a database may return them.
     private var ownConfirmations: [StreamID: Set<Confirmation>] = [:]
     private var knowledge: [Subject: Knowledge] = [:]
+    private var ends = PeriodEnds()
 
     /// The ledger after appending these batches in order.
     public init(_ batches: [[Fact]] = []) {
@@ -32,7 +33,8 @@ public struct MemoryLedger: Sendable {
         let isReceipt = fact.content.format == .receiptTransaction
         let evidence = evidence ?? (isReceipt ? fact.asOf.milliseconds : 0)
         let subject = fact.subject
-        switch knowledge[subject, default: Knowledge()].judge(fact) {
+        defer { ends.learn(subject, asOf: fact.asOf) }
+        switch judge(fact, subject) {
         case .new:
             let offset = Int64(events.count + 1)
             let event = Event(
@@ -64,6 +66,14 @@ public struct MemoryLedger: Sendable {
             }
             return false
         }
+    }
+
+    private func judge(_ fact: Fact, _ subject: Subject) -> Knowledge.Judgement {
+        let judgement = knowledge[subject, default: Knowledge()].judge(fact)
+        guard case .known(_, let repetitions) = judgement, !repetitions.isEmpty,
+            ends.areMoved(by: fact, of: subject, together: [])
+        else { return judgement }
+        return .new
     }
 
     /// The subscriptions in the ledger.

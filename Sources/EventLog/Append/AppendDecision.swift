@@ -136,6 +136,10 @@ struct AppendDecision {
             evidence.append(stored(submission))
             known.evidence[digest] = trust
         }
+        // What a payload states is compared with what was known before it.
+        for prepared in submission.facts {
+            known.ends.learn(prepared.subject, asOf: prepared.fact.asOf)
+        }
         return outcomes
     }
 
@@ -159,7 +163,7 @@ struct AppendDecision {
         let fact = prepared.fact
         let trust = submission.evidence.verification.trust
         let isRestore = known.subjects[prepared.subject]?.isRestored(by: fact) ?? false
-        switch known.subjects[prepared.subject, default: Knowledge()].judge(fact, trust: trust) {
+        switch judge(prepared, of: submission, isKnown: isKnown) {
         case .new:
             isCited = true
             let position = append(prepared, number, submission.evidence.arrival)
@@ -193,6 +197,26 @@ struct AppendDecision {
                 isConfirmation: !isKnown && !repetitions.isEmpty
             )
         }
+    }
+
+    // A repetition that takes an extension back changes the answer, so it is news.
+    private func judge(
+        _ prepared: PreparedFact,
+        of submission: Submission,
+        isKnown: Bool
+    ) -> Knowledge.Judgement {
+        let judgement = known.subjects[prepared.subject, default: Knowledge()].judge(
+            prepared.fact,
+            trust: submission.evidence.verification.trust
+        )
+        guard !isKnown, case .known(_, let repetitions) = judgement, !repetitions.isEmpty,
+            known.ends.areMoved(
+                by: prepared.fact,
+                of: prepared.subject,
+                together: submission.facts.map(\.fact)
+            )
+        else { return judgement }
+        return .new
     }
 
     private mutating func append(

@@ -11,7 +11,7 @@ internal import Postgres
 /// So the cost does not grow with the number of repetitions.
 struct AppendLookUp {
     let statements: [PostgresStatement]
-    private let lane: Int
+    let lane: Int
     private let subjects: [AskedSubject]
     private let payloads: Set<Digest>
     /// By lane, the streams of the batch and those that its payloads also prove.
@@ -135,7 +135,9 @@ struct AppendLookUp {
                 AppendLookUp.trusts,
                 [.int4(Int32(lane)), .int8Array(Array(Set(asked.map(\.evidence))))]
             ),
+            PostgresStatement(AppendLookUp.movedEnds, AppendLookUp.parameters(lane, streams)),
         ])
+        try known.learnMovedEnds(in: answers[3], of: streams)
         for row in answers[0] {
             guard let asOf = try row.int8IfPresent(1) else { continue }
             let stream = streams[Int(try row.int8(0)) - 1]
@@ -233,6 +235,11 @@ struct AppendLookUp {
             }
             late[stream] = late[stream]?.extended(to: range) ?? range
         }
+        for moved in known.movedEnds.values {
+            let stream = moved.subject.stream
+            let range = moved.asOf...max(moved.asOf, known.latestConfirmation[stream] ?? .epoch)
+            late[stream] = late[stream]?.extended(to: range) ?? range
+        }
         var renamed: Set<StreamID> = []
         for asked in subjects where !asked.transactionIds.isEmpty {
             guard let knowledge = known.subjects[asked.subject] else { continue }
@@ -275,6 +282,10 @@ struct AppendLookUp {
             for row in rows {
                 confirmations += try EventRows.confirmations(in: row, lane: lane)
             }
+        }
+        for confirmation in confirmations {
+            guard let moved = known.movedEnds[confirmation.position.offset] else { continue }
+            known.ends.learn(moved.subject, asOf: confirmation.asOf)
         }
         confirmations.removeAll { events[$0.position.offset] == nil }
         let numbers = Set(confirmations.map(\.evidence))
@@ -328,66 +339,6 @@ extension AppendLookUp {
             .textArray(streams.map(\.originalTransactionId)),
         ]
     }
-
-    // One probe of a range of the unique index for each subject: LATERAL and OFFSET 0 leave the
-    // planner no other order. On a log that was never analysed it would scan the whole lane and
-    // look for every event among the keys.
-    private static let known = """
-        SELECT key.ordinal, e.lane_offset, e.as_of_ms, e.content, e.is_late, e.evidence_no
-        FROM unnest($2::text[], $3::text[], $4::uuid[], $5::uuid[], $6::bigint[], $7::bigint[],
-                $8::text[])
-            WITH ORDINALITY AS key (environment, id, first_key, last_key, purchase, expires, kind,
-                ordinal)
-        CROSS JOIN LATERAL (
-            SELECT * FROM ledger.event
-            WHERE lane = $1 AND original_transaction_id = key.id
-                AND environment = key.environment
-                AND fact_key BETWEEN key.first_key AND key.last_key
-                AND purchase_date_ms = key.purchase AND expires_date_ms = key.expires
-                AND kind = key.kind AND \(ScannedRow.isNotErasedLink)
-            OFFSET 0) e
-        """
-
-    private static let erasures = """
-        SELECT stream.ordinal, e.lane_offset, e.as_of_ms, e.content
-        FROM unnest($2::text[], $3::text[]) WITH ORDINALITY AS stream (environment, id, ordinal)
-        JOIN ledger.event e ON e.kind = 'erasure' AND e.lane = $1
-            AND e.original_transaction_id = stream.id AND e.environment = stream.environment
-        """
-
-    private static let latest = """
-        SELECT stream.ordinal, (
-                SELECT c.as_of_ms FROM ledger.confirmation c
-                WHERE c.lane = $1 AND c.environment = stream.environment
-                    AND c.original_transaction_id = stream.id
-                ORDER BY c.as_of_ms DESC LIMIT 1)
-        FROM unnest($2::text[], $3::text[]) WITH ORDINALITY AS stream (environment, id, ordinal)
-        """
-
-    private static let evidence = """
-        SELECT v.digest, v.verification
-        FROM unnest($2::bytea[]) AS asked (digest)
-        CROSS JOIN LATERAL (
-            SELECT * FROM ledger.evidence
-            WHERE \(EvidenceSummary.isAsked) AND lane = $1 OFFSET 0) v
-        """
-
-    private static let between = """
-        SELECT \(EventRows.confirmationColumns) FROM ledger.confirmation c
-        WHERE c.lane = $1 AND c.environment = $2 AND c.original_transaction_id = $3
-            AND c.as_of_ms BETWEEN $4 AND $5
-        """
-
-    private static let trusts = """
-        SELECT evidence_no, verification FROM ledger.evidence
-        WHERE lane = $1 AND evidence_no = ANY ($2)
-        """
-
-    private static let aliases = """
-        SELECT \(EventRows.confirmationColumns) FROM ledger.confirmation c
-        WHERE c.lane = $1 AND c.environment = $2 AND c.original_transaction_id = $3
-            AND c.transaction_ids IS NOT NULL
-        """
 }
 
 extension ClosedRange<Instant> {
