@@ -73,7 +73,10 @@ struct MoneyQuestionTests {
             #expect(answer.streams >= ids.count)
             #expect(
                 Set(answer.counts.keys)
-                    == ["refund_loop", "refunded_again", "everything_refunded", "empty_period"]
+                    == [
+                        "refund_loop", "refunded_again", "everything_refunded", "empty_period",
+                        "extension_taken_back", "shared_token", "shared_transaction",
+                    ]
             )
             #expect(answer.anomalies.count == answer.counts.values.reduce(0, +))
             let counts = answer.anomalies.map(\.count)

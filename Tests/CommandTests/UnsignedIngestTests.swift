@@ -31,6 +31,79 @@ struct UnsignedIngestTests {
         }
     }
 
+    /// A decoded transaction of another subscription, with a token and an Apple account.
+    private static func decoded(
+        _ id: String,
+        transaction: String = "",
+        token: String = "0b5e7c1a-3f6d-4e0b-9a51-7f3d2c1b0a99",
+        account: String
+    ) -> String {
+        decoded.replacing(
+            "\"originalTransactionId\":\"9100000016000\"",
+            with: """
+                "originalTransactionId":"\(id)","webOrderLineItemId":"\(transaction)7",\
+                "appAccountToken":"\(token)","appTransactionId":"\(account)"
+                """
+        )
+        .replacing(
+            "\"transactionId\":\"9100000016000\"",
+            with: "\"transactionId\":\"\(transaction.isEmpty ? id : transaction)\""
+        )
+    }
+
+    @Test func `ids that strangers share are noticed, join nobody, and are reported`() async throws
+    {
+        let nothing = "00000000-0000-0000-0000-000000000000"
+        let lines = [
+            Self.decoded("1", transaction: "5", account: "a"),
+            Self.decoded("2", transaction: "5", account: "b"), Self.decoded("3", account: "c"),
+            Self.decoded("6", account: "d"),
+            Self.decoded("4", token: nothing, account: "null"),
+            Self.decoded("5", token: nothing, account: "null"),
+        ]
+        let folder = try TestFolder()
+        let file = try folder.write("lines.ndjson", Array(lines.joined(separator: "\n").utf8))
+        try await withLedger { command, _ in
+            let report = try await command.ingest("--vouch", file)
+            #expect(report.appended == 6 && report.leftOut == 0)
+            #expect(report.leftOutByReason.map(\.reason) == ["placeholder-ids"])
+            #expect(report.notices.count == 2)
+            let customer = try await command.expect(0, ["customers", "show", "4"])
+            #expect(!customer.contains(" 5 "), "\(customer)")
+            try await command.expect(4, ["access", nothing, "--at", "2025-03-10"])
+            let anomalies = try await command.expect(0, ["report", "anomalies"])
+            #expect(anomalies.contains("shared_token 0b5e7c1a"), "\(anomalies)")
+            #expect(anomalies.contains("1 shared_token, 1 shared_transaction"), "\(anomalies)")
+            let strict = ["report", "anomalies", "--token-accounts", "4"]
+            let none = try await command.expect(0, strict)
+            #expect(none.contains("0 shared_token"), "\(none)")
+        }
+    }
+
+    @Test func `one transaction under two original ids is counted once in money`() async throws {
+        let paid = [("1", "5"), ("2", "5"), ("3", "")].map { id, transaction in
+            Self.decoded(id, transaction: transaction, account: id)
+                .replacing("{", with: "{\"price\":9990,\"currency\":\"USD\",")
+        }
+        let folder = try TestFolder()
+        let file = try folder.write("lines.ndjson", Array(paid.joined(separator: "\n").utf8))
+        try await withLedger { command, _ in
+            #expect(try await command.ingest("--vouch", file).appended == 3)
+            try await command.expect(0, ["rebuild", "--quiet"])
+            let days = ["--from", "2025-03-01", "--to", "2025-03-10"]
+            for known in [[], ["--known-at", "3"]] {
+                for report in ["revenue", "mrr", "ltv", "cohorts"] {
+                    let text = try await command.expect(
+                        0,
+                        ["report", report, "--json"] + days + known
+                    )
+                    #expect(text.contains("19980"), "\(report): \(text)")
+                    #expect(!text.contains("29970"), "\(report): \(text)")
+                }
+            }
+        }
+    }
+
     @Test func `a file with several shared secrets proves the notifications of each`() async throws
     {
         let folder = try TestFolder()

@@ -1,5 +1,6 @@
 import Events
 import Projections
+import TestSupport
 import Testing
 
 /// Patterns that a person should review (Apple's data: trap 24).
@@ -33,6 +34,28 @@ import Testing
             empty_period 2 05-20..05-21
             """
         )
+    }
+
+    @Test func `an extension that a later statement takes back is reported, a rounded end is not`()
+        throws
+    {
+        // Apple's data: trap 45
+        let ledger = try expect(
+            """
+            @03-20 purchase basic 03-20..04-20 woli=7
+            @04-10 purchase basic 03-20..05-04 woli=7
+            @04-12 purchase basic 03-20..04-20 woli=7
+            @04-21 purchase basic 04-21..05-21 woli=8
+            @05-15 purchase basic 04-21..05-20T23:59:59 woli=8
+            ---
+            paid basic 03-20..04-20 expired
+            paid basic 04-21..05-20T23:59:59 open
+            active 03-20..04-20 04-21..05-20T23:59:59
+            --- anomalies
+            extension_taken_back 1 04-12..04-12
+            """
+        )
+        #expect(ledger.events.count == 5, "each changes what is known")
     }
 
     @Test func `two changes, or three over a longer time, are not a loop`() throws {

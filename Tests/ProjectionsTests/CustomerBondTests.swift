@@ -52,6 +52,100 @@ import Testing
         #expect(try ids(text, "other") == ["3000"], "any other text is compared by its bytes")
     }
 
+    static let placeholders = [
+        "00000000-0000-0000-0000-000000000000", "FFFFFFFF-FFFF-FFFF-FFFF-FFFFFFFFFFFF", "0",
+        "null", "(null)", "None", "undefined",
+    ]
+
+    @Test(arguments: placeholders)
+    func `an id that identifies nothing joins no strangers, whatever it stands for`(
+        text: String
+    ) throws {
+        let facts = """
+            1000 @01-01 buys month 01-01 token=\(text) app=\(text) woli=\(text)
+            2000 @01-01 buys month 01-01 token=\(text) app=\(text) woli=\(text)
+            3000 @01-01 link \(text)
+            3000 @01-02 buys month 01-02
+            4000 @01-01 link \(text)
+            4000 @01-02 buys month 01-02
+            """
+        for id in ["1000", "2000", "3000", "4000"] {
+            let customer = try customer(facts, id)
+            #expect(customer.streams.map(\.stream.originalTransactionId) == [id])
+            #expect(customer.tokens.isEmpty && customer.customerId == nil)
+        }
+        #expect(try ids(facts, text).isEmpty, "and it finds nobody")
+    }
+
+    private func sharers(_ text: String) throws -> [CustomerStream] {
+        MemoryLedger([try ClaimText.facts(text)]).customerStreams
+    }
+
+    @Test func `a token of three Apple accounts is an anomaly, of three purchases of one is not`()
+        throws
+    {
+        let one = try sharers(
+            """
+            1000 @01-01 buys month 01-01 token=\(Self.lower) app=A bundle=app.a
+            2000 @01-02 buys month 01-02 token=\(Self.upper) app=A bundle=app.a
+            3000 @01-03 buys month 01-03 token=\(Self.upper) app=B bundle=app.a
+            4000 @01-04 buys month 01-04 token=\(Self.upper) app=C bundle=app.b
+            5000 @01-05 buys month 01-05 token=\(Self.upper) bundle=app.a
+            6000 @01-06 buys month 01-06 token=other app=D bundle=app.a
+            """
+        )
+        let limits = AnomalyLimits()
+        #expect(SharedIDs.anomaly(ofToken: Self.lower, one, limits: limits) == nil)
+        let three = try sharers(
+            """
+            1000 @01-01 buys month 01-01 token=\(Self.lower) app=A bundle=app.a
+            2000 @01-02 buys month 01-02 token=\(Self.upper) app=B bundle=app.a
+            3000 @01-03 buys month 01-03 token=\(Self.upper) receipt bundle=app.a
+            """
+        )
+        let anomaly = try #require(
+            SharedIDs.anomaly(ofToken: Self.lower, three.reversed(), limits: limits)
+        )
+        #expect(anomaly.kind == .sharedToken && anomaly.count == 3)
+        #expect(anomaly.sharedId == Self.lower)
+        #expect(anomaly.stream.originalTransactionId == "1000")
+        #expect(anomaly.positions.count == 3 && anomaly.givenMilliunits == nil)
+    }
+
+    @Test func `a transaction under two original ids is an anomaly, with its line item only`()
+        throws
+    {
+        let facts = """
+            1000 @01-01 buys month 01-01 id=9 woli=7
+            2000 @01-02 buys month 01-01 id=9 woli=7
+            3000 @01-02 buys month 01-01 id=9 woli=8
+            """
+        let anomaly = try #require(
+            SharedIDs.anomaly(ofTransaction: "9", lineItem: "7", try sharers(facts))
+        )
+        #expect(anomaly.kind == .sharedTransaction && anomaly.count == 2)
+        #expect(anomaly.sharedId == "9" && anomaly.positions.map(\.offset) == [1, 2])
+        let other = SharedIDs.anomaly(ofTransaction: "9", lineItem: "8", try sharers(facts))
+        #expect(other == nil)
+    }
+
+    @Test(arguments: placeholders)
+    func `a placeholder neither takes a subscription from its token nor ends a link`(
+        text: String
+    ) throws {
+        let facts = """
+            1000 @01-01 buys month 01-01 token=\(Self.lower)
+            1000 @01-31 buys month 01-31 token=\(text)
+            2000 @01-01 link anna
+            2000 @01-02 buys month 01-02
+            2000 @01-10 link \(text)
+            """
+        let owner = try customer(facts, Self.lower)
+        #expect(owner.streams(ownedAt: try TimelineText.instant("02-05")).count == 1)
+        let linked = try #require(try customer(facts, "anna").streams.first)
+        #expect(linked.claims.linkedCustomer == "anna" && linked.claims.contested.isEmpty)
+    }
+
     @Test func `the same token in another letter case is the same owner`() throws {
         let facts = try ClaimText.facts(
             """

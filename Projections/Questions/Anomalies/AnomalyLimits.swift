@@ -10,6 +10,9 @@ public struct AnomalyLimits: Hashable, Sendable {
     /// The fewest purchases for a refund of everything to be an anomaly: 2, because a single refund
     /// is ordinary.
     public var everythingPurchasesMin = 2
+    /// The fewest Apple accounts with one app account token that are an anomaly: 3, because a
+    /// customer may have two, at home and at work.
+    public var tokenAccountsMin = 3
 
     /// The default limits.
     public init() {}

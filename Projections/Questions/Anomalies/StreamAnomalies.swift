@@ -3,7 +3,8 @@ internal import Events
 /// What a person should check about a subscription: its money, and dates that cannot be right.
 public struct StreamAnomalies: Sendable {
     /// At most one refund loop and one refund of everything, one row for each purchase that was
-    /// refunded again, and at most one for all empty periods; in this order.
+    /// refunded again, at most one for all empty periods, and at most one for all extensions that
+    /// were taken back; in this order.
     public let found: [StreamAnomaly]
 
     /// The anomalies of a timeline, with its changes classified by these catalogs.
@@ -12,17 +13,20 @@ public struct StreamAnomalies: Sendable {
         _ catalogs: CatalogHistory,
         limits: AnomalyLimits = AnomalyLimits()
     ) {
-        let empty = StreamAnomalies.emptyPeriods(of: timeline)
+        let others = [
+            StreamAnomalies.emptyPeriods(of: timeline),
+            StreamAnomalies.extensionsTakenBack(in: timeline),
+        ].compactMap { $0 }
         let refunds = Refunds(timeline).rows
         let changes = PlanChanges(timeline, catalogs).rows
         guard !refunds.isEmpty || changes.count >= limits.loopChangesMin else {
-            found = [empty].compactMap { $0 }
+            found = others
             return
         }
         let loop = StreamAnomalies.loop(in: changes, refunds, of: timeline, limits)
         let everything = StreamAnomalies.everything(of: timeline, refunds, limits)
         let again = StreamAnomalies.again(refunds, of: timeline, limits)
-        found = [loop, everything].compactMap { $0 } + again + [empty].compactMap { $0 }
+        found = [loop, everything].compactMap { $0 } + again + others
     }
 
     private static func emptyPeriods(of timeline: Timeline) -> StreamAnomaly? {
@@ -38,6 +42,26 @@ public struct StreamAnomalies: Sendable {
             positions: empty.map { Position(lane: timeline.lane, offset: $0.datesOffset) }
         )
     }
+
+    // Old formats round, and Apple extends by days.
+    private static func extensionsTakenBack(in timeline: Timeline) -> StreamAnomaly? {
+        let taken = timeline.purchases.flatMap(\.extensions).filter { change in
+            change.from.milliseconds - change.to.milliseconds >= roundingMax
+        }.sorted { $0.asOf < $1.asOf }
+        guard let first = taken.first, let last = taken.last else { return nil }
+        return StreamAnomaly(
+            timeline,
+            .extensionTakenBack,
+            count: taken.count,
+            from: first.asOf,
+            to: last.asOf,
+            [],
+            positions: taken.map { Position(lane: timeline.lane, offset: $0.offset) }
+        )
+    }
+
+    /// The smallest difference in milliseconds between two ends that no format explains.
+    private static let roundingMax: Int64 = 60_000
 
     // The fullest window counts, or the first of equal ones.
     private static func loop(
@@ -151,6 +175,7 @@ extension StreamAnomaly {
         positions: [Position]
     ) {
         stream = timeline.stream
+        sharedId = nil
         self.kind = kind
         self.count = count
         let currencies = refunds.compactMap(\.currency)

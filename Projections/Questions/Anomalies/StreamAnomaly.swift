@@ -2,17 +2,19 @@ public import Events
 
 /// Something about one subscription that a person should check.
 public struct StreamAnomaly: Hashable, Sendable {
-    /// The subscription.
+    /// The subscription; of several that share an id, the first.
     public let stream: StreamID
     /// The kind of anomaly.
     public let kind: Kind
-    /// The number of changes, refunds or periods involved.
+    /// The id that several subscriptions have; nil for an anomaly of one subscription.
+    public let sharedId: String?
+    /// The number of changes, refunds, periods, extensions, accounts or subscriptions involved.
     public let count: Int
     /// The amount currently refunded, in milliunits; nil if none of it is known.
     public let givenMilliunits: Int64?
     /// ISO 4217 code of that amount; nil if it was never stated, or if there are several.
     public let currency: String?
-    /// The first of the changes or refunds, or the start of the first of the periods.
+    /// The first of the changes, statements or refunds, or the start of the first of the periods.
     public let from: Instant
     /// The last of them.
     public let to: Instant
@@ -29,6 +31,29 @@ public struct StreamAnomaly: Hashable, Sendable {
         case everythingRefunded = "everything_refunded"
         /// Periods that give no access, because the purchase is not before the expiry.
         case emptyPeriod = "empty_period"
+        /// An extension that a later statement took back, although Apple calls extensions
+        /// irreversible (Apple's data: trap 45).
+        case extensionTakenBack = "extension_taken_back"
+        /// An app account token with which several Apple accounts have bought.
+        case sharedToken = "shared_token"
+        /// A transaction id and line item under several original transaction ids
+        /// (Apple's data: trap 50).
+        case sharedTransaction = "shared_transaction"
+    }
+
+    /// An anomaly without money; of several subscriptions, if they share an id.
+    init(
+        stream: StreamID,
+        kind: Kind,
+        sharedId: String?,
+        count: Int,
+        from: Instant,
+        to: Instant,
+        positions: [Position]
+    ) {
+        (self.stream, self.kind, self.sharedId, self.count) = (stream, kind, sharedId, count)
+        (givenMilliunits, currency) = (nil, nil)
+        (self.from, self.to, self.positions) = (from, to, positions)
     }
 }
 

@@ -31,7 +31,7 @@ public enum CustomerBond: Sendable {
     /// never renamed.
     public var kind: String {
         switch self {
-        case .appAccountToken: "appAccountToken"
+        case .appAccountToken: CustomerBond.tokenKind
         case .appTransactionId: "appTransactionId"
         case .appReceipt: "appReceipt"
         case .transactionId: "transactionId"
@@ -39,6 +39,9 @@ public enum CustomerBond: Sendable {
         case .previousOriginalTransactionId: "previousOriginalTransactionId"
         }
     }
+
+    /// The kind of a shared token.
+    static let tokenKind = "appAccountToken"
 
     /// The shared value: an id, a token, or a SHA-256 in hexadecimal.
     public var value: String {

@@ -17,13 +17,16 @@ public struct AnomaliesDocument: Codable, Hashable, Sendable {
 
     /// One anomaly.
     public struct Anomaly: Codable, Hashable, Sendable {
-        /// The subscription.
+        /// The subscription; of several that share an id, the first.
         public let originalTransactionId: String
         /// Where the purchases were made.
         public let environment: Environment
-        /// `refund_loop`, `refunded_again`, `everything_refunded` or `empty_period`.
+        /// `refund_loop`, `refunded_again`, `everything_refunded`, `empty_period`,
+        /// `extension_taken_back`, `shared_token` or `shared_transaction`.
         public let kind: String
-        /// How often it happened.
+        /// The token or transaction id that several subscriptions have; absent for other kinds.
+        public let sharedId: String?
+        /// How often it happened; for a shared id, how many accounts or subscriptions have it.
         public let count: Int
         /// The amount refunded, in milliunits.
         public let givenMilliunits: Int64?
@@ -44,7 +47,8 @@ public struct AnomaliesDocument: Codable, Hashable, Sendable {
 extension Ledger {
     /// Subscriptions that need a person's attention, the worst first.
     ///
-    /// Reads the log once; memory does not grow with it.
+    /// Reads the log once, and once more the subscriptions that share an id; memory does not grow
+    /// with it.
     ///
     /// - Parameters:
     ///   - limit: The most anomalies that are listed; all are counted.
@@ -68,8 +72,44 @@ extension Ledger {
             tally.take(StreamAnomalies(Timeline(history), catalogs, limits: limits).found)
             progress(tally.streams)
         }
+        try await found.state.take(shared: sharedIds(knownAt: knownAt, limits: limits))
         found.state.trim()
         return AnomaliesDocument(found.state, found.unreadable, lanes: log.identity.lanes)
+    }
+}
+
+extension Ledger {
+    // Shared ids, as known then: one that was shared only later is found and dropped again.
+    private func sharedIds(
+        knownAt: KnownAt,
+        limits: AnomalyLimits
+    ) async throws -> [StreamAnomaly] {
+        var found: [StreamAnomaly] = []
+        for shared in try await log.sharedTokens(min: limits.tokenAccountsMin) {
+            let streams = try await sharers(shared, knownAt)
+            let anomaly = SharedIDs.anomaly(ofToken: shared.id, streams, limits: limits)
+            found += [anomaly].compactMap { $0 }
+        }
+        for shared in try await log.sharedTransactions() {
+            let streams = try await sharers(shared, knownAt)
+            let anomaly = SharedIDs.anomaly(
+                ofTransaction: shared.id,
+                lineItem: shared.lineItem,
+                streams
+            )
+            found += [anomaly].compactMap { $0 }
+        }
+        return found
+    }
+
+    private func sharers(
+        _ shared: EventLog.SharedID,
+        _ knownAt: KnownAt
+    ) async throws -> [CustomerStream] {
+        let histories = try await log.histories(of: shared.streams, knownAt: knownAt)
+            .filter { !$0.events.isEmpty }
+        let receipts = try await log.receipts(of: histories)
+        return zip(histories, receipts).map { CustomerStream($0, receipts: $1) }
     }
 }
 
@@ -86,6 +126,7 @@ extension AnomaliesDocument {
                 originalTransactionId: row.stream.originalTransactionId,
                 environment: row.stream.environment,
                 kind: row.kind.rawValue,
+                sharedId: row.sharedId,
                 count: row.count,
                 givenMilliunits: row.givenMilliunits,
                 currency: row.currency,
@@ -112,6 +153,10 @@ private struct AnomalyTally: Sendable {
 
     mutating func take(_ found: [StreamAnomaly]) {
         streams += 1
+        take(shared: found)
+    }
+
+    mutating func take(shared found: [StreamAnomaly]) {
         for anomaly in found { counts[anomaly.kind, default: 0] += 1 }
         worst += found
         // Twice the limit before sorting, so sorting is rare and memory is bounded.

@@ -129,13 +129,19 @@ private struct ReportRun {
 
     private func rows(_ ground: AnalyticsGround, _ bounds: Bounds) async throws -> PostgresRows {
         let money = conversion(ground)
+        let hasMoney = question.report.columns.contains { $0.kind == .money }
+        let repeated =
+            hasMoney
+            ? try await RepeatedPurchases.find(in: question.environment, ground, session) : .none
         let text = question.report.text(by: question.by, limit: question.limit + 1, money)
-        return try await session.query(
-            ground.sql(text),
+        let parameters: [PostgresValue] =
             [
                 .text(bounds.from.day), .text(bounds.to.day), .text(question.environment.word),
                 .timestamptz(microseconds: bounds.asOf.milliseconds * 1000),
             ] + money.parameters
+        return try await session.query(
+            ground.sql(repeated.excluded(from: text, parameterCount: parameters.count)),
+            parameters + repeated.parameters
         )
     }
 

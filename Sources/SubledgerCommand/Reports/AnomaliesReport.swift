@@ -13,7 +13,11 @@ struct AnomaliesReport: AsyncParsableCommand {
             product), each of which refunds the rest of the old period. refunded_again: a purchase \
             refunded --refunds or more times. everything_refunded: all of --purchases or more \
             purchases. empty_period: periods that give no access, because the purchase date is not \
-            before the expiry date. Reads the whole log once; memory does not grow with its size.
+            before the expiry date. extension_taken_back: an end that Apple extended and later \
+            stated earlier again, although extensions are irreversible. shared_token: an app account \
+            token with which --token-accounts or more Apple accounts have bought. \
+            shared_transaction: a transaction id and line item under several original transaction \
+            ids. Reads the whole log once; memory does not grow with its size.
             """
     )
 
@@ -41,6 +45,9 @@ struct AnomaliesReport: AsyncParsableCommand {
     @Option(help: "Minimum number of purchases for everything_refunded.")
     var purchases = AnomalyLimits().everythingPurchasesMin
 
+    @Option(help: "Minimum number of Apple accounts with one app account token.")
+    var tokenAccounts = AnomalyLimits().tokenAccountsMin
+
     @OptionGroup var knowledge: KnowledgeOptions
     @OptionGroup var database: DatabaseOptions
     @OptionGroup var output: OutputOptions
@@ -53,7 +60,7 @@ struct AnomaliesReport: AsyncParsableCommand {
         }
         let named = [
             ("--loop-changes", loopChanges), ("--loop-days", loopDays), ("--refunds", refunds),
-            ("--purchases", purchases),
+            ("--purchases", purchases), ("--token-accounts", tokenAccounts),
         ]
         for (name, value) in named where !(1...AnomaliesReport.thresholdMax).contains(value) {
             throw ValidationError(
@@ -68,6 +75,7 @@ struct AnomaliesReport: AsyncParsableCommand {
         limits.loopDays = loopDays
         limits.refundsOfPurchaseMin = refunds
         limits.everythingPurchasesMin = purchases
+        limits.tokenAccountsMin = tokenAccounts
         return limits
     }
 
@@ -101,7 +109,8 @@ extension AnomaliesDocument {
             ])
             for row in anomalies {
                 table.add([
-                    row.originalTransactionId, row.environment.word, row.kind, "\(row.count)",
+                    row.originalTransactionId, row.environment.word,
+                    row.kind + (row.sharedId.map { " \($0)" } ?? ""), "\(row.count)",
                     Amount.text(row.givenMilliunits, row.currency), row.from.clock, row.to.clock,
                     row.positions.text,
                 ])
