@@ -86,15 +86,6 @@ struct PlainActivePeriods {
         )
     }
 
-    /// When another purchase replaces a period; nil if none does.
-    func cutOfPeriod(_ purchase: PlainPurchase) -> Instant? {
-        let others = purchases.filter { $0 != purchase }
-        let sameSecond = others.filter { $0.start == purchase.start && purchase.isReplaced(by: $0) }
-        let later = others.filter { $0.start > purchase.start }
-        let candidates = sameSecond.isEmpty ? later : sameSecond
-        return candidates.map(\.start).min().flatMap { $0 < purchase.expiry ? $0 : nil }
-    }
-
     private func end(of purchase: PlainPurchase) -> (Instant, ActivePeriod.EndReason?, Bool) {
         let others = purchases.filter { $0 != purchase }
         let sameSecond = others.filter { $0.start == purchase.start && purchase.isReplaced(by: $0) }
@@ -205,9 +196,6 @@ struct PlainPurchase: Equatable {
     }
 
     var takingReason: ActivePeriod.EndReason { lastTaken?.ownReason ?? .refunded }
-
-    /// Why this transaction alone was taken back.
-    var takingReasonOfOwn: ActivePeriod.EndReason { ownReason }
 
     private var ownReason: ActivePeriod.EndReason {
         if state(of: .revocationReason, in: facts) == .value(.integer(2)) { return .upgraded }

@@ -4,7 +4,7 @@ import Events
 extension RandomFacts {
     /// Facts about one subscription in which nearly every purchase has seats, and only those
     /// details that are about seats.
-    mutating func seatFacts(_ count: Int) -> [Fact] {
+    mutating func seatFacts(_ count: Int, areRevoked: Bool = true) -> [Fact] {
         (0..<count).map { _ in
             var content = Content(format: transactionFormat())
             content[.productId] = pick([.text("a"), .text("a"), .text("a"), .text("b")])
@@ -18,7 +18,7 @@ extension RandomFacts {
                 if chance(8) { content[.inAppOwnershipType] = .text("FAMILY_SHARED") }
                 if chance(6) { content[.isUpgraded] = .boolean(true) }
             }
-            if chance(4) {
+            if areRevoked, chance(4) {
                 content[.revocationDate] = pick([.instant(day(2)), .instant(day(4))])
                 content[.revocationReason] = pick([nil, .integer(0), .integer(2)])
                 content[.revocationType] = pick([

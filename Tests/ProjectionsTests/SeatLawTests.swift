@@ -22,7 +22,10 @@ struct SeatLawTests {
     @Test func `a slow plain model predicts the money of seats`() async throws {
         let broken = try await Histories.each(Histories.numbers(unlessTold: 10_000)) { number in
             var random = RandomFacts(seed: UInt64(number))
-            let facts = random.seatFacts(Int.random(in: 1...10, using: &random.random))
+            let facts = random.seatFacts(
+                Int.random(in: 1...10, using: &random.random),
+                areRevoked: false
+            )
             let ledger = MemoryLedger([facts])
             return ledger.streams.flatMap { stream -> [String] in
                 let timeline = ledger.timeline(of: stream)
@@ -135,18 +138,13 @@ struct PlainSeatMoney: Comparable {
 
 extension PlainActivePeriods {
     /// What each transaction cost: the tiers of every seat, less the share of those taken back.
-    ///
-    /// What is refunded for the rest of a replaced period is not known.
     fileprivate var moneyOfSeats: [PlainSeatMoney] {
-        purchases.flatMap { period in
-            let cut = cutOfPeriod(period)
-            return ([period] + period.additions).map { $0.money(cutAt: cut) }
-        }
+        purchases.flatMap { [$0] + $0.additions }.map(\.money)
     }
 }
 
 extension PlainPurchase {
-    fileprivate func money(cutAt cut: Instant?) -> PlainSeatMoney {
+    fileprivate var money: PlainSeatMoney {
         guard text(.inAppOwnershipType) != "ASSIGNED", let gross = gross else {
             return PlainSeatMoney(gross: nil, net: nil)
         }
@@ -160,22 +158,13 @@ extension PlainPurchase {
                 gross - (gross * min(taken, seats) * 2 + seats) / (seats * 2)
             }
         }
-        guard let date = instant(.revocationDate), takingReasonOfOwn == .refunded else {
-            return PlainSeatMoney(gross: gross, net: kept)
-        }
-        let isReplaced = cut.map { abs(date.milliseconds - $0.milliseconds) <= 60_000 }
-        let isUnknown = isReplaced == true && text(.revocationType) != "REFUND_FULL"
-        return PlainSeatMoney(gross: gross, net: isUnknown || kept == nil ? nil : 0)
+        return PlainSeatMoney(gross: gross, net: kept)
     }
 
-    // How many seats were taken back by the last statement that does not revoke all of them.
+    // How many seats were taken back by the last statement.
     private var lastTakenSeats: Int64 {
         let stating = facts.filter { $0.statedSeats != nil }
         for asOf in Set(stating.map(\.asOf)).sorted().reversed() {
-            let isRevoking = facts.contains {
-                $0.asOf == asOf && $0.content.instant(.revocationDate) != nil
-            }
-            guard !isRevoking else { continue }
             let stated = stating.filter { $0.asOf == asOf }.max { left, right in
                 (left.content[.extra].map(Knowledge.State.value) ?? .none)
                     < (right.content[.extra].map(Knowledge.State.value) ?? .none)

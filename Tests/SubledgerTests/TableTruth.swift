@@ -27,7 +27,9 @@ struct TableTruth {
             TableTruth(
                 table: "plan_changes",
                 expected: truth.planChanges.map(\.description),
-                found: PlanChanges(timeline, .simulated).rows.map(\.truthLine)
+                found: PlanChanges(timeline, .simulated).rows.filter { !$0.isOnlyOfSeats }.map(
+                    \.truthLine
+                )
             ),
             TableTruth(
                 table: "refunds",
@@ -82,7 +84,8 @@ struct TableTruth {
             }.sorted()
         let found =
             Refunds(timeline).rows.map(\.truthLine)
-            + PlanChanges(timeline, .simulated).rows.compactMap { change in
+            + PlanChanges(timeline, .simulated).rows.filter { !$0.isOnlyOfSeats }.compactMap {
+                change in
                 change.effective.map {
                     "\(change.fromProductId) \(change.toProductId) \($0) \(change.timing)"
                 }
@@ -150,11 +153,19 @@ extension ExpirationReason {
         case .priceIncrease: 3
         case .productUnavailable: 4
         case .other: 5
+        case .unbundled: 6
         }
     }
 }
 
 extension PlanChange {
+    // The truth tells the products that the customer changed between; the seats of each period are
+    // compared with its transactions.
+    fileprivate var isOnlyOfSeats: Bool {
+        fromProductId == toProductId && fromBillingPlanType == toBillingPlanType
+            && fromSeatQuantity != toSeatQuantity
+    }
+
     fileprivate var truthLine: String {
         let instants = [requested, effective, withdrawn].map { $0?.description ?? "-" }
         return "\(fromProductId) \(toProductId) \(instants.joined(separator: " "))"
@@ -173,7 +184,7 @@ extension RefundCase {
         return "\(purchaseDate) \(productId) \(state.rawValue) \(kind?.rawValue ?? "-")"
             + " \(timing?.rawValue ?? "-") \(instants.joined(separator: " "))"
             + " \(reversal?.rawValue ?? "-") \(amounts.joined(separator: " "))"
-            + (isNet ? " net" : "")
+            + (isNet ? " net" : "") + (seatQuantity.map { " \($0) seats" } ?? "")
     }
 }
 
@@ -193,6 +204,9 @@ extension TransactionRow {
             + (place.isResubscribe ? " again" : "")
             + (place.planChange.map {
                 " \($0.rawValue) from \(place.previousProductId ?? "")"
+            } ?? "")
+            + (seats.map { seats in
+                " seats \(terms.quantity ?? 0) revoked \(seats.revokedQuantity)"
             } ?? "")
     }
 }

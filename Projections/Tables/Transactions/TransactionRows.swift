@@ -131,7 +131,12 @@ private struct TransactionCourse {
             ),
             seats: TransactionRow.SeatTerms(of: addition, addedTo: first.time.start),
             bundle: addition.bundle,
-            fate: fate(of: addition, refunds),
+            fate: fate(
+                of: addition,
+                refunds,
+                unsubscribeDetected: first.fate.unsubscribeDetected,
+                billingIssuesDetected: first.fate.billingIssuesDetected
+            ),
             firstPosition: Position(lane: timeline.lane, offset: addition.firstOffset),
             positions: citations.positions(lane: timeline.lane)
         )

@@ -102,7 +102,9 @@ extension KnownLife {
             ]
             return steps.compactMap { kind, at, amount in
                 at.map { at in
-                    row(
+                    // A move to a bundle moves no money.
+                    let amount = kind == .exitPlanChange ? nil : amount
+                    return row(
                         kind,
                         at: at,
                         about: number,
@@ -118,7 +120,8 @@ extension KnownLife {
         switch refund.revocation?.cause {
         case .familySharing: .familyRevoke
         case .assignment: .assignmentEnded
-        case .refund, .bundle, nil: .exitRefund
+        case .bundle: .exitPlanChange
+        case .refund, nil: .exitRefund
         }
     }
 

@@ -39,11 +39,13 @@ extension KnownLife {
             reversal: refund.reversedAt.map { _ in
                 refund.isReversalAnnounced ? .announced : .inferred
             },
-            state: refund.outcome,
+            state: refund.outcome == .refunded && kind?.isWithoutMoney == true
+                ? .revoked : refund.outcome,
             isNet: isNet,
             priceMilliunits: price,
             seats: refund.seats,
-            refundedMilliunits: refund.reversedAt == nil ? amount(of: refund) : 0,
+            refundedMilliunits: kind?.isWithoutMoney == true
+                ? nil : refund.reversedAt == nil ? amount(of: refund) : 0,
             currency: price.map { _ in identity.storefront.currency }
         )
     }
@@ -54,6 +56,7 @@ extension KnownLife {
         guard let revocation = refund.revocation else { return nil }
         if revocation.cause == .familySharing { return .familyRevoke }
         if revocation.cause == .assignment { return .assignmentEnded }
+        if revocation.cause == .bundle { return .bundled }
         guard let stated = lastStatement(about: refund),
             stated >= PayloadContent.revocationTypeSince
         else { return .untyped }
@@ -76,7 +79,7 @@ extension KnownLife {
         switch kind {
         case .full: 100_000
         case .prorated: refund.revocation?.percentage
-        case .familyRevoke, .untyped, .seats, .assignmentEnded, nil: nil
+        case .familyRevoke, .untyped, .seats, .assignmentEnded, .bundled, nil: nil
         }
     }
 
@@ -92,7 +95,7 @@ extension KnownLife {
         let price = transaction.price - transaction.refundedForSeats
         switch kind(of: refund) {
         case nil: return nil
-        case .familyRevoke, .assignmentEnded: return 0
+        case .familyRevoke, .assignmentEnded, .bundled: return 0
         case .seats: return refund.seats.flatMap { transaction.seats?.amount(of: $0) }
         case .prorated: return (price * (refund.revocation?.percentage ?? 0) + 50_000) / 100_000
         case .full, .untyped: return price
@@ -107,6 +110,12 @@ extension KnownLife {
         if date < end { return .current }
         return periods.contains { $0.validFrom <= date && date < $0.validTo }
             ? .older : .afterExpiry
+    }
+}
+
+extension SimulatedRefund.Kind {
+    fileprivate var isWithoutMoney: Bool {
+        self == .familyRevoke || self == .assignmentEnded || self == .bundled
     }
 }
 

@@ -28,7 +28,7 @@ extension KnownLife {
             startTime: purchase.purchaseDate,
             endTime: purchase.expiresDate,
             gracePeriodEndTime: period.gracePeriodEndTime,
-            effectiveEndTime: period.effectiveEndTime,
+            effectiveEndTime: ownEnd(of: purchase, in: period.effectiveEndTime),
             renewalNumber: period.renewalNumber,
             consecutivePaidPeriods: period.consecutivePaidPeriods,
             isTrialConversion: false,
@@ -60,7 +60,9 @@ extension KnownLife {
             startTime: purchase.purchaseDate,
             endTime: purchase.expiresDate,
             gracePeriodEndTime: grace,
-            effectiveEndTime: grace ?? accessEnd(ofPeriod: number),
+            effectiveEndTime: state.additions(to: number).isEmpty
+                ? grace ?? accessEnd(ofPeriod: number)
+                : ownEnd(of: purchase, in: grace ?? accessEnd(ofPeriod: number)),
             renewalNumber: (chain?.renewalNumber ?? 0) + 1,
             consecutivePaidPeriods: isPaid ? paidPeriods(before: number) + 1 : 0,
             isTrialConversion: isContinuing && previous?.isTrial == true && !purchase.isTrial,
@@ -86,6 +88,11 @@ extension KnownLife {
             if state.purchases[next].price > 0 { count += 1 }
         }
         return count
+    }
+
+    // A transaction that is taken back ends then, while its period may go on.
+    private func ownEnd(of purchase: LifeState.Purchase, in end: Instant) -> Instant {
+        max(purchase.purchaseDate, min(end, purchase.revocation?.date ?? end))
     }
 
     private func accessEnd(ofPeriod number: Int) -> Instant {

@@ -70,7 +70,8 @@ extension LifeState {
         _ ownership: LifeIdentity.Ownership
     ) -> SimulatedPeriod.Kind {
         switch ownership {
-        case .purchased, .familyShared: break
+        case .purchased: break
+        case .familyShared: return .family
         case .assigned: return .assigned
         }
         guard let offer = purchase.offer else { return .paid }

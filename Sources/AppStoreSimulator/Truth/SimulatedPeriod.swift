@@ -12,6 +12,8 @@ public struct SimulatedPeriod: Hashable, Sendable {
         case offer
         /// The full price.
         case paid
+        /// Another family member pays.
+        case family
         /// A seat that a group or an organisation pays for.
         case assigned
         /// The billing grace period after a failed renewal.

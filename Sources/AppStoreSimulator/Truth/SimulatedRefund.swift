@@ -14,6 +14,8 @@ public struct SimulatedRefund: Hashable, Sendable {
         case seats
         /// A seat taken from its member: no money.
         case assignmentEnded = "assignment_ended"
+        /// Replaced by a bundle: no refund.
+        case bundled
         /// Known only from payloads made before Apple stated the kind (2025-12).
         case untyped
     }
@@ -36,6 +38,8 @@ public struct SimulatedRefund: Hashable, Sendable {
         case declined
         /// Refunded.
         case refunded
+        /// Taken back without money.
+        case revoked
         /// Refunded and reversed.
         case reversed
     }
