@@ -30,6 +30,9 @@ struct EveryCommand: Sendable, CustomTestStringConvertible {
 
     /// Options that several lines need, or that are too long for one.
     static let options = [
+        "{revocation}": [
+            "--seats", "1", "--refund", "full", "--reason", "other", "--no-refund-risking",
+        ],
         "{extension}": ["--days", "3", "--reason", "outage"],
         "{usage}": ["--customer-consented", "--delivery", "delivered", "--no-sample-provided"],
     ]
@@ -92,6 +95,7 @@ struct EveryCommand: Sendable, CustomTestStringConvertible {
         apple extend-all {product} {extension} {store}             | 0  | 0
         apple extension-status {product} request {store}           | 4  | 4
         apple consumption {id} {usage} {store}                     | 0  | 0
+        apple revoke-seats {id} {revocation} {store}               | 0  | 0
         apple groups 7 {sandbox}                                   | 0  | 0
         apple members G{seats} {sandbox}                           | 0  | 0
         apple seats {seats} {sandbox}                              | 0  | 0
