@@ -103,6 +103,8 @@ struct SemanticsOracle {
             reason = .upgraded
         } else if revoked < limit {
             reason = isFamily ? .revoked : .refunded
+        } else if let cut, cut < end(of: purchase) {
+            reason = .replaced
         } else {
             reason = .expired
         }

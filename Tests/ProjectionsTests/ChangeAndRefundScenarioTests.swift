@@ -112,7 +112,7 @@ import Testing
             @04-03 purchase monthly 03-20..04-20 woli=1
             @04-03 purchase monthly 04-02..05-02 woli=2
             ---
-            paid monthly 03-20..04-02 expired
+            paid monthly 03-20..04-02 replaced
             paid monthly 04-02..05-02 open
             active 03-20..05-02
             """

@@ -74,6 +74,47 @@ import Testing
         }
     }
 
+    @Test func `a subscription belongs to a token while it has it, and to the next one after`()
+        throws
+    {
+        let moved = """
+            1000 @01-01 buys month 01-01 token=t1 woli=1
+            1000 @01-10 renews token=t2
+            1000 @01-31 buys year 01-31 token=t2 woli=2
+            """
+        for (name, days) in [
+            ("t1", ["01-20": true, "02-01": false]), ("t2", ["01-20": false, "02-01": true]),
+            ("1000", ["01-20": true, "02-01": true]),
+        ] {
+            let customer = MemoryLedger([try ClaimText.facts(moved)]).customer(name)
+            for (day, isTheirs) in days {
+                let owned = customer.streams(ownedAt: try TimelineText.instant(day))
+                #expect(owned.isEmpty != isTheirs, "\(name) on \(day)")
+            }
+        }
+        // The answer names the end.
+        let first = MemoryLedger([try ClaimText.facts(moved)]).customer("t1")
+        let ends = first.tenureEnds(after: try TimelineText.instant("01-20"))
+        #expect(ends.values.map(TimelineText.text) == ["01-31"])
+    }
+
+    @Test func `a link of one Apple Account does not drag what another one bought with the token`()
+        throws
+    {
+        func lines(_ second: String) throws -> [String] {
+            let facts = try ClaimText.facts(
+                """
+                1000 @01-01 buys month 01-01 token=t1 app=71 bundle=a
+                2000 @01-01 buys games 01-01 token=t1 app=\(second) bundle=a
+                1000 @02-01 link anna
+                """
+            )
+            return describe(MemoryLedger([facts]).customer("anna"))
+        }
+        #expect(try lines("71").contains(#"streams ["1000", "2000"]"#))
+        #expect(try lines("72").contains(#"streams ["1000"]"#))
+    }
+
     @Test func `a token with two customers is ambiguous and stays with the token`() throws {
         let linked =
             account + "\n5000 @01-01 buys news 01-01 token=t1\n1000 @02-01 link anna"

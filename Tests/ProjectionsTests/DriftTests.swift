@@ -60,7 +60,7 @@ import Testing
         #expect(report.disagreements.isEmpty)
     }
 
-    @Test func `a grace status without a grace decides nothing, and the difference is reported`()
+    @Test func `a grace status without a date is a grace, and the fold agrees with it`()
         throws
     {
         let report = try drift(
@@ -69,10 +69,12 @@ import Testing
             @04-22 notice DID_CHANGE_RENEWAL_STATUS uuid=n1 status=4
             """
         )
-        #expect(report.disagreements.map(\.apple) == ["grace_period"])
+        #expect(report.disagreements.isEmpty)
+        #expect(report.checked == 1)
     }
 
-    @Test func `a revocation dated later than its signed status is a drift`() throws {
+    @Test func `a revocation that is dated later afterwards agrees with its signed status`() throws
+    {
         let report = try drift(
             """
             @03-20 purchase monthly 03-20..04-20 woli=1
@@ -81,12 +83,8 @@ import Testing
             @04-10 purchase monthly 03-20..04-20 woli=1 revoked=04-05
             """
         )
-        #expect(
-            report.disagreements.map { "\($0.position) \($0.subject) \($0.apple) \($0.ours)" } == [
-                "2 status revoked active"
-            ]
-        )
-        #expect(report.agreeing == 0)
+        #expect(report.disagreements.isEmpty)
+        #expect(report.agreeing == 1)
     }
 
     @Test func `a later signed change does not count against an earlier statement`() throws {

@@ -117,7 +117,7 @@ import Testing
             wronglyDenied 04-01..04-03 172800s graceKnownLater
             because #1 opened - 03-01 lag 5s
             because #2 grace DID_FAIL_TO_RENEW/GRACE_PERIOD 04-01 lag 172800s
-            changes #1 #2
+            changes #1
             """
         )
     }

@@ -87,14 +87,18 @@ struct PlainActivePeriods {
     }
 
     private func end(of purchase: PlainPurchase) -> (Instant, ActivePeriod.EndReason?, Bool) {
-        let others = purchases.filter { $0 != purchase }
+        let overtaker = overtaker(of: purchase)
+        let others = purchases.filter {
+            $0 != purchase && !$0.isRevokedBeforeStart && self.overtaker(of: $0) == nil
+        }
         let sameSecond = others.filter { $0.start == purchase.start && purchase.isReplaced(by: $0) }
         let later = others.filter { $0.start > purchase.start }
         let candidates = sameSecond.isEmpty ? later : sameSecond
         var cut = candidates.map(\.start).min().flatMap { $0 < purchase.expiry ? $0 : nil }
-        let successor = candidates.filter { $0.start == cut }.first { candidate in
+        var successor = candidates.filter { $0.start == cut }.first { candidate in
             candidates.allSatisfy { $0.start != cut || !candidate.isReplaced(by: $0) }
         }
+        if let overtaker { (cut, successor) = (purchase.start, overtaker) }
         let upgraded = purchase.isUpgraded
         if upgraded, cut == nil {
             cut = purchase.allFacts.filter { $0.content.boolean(.isUpgraded) == true }.map(\.asOf)
@@ -106,17 +110,48 @@ struct PlainActivePeriods {
             guard let cut, let successor else { return false }
             let isOther = FieldValue.text(successor.product) != .text(purchase.product)
             let isUntyped = purchase.text(.revocationType) == nil
-            return abs(revocation.milliseconds - cut.milliseconds) <= 60_000
-                && (purchase.isMarked || isOther && isUntyped)
+            return [cut, overtaker?.start ?? cut].contains {
+                abs(revocation.milliseconds - $0.milliseconds) <= 60_000
+            } && (purchase.isMarked || isOther && isUntyped)
         }
         let taken = isReplaced == true ? nil : revocation
         let validTo = max(purchase.start, min(end, taken ?? end))
         if upgraded { return (validTo, .upgraded, false) }
         if let taken, taken < end { return (validTo, purchase.takingReason, false) }
-        if let successor, FieldValue.text(successor.product) != .text(purchase.product) {
-            return (validTo, .upgraded, false)
+        if let successor {
+            let isOther = FieldValue.text(successor.product) != .text(purchase.product)
+            return (validTo, isOther ? .upgraded : .replaced, false)
         }
         return (validTo, nil, cut == nil)
+    }
+
+    // The purchase that runs when this one begins, if it was bought after it.
+    private func overtaker(of late: PlainPurchase) -> PlainPurchase? {
+        let before = purchases.filter {
+            $0.comesBefore(late) && !$0.isRevokedBeforeStart && overtaker(of: $0) == nil
+        }
+        let running = before.first { one in before.allSatisfy { !one.comesBefore($0) } }
+        guard let early = running, early.start < late.start, late.start < early.expiry,
+            !early.expiries.contains(late.start)
+        else { return nil }
+        let (start, bought) = (late.start.milliseconds, early.start.milliseconds)
+        let revoked = late.instant(.revocationDate)?.milliseconds ?? .max
+        if revoked < start, revoked < bought - 60_000 { return nil }
+        let isRunning = early.instant(.revocationDate).map { $0 >= late.start } ?? true
+        guard isRunning || late.isUpgraded else { return nil }
+        if late.firstAsOf < early.firstAsOf, late.firstAsOf < early.start { return early }
+        let reason = late.text(.transactionReason)
+        guard reason != "PURCHASE", early.expiry.milliseconds - start > 60_000,
+            start - bought <= 86_400_000
+        else { return nil }
+        let renewsAnother = purchases.contains {
+            $0.start < early.start && $0.expiries.contains(late.start)
+        }
+        if reason == "RENEWAL" || renewsAnother { return early }
+        let marks = late.facts.filter { $0.content.boolean(.isUpgraded) == true }.map(\.asOf)
+        let next = purchases.filter { late.comesBefore($0) }.map(\.start).min()
+        guard late.isUpgraded, !early.isUpgraded, let mark = marks.min() else { return nil }
+        return next.map { mark < $0 } ?? true ? early : nil
     }
 
     private func graceEnd(of purchase: PlainPurchase) -> Instant? {
@@ -126,32 +161,84 @@ struct PlainActivePeriods {
             if case .value(.instant(let date)) = state(of: .renewalDate, in: fresh) {
                 return date.flooredToSecond == purchase.expiry
             }
-            return purchases.map(\.expiry).filter { $0 <= asOf }.max() == purchase.expiry
+            let effective = purchases.filter { overtaker(of: $0) == nil }
+            return effective.map(\.expiry).filter { $0 <= asOf }.max() == purchase.expiry
         }
         func grace(_ asOf: Instant) -> Knowledge.State {
             state(of: .gracePeriodExpiresDate, in: renewals.filter { $0.asOf == asOf })
         }
         let carrying = about.filter { if case .value = grace($0) { true } else { false } }
-        guard let first = carrying.first, let last = carrying.last,
-            case .value(.instant(var end)) = grace(last)
-        else { return nil }
-        let ending = about.first { asOf in
-            let status = state(of: .autoRenewStatus, in: renewals.filter { $0.asOf <= asOf })
-            let isOff = status == .value(.integer(0)) && signedStatus(at: asOf) != 4
-            return asOf > first && (grace(asOf) == .none || isOff)
+        func isOff(_ asOf: Instant) -> Bool {
+            state(of: .autoRenewStatus, in: renewals.filter { $0.asOf <= asOf })
+                == .value(.integer(0))
         }
-        if let ending { end = min(end, ending) }
-        for other in purchases where other != purchase && other.start >= purchase.expiry {
+        var end: Instant
+        if let first = carrying.first, let last = carrying.last,
+            case .value(.instant(let date)) = grace(last)
+        {
+            let ending = about.first { asOf in
+                asOf > first && (grace(asOf) == .none || isOff(asOf)) && signedStatus(at: asOf) != 4
+            }
+            end = min(date, ending ?? date)
+        } else if let undated = undatedGraceEnd(after: purchase, isOff) {
+            end = undated
+        } else {
+            return nil
+        }
+        for other in purchases
+        where other != purchase && other.start >= purchase.expiry && overtaker(of: other) == nil {
             end = min(end, other.start)
         }
         return end > purchase.expiry ? end : nil
     }
 
+    // Of a grace that was announced without a date: until Apple's next word, or for 28 days.
+    private func undatedGraceEnd(
+        after purchase: PlainPurchase,
+        _ isOff: (Instant) -> Bool
+    ) -> Instant? {
+        let effective = purchases.filter { overtaker(of: $0) == nil }
+        let announced = facts.filter { fact in
+            guard fact.kind == .notification, fact.signedStatus == 4 else { return false }
+            let named = purchases.filter { $0.start == fact.purchaseDate }
+            let last = { (some: [PlainPurchase]) in
+                some.first { one in some.allSatisfy { !one.comesBefore($0) } }
+            }
+            if fact.content.text(.notificationType) == "DID_FAIL_TO_RENEW",
+                let about = last(named.filter { $0.expiries.contains(fact.expiresDate) })
+                    ?? last(named)
+            {
+                return about.expiry == purchase.expiry
+            }
+            let newest = effective.map(\.expiry).filter { $0 <= fact.asOf }.max()
+            return newest == purchase.expiry
+        }
+        guard let last = announced.map(\.asOf).max() else { return nil }
+        let denials = facts.filter {
+            $0.kind == .notification && [2, 3, 5].contains($0.signedStatus)
+        }
+        let renewals = facts.filter { $0.kind == .renewal }
+        let stops = Set(renewals.map(\.asOf)).filter { asOf in
+            let fresh = renewals.filter { $0.asOf == asOf }
+            let retry = state(of: .isInBillingRetryPeriod, in: fresh)
+            if case .value(.instant(let date)) = state(of: .renewalDate, in: fresh),
+                date.flooredToSecond != purchase.expiry
+            {
+                return false
+            }
+            let isRetried = retry == .value(.boolean(true)) || retry == .unknown
+            return (isOff(asOf) || !isRetried) && signedStatus(at: asOf) != 4
+        }
+        let next = (denials.map(\.asOf) + stops).filter { $0 > last }.min()
+        let longest = Instant(milliseconds: purchase.expiry.milliseconds + 28 * 86_400_000)
+        return next.map { min($0, longest) } ?? longest
+    }
+
     // The lowest of the statuses first signed at that instant, within a second before it, or later.
     private func signedStatus(at instant: Instant) -> Int64? {
         let told = facts.compactMap { fact -> (Instant, Int64)? in
-            guard fact.kind == .notification, let status = fact.content.integer(.status),
-                (1...5).contains(status), fact.asOf.milliseconds >= instant.milliseconds - 1000
+            guard fact.kind == .notification, let status = fact.signedStatus,
+                fact.asOf.milliseconds >= instant.milliseconds - 1000
             else { return nil }
             return (fact.asOf, status)
         }
@@ -173,7 +260,7 @@ struct PlainPurchase: Equatable {
         }
     }
 
-    var start: Instant { latest?.purchaseDate ?? Instant(milliseconds: 0) }
+    var start: Instant { facts.map(\.purchaseDate).min() ?? Instant(milliseconds: 0) }
     var expiry: Instant { additions.isEmpty ? ownExpiry : lastExpiry }
     var ownExpiry: Instant { latest?.expiresDate ?? Instant(milliseconds: 0) }
     var product: String { text(.productId) ?? "" }
@@ -181,6 +268,35 @@ struct PlainPurchase: Equatable {
     var isMarked: Bool { state(of: .isUpgraded, in: facts) == .value(.boolean(true)) }
     /// Whether Apple marked any transaction of its period.
     var isUpgraded: Bool { ([self] + additions).contains(where: \.isMarked) }
+    var isRevokedBeforeStart: Bool { instant(.revocationDate).map { $0 < start } ?? false }
+    var firstAsOf: Instant { facts.map(\.asOf).min() ?? start }
+
+    /// Its expiry as stated at each instant at which one was stated.
+    var expiries: Set<Instant> {
+        Set(
+            Dictionary(grouping: facts, by: \.asOf).values.compactMap {
+                $0.map(\.expiresDate).max()
+            }
+        )
+    }
+
+    // The earliest date since the last statement without one.
+    private var revocation: Instant? {
+        func stated(_ asOf: Instant) -> Knowledge.State {
+            state(of: .revocationDate, in: facts.filter { $0.asOf == asOf })
+        }
+        let asOfs = Set(facts.map(\.asOf))
+        let denied = asOfs.filter { stated($0) == .none }.max()
+        let counted = asOfs.filter { asOf in denied.map { asOf > $0 } ?? true }
+        return counted.compactMap { asOf -> Instant? in
+            guard case .value(.instant(let date)) = stated(asOf) else { return nil }
+            return date
+        }.min()
+    }
+
+    func comesBefore(_ other: PlainPurchase) -> Bool {
+        start != other.start ? start < other.start : isReplaced(by: other)
+    }
 
     var kind: ActivePeriod.Kind {
         if text(.inAppOwnershipType) == "FAMILY_SHARED" { return .family }
@@ -233,7 +349,9 @@ struct PlainPurchase: Equatable {
     }
 
     func instant(_ field: Field) -> Instant? {
-        if case .value(.instant(let date)) = state(of: field, in: facts) { date } else { nil }
+        if field == .revocationDate { return revocation }
+        guard case .value(.instant(let date)) = state(of: field, in: facts) else { return nil }
+        return date
     }
 }
 
@@ -347,4 +465,18 @@ func state(of field: Field, in facts: [Fact]) -> Knowledge.State {
     return speaking.filter { $0.asOf == latest }.map { fact in
         fact.content[field].map(Knowledge.State.value) ?? .none
     }.max() ?? .unknown
+}
+
+extension Fact {
+    // Stated or, before 2023-06, implied by the type.
+    fileprivate var signedStatus: Int64? {
+        if let status = content.integer(.status) { return (1...5).contains(status) ? status : nil }
+        guard content.format == .signedNotification else { return nil }
+        switch content.text(.notificationType) {
+        case "DID_FAIL_TO_RENEW": return content.text(.subtype) == "GRACE_PERIOD" ? 4 : 3
+        case "GRACE_PERIOD_EXPIRED": return 3
+        case "EXPIRED": return 2
+        default: return nil
+        }
+    }
 }

@@ -92,7 +92,7 @@ struct RandomFacts {
 
     // Few enough that extensions, restores and two purchases in one second occur.
     mutating func key() -> (start: Instant, end: Instant?) {
-        let start = day(pick([0, 0, 1, 3, 5]))
+        let start = day(pick([0, 0, 1, 2, 3, 5]))
         guard !chance(12) else { return (start, nil) }
         let length: Int64 = 86_400_000 * pick([2, 2, 3, 4]) + pick([0, 0, 612])
         return (start, Instant(milliseconds: start.milliseconds + length))

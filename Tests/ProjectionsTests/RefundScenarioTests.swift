@@ -5,6 +5,33 @@ import TestSupport
 
 /// The life of a refund (Apple's data: traps 8 to 10, 24, 27 to 33, scenarios 4, 5, 10).
 @Suite struct RefundScenarioTests {
+    @Test func `a later date of a refund gives back no day, and a reversal gives back all`() throws
+    {
+        let refunded = """
+            @04-01 purchase monthly 04-01..05-01 woli=1
+            @04-06 purchase monthly 04-01..05-01 woli=1 revoked=04-05
+            @04-12 purchase monthly 04-01..05-01 woli=1 revoked=04-10
+            """
+        try expect(
+            refunded + """
+
+                ---
+                paid monthly 04-01..04-05 refunded
+                active 04-01..04-05
+                """
+        )
+        try expect(
+            refunded + """
+
+                @04-15 purchase monthly 04-01..05-01 woli=1
+                @04-20 purchase monthly 04-01..05-01 woli=1 revoked=04-19
+                ---
+                paid monthly 04-01..04-19 refunded
+                active 04-01..04-19
+                """
+        )
+    }
+
     @Test func `a full refund of the current period gives back its price`() throws {
         try expect(
             """

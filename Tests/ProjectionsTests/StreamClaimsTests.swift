@@ -160,13 +160,22 @@ import Testing
             """,
             ["..01-20 token t1", "01-20.. token t2"]
         )
+    }
+
+    @Test
+    func `a token in renewal info is about the next renewal, and a transaction moves the owner`()
+        throws
+    {
+        let month = "1000 @01-01 buys month 01-01 token=t1 woli=1\n1000 @01-10 renews token=t2\n"
+        try expect(month, [".. token t1"])
+        // The renewal itself states whose it is.
+        try expect(month + "1000 @01-31 buys year 01-31 token=t1 woli=2", [".. token t1"])
         try expect(
-            """
-            1000 @01-01 buys month 01-01
-            1000 @01-20 renews token=t2
-            """,
-            [".. token t2"]
+            month + "1000 @01-31 buys year 01-31 token=t2 woli=2",
+            ["..01-31 token t1", "01-31.. token t2"]
         )
+        try expect("1000 @01-01 buys month 01-01\n1000 @01-20 renews token=t2", [".. nobody"])
+        try expect("1000 @01-20 renews token=t2", [".. token t2"])
     }
 
     @Test func `one-time and family-shared purchases are claimed like the rest`() throws {

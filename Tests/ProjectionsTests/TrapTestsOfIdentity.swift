@@ -55,6 +55,23 @@ import TestSupport
         )
     }
 
+    @Test func `a restore that is dated later does not move the start of its period`() throws {
+        // Apple's data: trap 15
+        for restore in ["@04-10 purchase basic 04-05..05-01", "@04-01 purchase basic 03-30..05-01"]
+        {
+            let start = restore.contains("03-30") ? "03-30" : "04-01"
+            try expect(
+                """
+                @04-02 purchase basic 04-01..05-01 woli=1
+                \(restore) woli=1 via=response
+                ---
+                paid basic \(start)..05-01 open
+                active \(start)..05-01
+                """
+            )
+        }
+    }
+
     @Test func `a purchase is identified by original id, start and end together`() throws {
         // Apple's data: trap 5. A key of only id and end would merge two of these.
         let ledger = try expect(
@@ -63,7 +80,7 @@ import TestSupport
             @04-21 purchase basic 04-20..05-20 id=b
             @04-22 purchase basic 04-20..05-20 id=c
             ---
-            paid basic 03-20..04-20 expired
+            paid basic 03-20..04-20 replaced
             paid basic 04-20..05-20 open
             active 03-20..05-20
             """

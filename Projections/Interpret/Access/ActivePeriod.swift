@@ -85,8 +85,11 @@ public struct ActivePeriod: Hashable, Sendable {
     public enum EndReason: String, CaseIterable, Sendable {
         /// The period ran out.
         case expired
-        /// Another purchase replaced it, or a bundle that contains it.
+        /// A purchase of another product replaced it, or a bundle that contains it, or Apple marked
+        /// it as upgraded.
         case upgraded
+        /// A new purchase of the same product replaced it, for example with an offer.
+        case replaced
         /// Apple revoked it before its end: access until then, none after, and no earlier period is
         /// revived.
         case refunded
@@ -117,10 +120,16 @@ extension ActivePeriod {
     /// Whether it ended for another reason than its natural end.
     var isTakenBack: Bool {
         switch endReason {
-        case .refunded, .revoked, .assignmentEnded, .upgraded: true
+        case .refunded, .revoked, .assignmentEnded, .upgraded, .replaced: true
         case .expired, .open: false
         }
     }
+
+    /// Whether another purchase replaced it, of whatever product.
+    var isReplaced: Bool { endReason == .upgraded || endReason == .replaced }
+
+    /// Whether it is the row of a purchase that was replaced before it began.
+    var neverTookEffect: Bool { validFrom == validTo && isReplaced }
 
     // Beyond the documented order the rest of the row decides, never the order of arrival.
     static func areInOrder(_ left: ActivePeriod, _ right: ActivePeriod) -> Bool {

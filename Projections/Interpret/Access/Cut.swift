@@ -6,6 +6,14 @@ struct Cut {
     /// Index of the purchase that replaces it; nil if Apple marked the purchase as upgraded and the
     /// successor is not known.
     let successor: Int?
+    /// When that purchase began: `at`, or earlier for a purchase that was overtaken.
+    let replaced: Instant
+
+    init(at: Instant, successor: Int?, replaced: Instant? = nil) {
+        self.at = at
+        self.successor = successor
+        self.replaced = replaced ?? at
+    }
 
     /// The furthest distance, in milliseconds, between the date of a refund and the start of the
     /// successor at which the refund is for the rest of the replaced period: a minute.
@@ -15,7 +23,10 @@ struct Cut {
 
     /// Whether a refund with that date is for the rest of the period that was replaced here.
     func isReplacement(refundedAt date: Instant) -> Bool {
-        successor != nil && abs(date.milliseconds - at.milliseconds) <= Cut.refundWindow
+        successor != nil
+            && [at, replaced].contains {
+                abs(date.milliseconds - $0.milliseconds) <= Cut.refundWindow
+            }
     }
 }
 
@@ -23,22 +34,29 @@ extension Timeline {
     private static let cutsKey = FoldMemo.Key<[Cut?]>()
 
     /// For each purchase, what replaces it: the next start, or a purchase in the same second.
+    ///
+    /// A purchase that was overtaken, or revoked before it began, replaces nothing.
     var cuts: [Cut?] {
         once(Timeline.cutsKey) { foldedCuts }
     }
 
     private var foldedCuts: [Cut?] {
         var cuts = [Cut?](repeating: nil, count: purchases.count)
-        var next: Cut?
-        var last = purchases.count - 1
+        // The purchase that remains of the next second, and of the one after that.
+        var (last, next): (Int?, Int?) = (nil, nil)
         for index in purchases.indices.reversed() {
-            if purchases[index].purchaseDate != purchases[last].purchaseDate {
-                next = Cut(at: purchases[last].purchaseDate, successor: last)
-                last = index
+            let start = purchases[index].purchaseDate
+            if let overtaker = succession.overtaker(of: index) {
+                let replaced = purchases[overtaker].purchaseDate
+                cuts[index] = Cut(at: start, successor: overtaker, replaced: replaced)
+                continue
             }
-            let own = Cut(at: purchases[index].purchaseDate, successor: last)
-            let cut = index == last ? next : own
+            if let known = last, start != purchases[known].purchaseDate {
+                (last, next) = (nil, known)
+            }
+            let cut = (last ?? next).map { Cut(at: purchases[$0].purchaseDate, successor: $0) }
             if let cut, cut.at < purchases[index].expiresDate { cuts[index] = cut }
+            if last == nil, !purchases[index].isRevokedBeforeStart { last = index }
         }
         return cuts
     }

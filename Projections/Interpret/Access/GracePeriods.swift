@@ -5,29 +5,43 @@ internal import Events
 /// A snapshot is about the purchases that expire on its `renewalDate`; without one, about those
 /// with the greatest expiry not after its as-of. The grace ends with the earliest of these:
 ///
+/// If Apple announced the grace without its date, `UndatedGraces` finds the end instead of rules 3
+/// to 5.
+///
 /// 1. the date on which Apple revoked the purchase, which is status 5 from then on;
 /// 2. the start of the next purchase;
 /// 3. the date Apple set, which is never computed;
 /// 4. the first later snapshot that no longer has a grace period;
-/// 5. the first later snapshot with auto-renewal off, because cancelling ends a grace at once. That
-///    is a guess, so Apple's own status has precedence: if the status it signed at that instant is
-///    still 4, the grace continues
-///    (https://developer.apple.com/documentation/appstoreservernotifications/status).
+/// 5. the first later snapshot with auto-renewal off, because cancelling ends a grace at once.
+///
+/// The last two are guesses, so Apple's own status has precedence: if the status it signed at that
+/// instant is still 4, the grace continues
+/// (https://developer.apple.com/documentation/appstoreservernotifications/status).
 ///
 /// A signed status decides nowhere else: if it differs, `report drift` shows it (Apple's data:
 /// status values, traps 20 to 22).
 struct GracePeriods {
     private let purchases: [Purchase]
+    private let succession: Succession
     private let statuses: SignedStatuses
+    private let undated: UndatedGraces?
     // By the expiry they are about, then by as-of.
     private let snapshots: [(expiresDate: Instant, snapshot: RenewalSnapshot)]
 
-    /// Nil if no snapshot states a grace period: the common case, at no cost.
+    /// Nil if Apple states no grace period: the common case, at no cost.
     init?(_ timeline: Timeline) {
-        guard timeline.statesGrace else { return nil }
+        let isDated = timeline.statesGrace
+        guard isDated || timeline.announcesGrace else { return nil }
         purchases = timeline.purchases
         statuses = SignedStatuses(timeline)
-        let expiries = purchases.map(\.expiresDate).sorted()
+        succession = timeline.succession
+        let expiries = purchases.indices.filter(succession.tookEffect)
+            .map { timeline.purchases[$0].expiresDate }.sorted()
+        undated = UndatedGraces(timeline, statuses, expiries: expiries)
+        guard isDated else {
+            snapshots = []
+            return
+        }
         snapshots = timeline.renewalSnapshots.compactMap { snapshot in
             let anchor = snapshot.renewalDate ?? expiries.last(notAfter: snapshot.asOf)
             return anchor.map { ($0, snapshot) }
@@ -68,8 +82,8 @@ struct GracePeriods {
         )
     }
 
-    /// The end of the grace after an expiry as snapshots state it, limited to those before an
-    /// instant if one is given; nil if they state none, or if nothing of it is left.
+    /// The end of the grace after an expiry as Apple states it, limited to statements before an
+    /// instant if one is given; nil if there is none, or if nothing of it is left.
     func statedEnd(
         of expiresDate: Instant,
         before instant: Instant? = nil,
@@ -86,7 +100,10 @@ struct GracePeriods {
                 (graceOffset, end) = (snapshot.gracePeriodOffset, date)
             }
         }
-        guard let graceOffset else { return nil }
+        guard let graceOffset else {
+            let end = undated?.end(of: expiresDate, before: instant, citing: &citations)
+            return end.flatMap { $0 > expiresDate ? $0 : nil }
+        }
         citations.cite(graceOffset)
         if let ending, ending.at < end {
             end = ending.at
@@ -97,20 +114,30 @@ struct GracePeriods {
 
     // When and by which event a snapshot ends a grace; nil if it does not.
     private func ending(by snapshot: RenewalSnapshot) -> (at: Instant, offset: Int64?)? {
-        if snapshot.gracePeriodExpiresDate == .none {
-            return (snapshot.asOf, snapshot.gracePeriodOffset)
-        }
-        guard snapshot.autoRenewStatus == 0,
+        let isLeftOut = snapshot.gracePeriodExpiresDate == .none
+        guard isLeftOut || snapshot.autoRenewStatus == 0,
             statuses.status(at: snapshot.asOf) != .gracePeriod
         else { return nil }
-        return (snapshot.asOf, snapshot.autoRenewStatusOffset)
+        let offset = isLeftOut ? snapshot.gracePeriodOffset : snapshot.autoRenewStatusOffset
+        return (snapshot.asOf, offset)
+    }
+
+    /// Whether Apple announced a grace after an expiry, and never its end.
+    func isUndated(after expiresDate: Instant) -> Bool {
+        let isDated = snapshots.contains { anchor, snapshot in
+            guard anchor == expiresDate, case .value = snapshot.gracePeriodExpiresDate else {
+                return false
+            }
+            return true
+        }
+        return !isDated && undated?.isAnnounced(after: expiresDate) == true
     }
 
     private func next(after index: Int) -> Purchase? {
         let expiresDate = purchases[index].expiresDate
-        var next = purchases.partitioningIndex { $0.purchaseDate >= expiresDate }
-        if next == index { next += 1 }
-        return next < purchases.endIndex ? purchases[next] : nil
+        let first = purchases.partitioningIndex { $0.purchaseDate >= expiresDate }
+        return purchases[first...].indices.first { $0 != index && succession.tookEffect($0) }
+            .map { purchases[$0] }
     }
 }
 

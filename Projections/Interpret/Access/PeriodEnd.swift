@@ -16,10 +16,8 @@ struct PeriodEnd {
 extension PeriodEnd {
     /// The end of one of these purchases, given its cut.
     ///
-    /// If Apple signed several revocation dates for a purchase, the last one signed counts, as for
-    /// every field: it is the date of the refund as Apple knows it now
-    /// (https://developer.apple.com/documentation/appstoreserverapi/revocationdate); what was known
-    /// before stays known as of then. A refunded successor cuts too: an upgraded period is never
+    /// If Apple signed several revocation dates for a purchase, the earliest counts: a later date
+    /// gives back no day that was refunded, only a reversal does. A refunded successor cuts too: an upgraded period is never
     /// revived (Apple's data: trap 27). A revocation ends the access from its date on, and changes
     /// nothing at or after the end. A reversed one has no effect or, under another policy, restores
     /// the access from the reversal on; after the end there is nothing to restore. Under a policy
@@ -96,10 +94,9 @@ extension PeriodEnd {
             reason = .upgraded
         } else if isRevokedBefore {
             reason = revocation?.reason
-        } else if let successor = cut?.successor,
-            byBytes(purchases[successor].productId, purchase.productId) != nil
-        {
-            reason = .upgraded
+        } else if let successor = cut?.successor {
+            let isOther = byBytes(purchases[successor].productId, purchase.productId) != nil
+            reason = isOther ? .upgraded : .replaced
         } else {
             reason = nil
         }

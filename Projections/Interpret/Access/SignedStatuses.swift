@@ -12,11 +12,7 @@ struct SignedStatuses {
 
     init(_ timeline: Timeline) {
         statements = timeline.announcements.compactMap { keyed in
-            guard keyed.assertion.fields.contains(.status),
-                let raw = keyed.assertion.content.integer(.status),
-                let status = SubscriptionStatus(rawValue: raw)
-            else { return nil }
-            return (keyed.assertion.asOf, status)
+            keyed.assertion.signedStatus.map { (keyed.assertion.asOf, $0) }
         }.sorted { $0.asOf < $1.asOf }
     }
 
@@ -28,5 +24,24 @@ struct SignedStatuses {
         let later = statements.drop { $0.asOf < earliest }
         return later.prefix { $0.asOf == later.first?.asOf }.map(\.status)
             .min { $0.rawValue < $1.rawValue }
+    }
+}
+
+extension Assertion {
+    /// The status that a notification states or, if it is of version 2 and has none, as before
+    /// 2023-06, the one that its type implies (Apple's data: version 2 types, status values).
+    var signedStatus: SubscriptionStatus? {
+        if let raw = content.integer(.status) {
+            return fields.contains(.status) ? SubscriptionStatus(rawValue: raw) : nil
+        }
+        guard content.format == .signedNotification, fields.contains(.notificationType) else {
+            return nil
+        }
+        let isGrace = content.carries(.subtype, "GRACE_PERIOD")
+        if content.carries(.notificationType, "DID_FAIL_TO_RENEW") {
+            return isGrace ? .gracePeriod : .billingRetry
+        }
+        if content.carries(.notificationType, "GRACE_PERIOD_EXPIRED") { return .billingRetry }
+        return content.carries(.notificationType, "EXPIRED") ? .expired : nil
     }
 }

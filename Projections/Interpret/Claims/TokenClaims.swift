@@ -5,8 +5,9 @@ internal import Events
 /// A purchase carries its token from its start, and claims the subscription once: when Apple signs
 /// an old purchase again, in a poll years later, that says nothing about who has it now. Only a
 /// changed token is a new claim, as of the statement that changed it (the endpoint Set App Account
-/// Token; a crossgrade from another login makes a purchase with another token). Renewal info has no
-/// start, so it claims as of its statement.
+/// Token; a crossgrade from another login makes a purchase with another token). A token in renewal
+/// info is about the upcoming renewal, and claims nothing: the transaction of that renewal states
+/// whose it is. It counts, as of its statement, only while no transaction is known.
 struct TokenClaims {
     /// The tokens in order; adjacent ones differ.
     private(set) var claims: [TokenClaim] = []
@@ -22,7 +23,9 @@ struct TokenClaims {
     init(_ timeline: Timeline) {
         for purchase in timeline.purchases { take(purchase) }
         for purchase in timeline.oneTimePurchases { take(purchase) }
-        gather(timeline.renewals, from: nil)
+        if timeline.purchases.isEmpty, timeline.oneTimePurchases.isEmpty {
+            gather(timeline.renewals, from: nil)
+        }
         found.sort { left, right in
             if left.from != right.from { return left.from < right.from }
             return byBytes(left.token, right.token) ?? (left.offset < right.offset)

@@ -46,8 +46,8 @@ public struct PlanChanges: Sendable {
     }
 }
 
-/// The purchases of a timeline that took effect: those revoked before they began did not (Apple's
-/// data: trap 10).
+/// The purchases of a timeline that took effect: those revoked before they began, or overtaken, did
+/// not (Apple's data: traps 10, 14).
 struct PlanCourse {
     let timeline: Timeline
     let continuity: Continuity
@@ -60,9 +60,7 @@ struct PlanCourse {
         continuity = timeline.continuity
         states = RenewalStates(timeline)
         steps = timeline.purchases.indices.filter { index in
-            let purchase = timeline.purchases[index]
-            guard let revoked = purchase.revocationDate else { return true }
-            return revoked >= purchase.purchaseDate
+            timeline.succession.tookEffect(index) && !timeline.purchases[index].isRevokedBeforeStart
         }
     }
 

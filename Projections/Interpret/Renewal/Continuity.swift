@@ -53,16 +53,17 @@ extension Timeline {
 
     fileprivate func isContinuing(_ index: Int, after accessEnd: Instant?) -> Bool {
         let purchase = purchases[index]
-        if let accessEnd, index > 0, accessEnd >= purchase.purchaseDate { return true }
+        let before = succession.predecessor(of: index).map { purchases[$0] }
+        if let accessEnd, before != nil, accessEnd >= purchase.purchaseDate { return true }
         if case .value(.text(let reason)) = purchase.state(of: .transactionReason) {
-            return reason == "RENEWAL" || changesPlanInRetry(index)
+            return reason == "RENEWAL" || changesPlanInRetry(purchase, after: before)
         }
-        guard index > 0, let accessEnd else { return false }
+        guard let before, let accessEnd else { return false }
         let gap = purchase.purchaseDate.milliseconds - accessEnd.milliseconds
         if gap <= Continuity.renewalDelayMax { return true }
         // Only a renewal begins in the very second in which the previous period naturally ends,
         // even if that one was refunded (Apple's data: trap 14).
-        if purchases[index - 1].expiresDate == purchase.purchaseDate { return true }
+        if before.expiresDate == purchase.purchaseDate { return true }
         // Checked last, so only for payloads that state no reason and leave a gap.
         return isRetried(before: purchase)
     }
@@ -70,11 +71,11 @@ extension Timeline {
     // A customer who buys another product while Apple still retries the charge has not cancelled:
     // Apple counts "Upgrade from Billing Retry", and a reactivation only after a cancellation
     // (https://developer.apple.com/help/app-store-connect/reference/subscription-events).
-    private func changesPlanInRetry(_ index: Int) -> Bool {
-        guard index > 0, !purchases[index - 1].productId.isEmpty,
-            byBytes(purchases[index - 1].productId, purchases[index].productId) != nil
+    private func changesPlanInRetry(_ purchase: Purchase, after before: Purchase?) -> Bool {
+        guard let before, !before.productId.isEmpty,
+            byBytes(before.productId, purchase.productId) != nil
         else { return false }
-        return isRetried(before: purchases[index])
+        return isRetried(before: purchase)
     }
 
     private func isRetried(before purchase: Purchase) -> Bool {

@@ -9,9 +9,8 @@ extension Expirations {
             return nil
         }
         let earlier = Instant(milliseconds: span.from.milliseconds - 1)
-        let begun = timeline.purchases.count(begunBy: earlier)
         guard !timeline.purchases.isEmpty else { return nil }
-        let index = max(0, begun - 1)
+        let index = timeline.newestPurchase(begunBy: earlier) ?? 0
         if let stated = statedReason(ending: index, from: span.from, to: span.to) { return stated }
         guard span.status == .expired else { return nil }
         let expiresDate = timeline.purchases[index].expiresDate

@@ -50,9 +50,10 @@ extension Timeline {
 
     private var foldedRenewalSettings: [RenewalSetting] {
         let statements = renewalStatements
-        let bought = purchases.compactMap { purchase in
-            purchase.assertions.sorted.first.map {
-                (at: min($0.asOf, purchase.purchaseDate), offset: $0.offset)
+        let bought = purchases.indices.compactMap { index in
+            let start = purchases[succession.overtaker(of: index) ?? index].purchaseDate
+            return purchases[index].assertions.sorted.first.map {
+                (at: min($0.asOf, start), offset: $0.offset)
             }
         }.ordered { ($0.at, $0.offset) < ($1.at, $1.offset) }
         var settings: [RenewalSetting] = []

@@ -88,16 +88,18 @@ private struct EarlyCharge {
     var isRefunded = false
 
     /// Ascending, without overlaps.
-    static func all(of purchases: [Purchase]) -> [EarlyCharge] {
-        let early: [EarlyCharge] = purchases.flatMap { purchase -> [EarlyCharge] in
-            guard let first = purchase.assertions.sorted.first, first.asOf < purchase.purchaseDate
-            else { return [] }
-            let whole = EarlyCharge(
-                from: first.asOf,
-                to: purchase.purchaseDate,
-                offset: first.offset
-            )
-            guard let refunded = purchase.assertions.decision(on: .revocationDate),
+    static func all(of timeline: Timeline) -> [EarlyCharge] {
+        let purchases = timeline.purchases
+        let early: [EarlyCharge] = purchases.indices.flatMap { index -> [EarlyCharge] in
+            let purchase = purchases[index]
+            // An overtaken renewal has no effect once the other purchase has begun.
+            let overtaker = timeline.succession.overtaker(of: index).map { purchases[$0] }
+            let start = min(purchase.purchaseDate, overtaker?.purchaseDate ?? purchase.purchaseDate)
+            guard let first = purchase.assertions.sorted.first, first.asOf < start else {
+                return []
+            }
+            let whole = EarlyCharge(from: first.asOf, to: start, offset: first.offset)
+            guard let refunded = purchase.decision(on: .revocationDate),
                 case .value(.instant(let date)) = refunded.state, date < whole.to
             else { return [whole] }
             var (charged, givenBack) = (whole, whole)
@@ -144,7 +146,7 @@ private struct StateDrafts {
 
     init(_ timeline: Timeline) {
         settings = timeline.renewalSettings
-        early = EarlyCharge.all(of: timeline.purchases)
+        early = EarlyCharge.all(of: timeline)
         expirations = Expirations(timeline)
     }
 

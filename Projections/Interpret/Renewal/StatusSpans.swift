@@ -26,6 +26,7 @@ struct StatusSpans {
         for row in rows.indices {
             let (start, end) = (rows[row].validFrom, rows[row].validTo)
             if let last {
+                if rows[row].neverTookEffect { continue }
                 if last.end < start { appendGap(after: rows[last.row], last.end, to: rows[row]) }
             } else if let charged = firstStatement(ofRenewalAt: start) {
                 append(charged.asOf, start, .active, charged.offset)

@@ -2,12 +2,7 @@ internal import Events
 
 extension Purchase {
     /// Whether any statement, even if later ones differ, had it revoked.
-    var wasEverRevoked: Bool {
-        assertions.sorted.contains { assertion in
-            assertion.fields.contains(.revocationDate)
-                && assertion.content.carried.contains(.revocationDate)
-        }
-    }
+    var wasEverRevoked: Bool { assertions.stateRevocation }
 
     /// The statements about its revocation, one event for each as-of.
     var revocationEvents: [RefundMachine.Event] {
@@ -25,5 +20,15 @@ extension Purchase {
             }
         }
         return events
+    }
+}
+
+extension Assertions {
+    /// Whether any of them states a revocation.
+    var stateRevocation: Bool {
+        sorted.contains { assertion in
+            assertion.fields.contains(.revocationDate)
+                && assertion.content.carried.contains(.revocationDate)
+        }
     }
 }

@@ -38,6 +38,7 @@ struct RefundMachine {
 
     /// Apple's details of a refund, as last stated in its case.
     struct Revocation {
+        /// The earliest date stated in it: a later one gives back no day that was refunded.
         var date: Instant?
         var type: String?
         var percentage: Int64?
@@ -272,7 +273,9 @@ extension RefundMachine.Revocation {
     // Returns true if anything changed.
     fileprivate mutating func take(_ sweep: Sweep) -> Bool {
         let before = self
-        if case .value(.instant(let date)) = sweep.fresh(.revocationDate) { self.date = date }
+        if case .value(.instant(let date)) = sweep.fresh(.revocationDate) {
+            self.date = min(self.date ?? date, date)
+        }
         switch sweep.fresh(.revocationType) {
         case .value(.text(let text)): type = text
         case .none: type = nil

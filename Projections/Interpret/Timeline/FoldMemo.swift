@@ -26,7 +26,7 @@ final class FoldMemo: Sendable {
     private let entries = Mutex<[Entry]>([])
 
     /// Room for all results that the views of this module share, so the list is never copied.
-    private static let entriesUsual = 12
+    private static let entriesUsual = 14
 
     /// The value stored under a key; nil if there is none.
     func find<Value>(_ key: Key<Value>) -> Value? {

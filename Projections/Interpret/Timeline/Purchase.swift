@@ -37,6 +37,7 @@ public final class Purchase: Sendable {
     let extrasOffset: Int64?
     // The fields that most views read.
     private let decisions: Decisions
+    private let revocation: (state: Knowledge.State, offset: Int64)?
 
     private static let decidedFields = FieldSet([
         .subscriptionGroupIdentifier, .inAppOwnershipType, .transactionReason, .quantity,
@@ -66,6 +67,8 @@ public final class Purchase: Sendable {
         self.restoreDates = restoreDates
         self.additions = additions
         decisions = Decisions(assertions, of: Purchase.decidedFields)
+        revocation =
+            Purchase.earliestRevocation(assertions) ?? decisions.decision(on: .revocationDate)
         let extras = Purchase.signedExtras(assertions)
         bundle = extras.flatMap { BundleMembership($0.object) }
         if case .value(.integer(let quantity))? = decisions.decision(on: .quantity)?.state {
@@ -154,9 +157,35 @@ extension Purchase {
     /// The state of a field after all assertions.
     func state(of field: Field) -> Knowledge.State { decision(on: field)?.state ?? .unknown }
 
-    private func decision(on field: Field) -> (state: Knowledge.State, offset: Int64)? {
-        Purchase.decidedFields.contains(field)
+    /// The decision on a field after all assertions: the last one counts.
+    ///
+    /// Of several revocation dates the earliest counts, because a later one gives back no day that
+    /// was refunded; only a statement without a revocation does (Apple's data: traps 10, 30).
+    func decision(on field: Field) -> (state: Knowledge.State, offset: Int64)? {
+        if field == .revocationDate { return revocation }
+        return Purchase.decidedFields.contains(field)
             ? decisions.decision(on: field) : assertions.decision(on: field)
+    }
+
+    // Nil if it is not revoked.
+    fileprivate static func earliestRevocation(
+        _ assertions: Assertions
+    ) -> (state: Knowledge.State, offset: Int64)? {
+        guard assertions.stateRevocation else { return nil }
+        var earliest: (date: Instant, offset: Int64)?
+        var sweep = Sweep(assertions)
+        while sweep.advance() {
+            switch sweep.fresh(.revocationDate) {
+            case .value(.instant(let date)):
+                guard earliest.map({ date < $0.date }) ?? true,
+                    let offset = sweep.decider(of: .revocationDate)
+                else { continue }
+                earliest = (date, offset)
+            case .none: earliest = nil
+            default: continue
+            }
+        }
+        return earliest.map { (.value(.instant($0.date)), $0.offset) }
     }
 
     /// The text of a field as last asserted, citing the event that decides it.

@@ -175,19 +175,24 @@ struct PurchaseGrouping {
         }
     }
 
-    // Both dates come from one assertion: the latest, or at the same as-of the one with the later
-    // expiry.
+    // The latest assertion decides the expiry, or at the same as-of the one with the later expiry.
+    // The earliest start counts: a restore may repeat a purchase with a later one (Apple's data:
+    // trap 15).
     private mutating func append(_ group: ArraySlice<Member>, _ assertions: Assertions) {
         guard let first = group.first else { return }
         var best = first.index
-        for member in group.dropFirst() where outranks(member.index, best) { best = member.index }
+        var start = ordered[best].purchaseDate
+        for member in group.dropFirst() {
+            if outranks(member.index, best) { best = member.index }
+            start = min(start, ordered[member.index].purchaseDate)
+        }
         var productId = ordered[best].productId
         if group.count > 1, case .value(.text(let text)) = assertions.state(of: .productId) {
             productId = text
         }
         purchases.append(
             Purchase(
-                purchaseDate: ordered[best].purchaseDate,
+                purchaseDate: start,
                 expiresDate: ordered[best].expiresDate,
                 productId: productId,
                 webOrderLineItemId: first.webOrderLineItemId,

@@ -94,9 +94,15 @@ extension Timeline {
     /// which an extension may have moved since (Apple's data: trap 7); if that does not decide, the
     /// one that remained. What is about an addition of seats is about its period.
     public func purchase(of notification: ServerNotification) -> Int? {
-        guard let start = notification.purchaseDate else { return nil }
+        notification.purchaseDate.flatMap {
+            purchase(startingAt: $0, expiring: notification.expiresDate)
+        }
+    }
+
+    /// The same by the dates that an announcement states.
+    func purchase(startingAt start: Instant, expiring end: Instant?) -> Int? {
         let candidates = purchases[startingAt: start].indices
-        return candidates.last { purchases[$0].everExpired(on: notification.expiresDate) }
+        return candidates.last { purchases[$0].everExpired(on: end) }
             ?? candidates.last
             ?? purchases.lastIndex { purchase in
                 purchase.additions.contains { $0.purchaseDate == start }

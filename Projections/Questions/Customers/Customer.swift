@@ -72,7 +72,8 @@ public struct Customer: Sendable {
             customerId: customerId,
             isNamedByLink: customerId.map { byBytes($0, name) == nil } ?? false,
             members: Set(members),
-            tokens: tokens
+            tokens: tokens,
+            name: name
         )
         let everOwned = times.owned.reduce(into: Set<Int>()) { $0.formUnion($1) }
         related = all.indices.filter { index in
@@ -105,7 +106,8 @@ public struct Customer: Sendable {
     /// the link, and after the unlink, the bond applies. A subscription that shares nothing with
     /// another one and has no token is theirs only while their link is in force, once one names it.
     /// A subscription that leads to several customers at that instant belongs to none of them, and
-    /// stays with its token.
+    /// stays with its token. If the id asked for is a token, a subscription that has several of them
+    /// is theirs while it has that one.
     public func streams(ownedAt instant: Instant) -> [CustomerStream] {
         times.owned(at: instant).sorted().map { all[$0] }
     }

@@ -8,7 +8,8 @@ internal import Events
 ///    One that leads to several belongs to none: it stays with its tokens, and is ambiguous. A
 ///    customer who once had a subscription counts, so a transfer does not move the rest of an
 ///    account. A group with an app account token that equals the id of a customer leads to that
-///    customer: the token is the app's own id for the buyer.
+///    customer: the token is the app's own id for the buyer. A token alone does not lead from one
+///    Apple Account to another: a link of one says nothing about what the other bought.
 ///
 /// At an instant, only links that began by then count: a link overrides a bond from its first
 /// instant on, and says nothing about the time before. So a link does not change any earlier
@@ -53,15 +54,19 @@ struct CustomerParties {
             instant.map { stream.claims.linkedCustomer(at: $0) } ?? stream.claims.linkedCustomer
         }
         // The groups that bonds form do not depend on the order in which bonds are processed.
-        for indexes in sharers.indexes {
+        for (indexes, _) in sharers.bonds {
             let unlinked = indexes.filter { linked[$0] == nil }
             for index in unlinked.dropFirst() { join(unlinked[0], index) }
         }
         var leads: [Int: [String]] = [:]
-        for indexes in sharers.indexes {
-            guard let first = indexes.first(where: { linked[$0] == nil }) else { continue }
+        for (indexes, isToken) in sharers.bonds {
+            let unlinked = indexes.filter { linked[$0] == nil }
             for index in indexes where linked[index] != nil {
-                leads[root(of: first), default: []] += streams[index].claims.linkedCustomers(
+                let led = unlinked.first { other in
+                    !isToken || !streams[other].isOfOtherAccount(than: streams[index])
+                }
+                guard let led else { continue }
+                leads[root(of: led), default: []] += streams[index].claims.linkedCustomers(
                     by: instant
                 )
             }
@@ -130,8 +135,9 @@ struct CustomerParties {
 
 /// Which subscriptions share a bond: computed once, for the parties of every instant.
 struct BondSharers {
-    /// The indexes of the subscriptions, ascending; a bond of a single subscription is left out.
-    let indexes: [[Int]]
+    /// The indexes of the subscriptions, ascending, and whether the bond is an app account token; a
+    /// bond of a single subscription is left out.
+    let bonds: [(indexes: [Int], isToken: Bool)]
 
     init(_ streams: [CustomerStream]) {
         var sharers: [CustomerBond: [Int]] = [:]
@@ -140,6 +146,29 @@ struct BondSharers {
                 sharers[bond, default: []].append(index)
             }
         }
-        indexes = Array(Set(sharers.values.filter { $0.count > 1 }))
+        let shared = sharers.filter { $0.value.count > 1 }
+        let tokens = Set(shared.filter { $0.key.isToken }.values)
+        let others = Set(shared.filter { !$0.key.isToken }.values)
+        bonds = tokens.map { ($0, isToken: true) } + others.map { ($0, isToken: false) }
+    }
+}
+
+extension CustomerBond {
+    fileprivate var isToken: Bool {
+        if case .appAccountToken = self { true } else { false }
+    }
+}
+
+extension CustomerStream {
+    /// Whether Apple states that another Apple Account bought it: both have an `appTransactionId` in
+    /// one app, and none in common.
+    fileprivate func isOfOtherAccount(than other: CustomerStream) -> Bool {
+        let own = appTransactions.filter { mine in
+            other.appTransactions.contains { byBytes($0.bundleId, mine.bundleId) == nil }
+        }
+        return !own.isEmpty
+            && !own.contains { mine in
+                other.appTransactions.contains { byBytes($0.id, mine.id) == nil }
+            }
     }
 }

@@ -25,19 +25,24 @@ struct CustomerTimes {
     ///   - isNamedByLink: Whether that id was asked for: then nothing is theirs before a link.
     ///   - members: The indexes of the party's subscriptions according to everything known.
     ///   - tokens: The tokens that belong to no other customer.
+    ///   - name: The id asked for. If it is a token, a subscription that has it is theirs only while
+    ///     it has it: ownership moves to the next token of the subscription.
     init(
         _ all: [CustomerStream],
         _ sharers: BondSharers,
         customerId: String?,
         isNamedByLink: Bool,
         members: Set<Int>,
-        tokens: [String]
+        tokens: [String],
+        name: String
     ) {
         let links = all.flatMap(\.claims.links).filter { !$0.isContested }
         let linkChanges = Set(links.map(\.from) + links.compactMap(\.to))
         let tokenChanges = all.flatMap { $0.claims.tokens.map(\.from) }
         changes = linkChanges.union(tokenChanges).filter { $0 > .epoch }.sorted()
         let values = Set(tokens.map(TokenValue.init))
+        let asked = TokenValue(name)
+        let having = all.indices.map { all[$0].claims.tokens.map { TokenValue($0.token) } }
         func parties(at instant: Instant) -> CustomerParties {
             CustomerParties(all, sharers, at: instant, namingBeforeFirstLink: !isNamedByLink)
         }
@@ -49,7 +54,8 @@ struct CustomerTimes {
             return Set(
                 all.indices.filter { index in
                     let token = all[index].claims.token(at: instant).map(TokenValue.init)
-                    let hasToken = token.map(values.contains) ?? false
+                    let isMoved = token != asked && having[index].contains(asked)
+                    let hasToken = !isMoved && token.map(values.contains) ?? false
                     let customer: FieldValue?
                     if case .customer(let text) = held.parties[index] {
                         customer = text
@@ -58,7 +64,8 @@ struct CustomerTimes {
                     }
                     let isUnlinked = held.groups[index] != nil
                     guard let customerId else {
-                        let isJoined = held.groups[index].map(groups.contains) ?? false
+                        let isJoined =
+                            !isMoved && held.groups[index].map(groups.contains) ?? false
                         return isUnlinked && (hasToken || isJoined)
                     }
                     return customer.map { $0 == .text(customerId) } ?? (isUnlinked && hasToken)

@@ -4,9 +4,7 @@ public import Events
 /// info states the status of the subscription when it was signed (Apple's data: status values,
 /// renewal info).
 ///
-/// A drift is a bug of the fold, or means that a purchase never reached the ledger, or that Apple
-/// moved the date of a revocation past the instant at which it had signed that status: the last
-/// signed date determines access.
+/// A drift is a bug of the fold, or means that a purchase never reached the ledger.
 public enum Drift {
     /// Compares all of Apple's statements in a history with the fold of those signed no later, or
     /// in the same payload.
@@ -18,15 +16,13 @@ public enum Drift {
     public static func check(_ history: StreamHistory) -> DriftReport {
         var report = DriftReport()
         var past: Past?
-        let now = Timeline(history)
         let statements = history.events.filter(isStatement).sorted {
             ($0.fact.asOf, $0.position) < ($1.fact.asOf, $1.position)
         }
         for event in statements {
             if past?.holds(for: event) != true { past = Past(history, until: event) }
             guard let past else { continue }
-            guard var found = past.disagreements(with: event) else { continue }
-            if found.isEmpty, let moved = now.movedRevocation(from: event) { found.append(moved) }
+            guard let found = past.disagreements(with: event) else { continue }
             report.checked += 1
             report.agreeing += found.isEmpty ? 1 : 0
             report.disagreements += found
@@ -115,6 +111,9 @@ private struct Past {
         }
         guard asOf >= newest.expiresDate else { return found }
         let isInRetry = content.boolean(.isInBillingRetryPeriod) == true
+        // A grace without a date is known from Apple's status alone: renewal info cannot deny it.
+        let isUndated = timeline.graces?.isUndated(after: newest.expiresDate) ?? false
+        if isUndated, isInRetry, status == .gracePeriod { return found }
         let isGrace = promisesGrace(content)
         if !isGrace {
             compare(.isInBillingRetryPeriod, "\(isInRetry)", "\(status == .billingRetry)")
@@ -126,54 +125,21 @@ private struct Past {
     // Cancelling ends a grace at once, although its date may still be stated, unless Apple's status
     // says otherwise (Apple's data: trap 22).
     private func promisesGrace(_ content: Content) -> Bool {
-        guard let date = content.instant(.gracePeriodExpiresDate), asOf < date else { return false }
+        guard let date = content.instant(.gracePeriodExpiresDate) else {
+            return SignedStatuses(timeline).status(at: asOf) == .gracePeriod
+        }
+        guard asOf < date else { return false }
         return content.integer(.autoRenewStatus) != 0
             || SignedStatuses(timeline).status(at: asOf) == .gracePeriod
     }
 }
 
 extension Timeline {
-    /// The disagreement with a signed status 5 after the revocation got a later date; nil if it did
-    /// not, or if the subscription counts as revoked at that time all the same.
-    fileprivate func movedRevocation(from event: Event) -> DriftReport.Disagreement? {
-        let (fact, asOf) = (event.fact, event.fact.asOf)
-        guard fact.kind == .notification,
-            fact.content.integer(.status) == SubscriptionStatus.revoked.rawValue,
-            purchases.contains(where: { $0.purchaseDate <= asOf && $0.isRevoked(after: asOf) }),
-            let status = RenewalStates(self).state(at: asOf)?.status, status != .revoked
-        else { return nil }
-        return DriftReport.Disagreement(
-            position: event.position,
-            stream: fact.stream,
-            asOf: asOf,
-            subject: .status,
-            apple: "\(SubscriptionStatus.revoked)",
-            ours: "\(status)"
-        )
-    }
-
     /// The newest purchase, begun or charged, that was not replaced; nil if there is none.
     var newestCharge: Purchase? {
-        purchases.last { !$0.isUpgraded } ?? purchases.last
-    }
-}
-
-extension Purchase {
-    // Whether the date of its revocation is after an instant by which another one was signed.
-    fileprivate func isRevoked(after instant: Instant) -> Bool {
-        guard let revocationDate, revocationDate > instant, !isDenied(after: instant) else {
-            return false
+        let newest = purchases.indices.last { index in
+            !purchases[index].isUpgraded && succession.tookEffect(index)
         }
-        return assertions.sorted.contains { assertion in
-            assertion.fields.contains(.revocationDate) && assertion.asOf <= instant
-                && assertion.content.instant(.revocationDate).map { $0 <= instant } ?? false
-        }
-    }
-
-    // Whether a later statement had no revocation: the current one is then a different one.
-    private func isDenied(after instant: Instant) -> Bool {
-        revocationEvents.contains { event in
-            if case .denial = event.word { event.asOf > instant } else { false }
-        }
+        return newest.map { purchases[$0] } ?? purchases.last
     }
 }

@@ -90,7 +90,7 @@ extension Purchase {
         let date = revocation.date
         let delay = date.milliseconds - period.validTo.milliseconds
         let isReplaced =
-            period.endReason == .upgraded && abs(delay) <= AccessPeriod.replacementMax
+            period.isReplaced && abs(delay) <= AccessPeriod.replacementMax
         return isReplaced ? nil : date
     }
 }

@@ -44,7 +44,7 @@ public enum AccessAnswer: Hashable, Sendable {
             .max(by: OneTimePurchase.areInOrder)
         {
             self = .notOwned(NoAccessReason(purchase, at: instant), purchase)
-        } else if let row = begun.max(by: AccessAnswer.countsLess) {
+        } else if let row = AccessAnswer.last(of: begun) {
             self = .none(NoAccessReason(row.endReason), row)
         } else if let purchase = bought.max(by: OneTimePurchase.areInOrder) {
             self = .notOwned(NoAccessReason(purchase, at: instant), purchase)
@@ -93,6 +93,11 @@ public enum AccessAnswer: Hashable, Sendable {
         }
     }
 
+    // What was replaced before it began ended nothing, so it counts only if nothing else did.
+    private static func last(of begun: [ActivePeriod]) -> ActivePeriod? {
+        begun.filter { !$0.neverTookEffect }.max(by: countsLess) ?? begun.max(by: countsLess)
+    }
+
     // A total order, so the order of streams or rows has no effect.
     private static func countsLess(_ left: ActivePeriod, _ right: ActivePeriod) -> Bool {
         if left.purchaseDate != right.purchaseDate { return left.purchaseDate < right.purchaseDate }
@@ -137,7 +142,7 @@ public enum NoAccessReason: String, CaseIterable, Sendable {
         self =
             switch endReason {
             case .expired, .open: .expired
-            case .upgraded: .upgraded
+            case .upgraded, .replaced: .upgraded
             case .refunded: .refunded
             case .revoked: .revoked
             case .assignmentEnded: .assignmentEnded

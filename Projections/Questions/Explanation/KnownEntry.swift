@@ -26,9 +26,15 @@ struct KnownEntry {
     }
 
     /// Whether its format states whether the field is set.
-    func speaks(of field: Field) -> Bool {
+    func speaks(of field: Field) -> Bool { assertion.fields.contains(field) }
+
+    private var assertion: Assertion {
         Assertion(offset: event.position.offset, asOf: asOf, content: event.fact.content)
-            .fields.contains(field)
+    }
+
+    // The status of a notification; nil for everything else.
+    private var signedStatus: SubscriptionStatus? {
+        event.fact.kind == .notification ? assertion.signedStatus : nil
     }
 
     /// Whether its content has the effect of that role.
@@ -43,15 +49,18 @@ struct KnownEntry {
             return isAbout(row) && event.fact.expiresDate == row.expiresDate
         case .grace:
             return event.fact.kind == .renewal && content[.gracePeriodExpiresDate] != nil
+                || signedStatus == .gracePeriod
         case .notRenewed: return event.fact.kind == .renewal
         case .ended:
             switch row.endReason {
             case .refunded, .revoked, .assignmentEnded:
                 return isAbout(row) && content[.revocationDate] != nil
-            case .upgraded:
+            case .upgraded, .replaced:
                 return isAbout(row) && content.boolean(.isUpgraded) == true
                     || event.fact.kind == .transaction && event.fact.purchaseDate == row.validTo
-            case .expired, .open: return event.fact.kind == .renewal
+            case .expired, .open:
+                return event.fact.kind == .renewal
+                    || row.isGrace && signedStatus.map { !$0.isEntitled } ?? false
             }
         }
     }

@@ -62,7 +62,7 @@ private struct StateReading {
         for field in [
             Field.autoRenewStatus, .autoRenewProductId, .renewalDate, .isInBillingRetryPeriod,
             .gracePeriodExpiresDate, .expirationIntent, .priceIncreaseStatus,
-        ] { add(field, in: renewals) }
+        ] { add(field, renewals.decision(on: field)) }
     }
 
     private mutating func read(
@@ -72,21 +72,21 @@ private struct StateReading {
     ) {
         let word = answer.reason?.rawValue ?? (row.isGrace ? "grace" : "active")
         add("status", .text(word), purchase.decider(of: answer, row))
-        add(.productId, in: purchase.assertions)
+        add(.productId, purchase.decision(on: .productId))
         add("expiresDate", .instant(row.expiresDate), purchase.datesOffset)
         add("accessUntil", .instant(row.validTo), row.positions.last?.offset)
         for field in [
             Field.offerType, .offerIdentifier, .price, .currency, .inAppOwnershipType, .isUpgraded,
             .revocationDate, .revocationReason,
-        ] { add(field, in: purchase.assertions) }
-        let decision = purchase.assertions.decision(on: .revocationDate)
+        ] { add(field, purchase.decision(on: field)) }
+        let decision = purchase.decision(on: .revocationDate)
         if decision?.state == Knowledge.State.none, purchase.wasRevoked {
             add("refund", .text("reversed"), decision?.offset)
         }
     }
 
     private mutating func read(_ purchase: Purchase, _ answer: AccessAnswer) {
-        let revocation = purchase.assertions.decision(on: .revocationDate)?.offset
+        let revocation = purchase.decision(on: .revocationDate)?.offset
         let isTakenBack = answer.reason == .refunded || answer.reason == .revoked
         add(
             "status",
@@ -96,12 +96,14 @@ private struct StateReading {
         for field in [
             Field.productId, .type, .price, .currency, .inAppOwnershipType, .revocationDate,
             .revocationReason,
-        ] { add(field, in: purchase.assertions) }
+        ] { add(field, purchase.decision(on: field)) }
     }
 
-    private mutating func add(_ field: Field, in assertions: Assertions) {
-        guard let decision = assertions.decision(on: field), case .value(let value) = decision.state
-        else { return }
+    private mutating func add(
+        _ field: Field,
+        _ decision: (state: Knowledge.State, offset: Int64)?
+    ) {
+        guard let decision, case .value(let value) = decision.state else { return }
         add("\(field)", value, decision.offset)
     }
 
@@ -125,7 +127,7 @@ extension Purchase {
     fileprivate func decider(of answer: AccessAnswer, _ row: ActivePeriod) -> Int64? {
         switch answer {
         case .none(.refunded, _), .none(.revoked, _):
-            return assertions.decision(on: .revocationDate)?.offset
+            return decision(on: .revocationDate)?.offset
         case .none(.upgraded, _):
             return isUpgraded
                 ? assertions.decision(on: .isUpgraded)?.offset : row.positions.last?.offset

@@ -82,7 +82,7 @@ extension WrongAnswers.Cause {
         case .refunded: self = .refundedLater
         case .revoked: self = .revokedLater
         case .assignmentEnded: self = .assignmentEndedLater
-        case .upgraded: self = .upgradeKnownLater
+        case .upgraded, .replaced: self = .upgradeKnownLater
         default: self = .correctedLater
         }
     }

@@ -77,7 +77,7 @@ struct TimelinePencil {
         let paid = rows.filter { !$0.isGrace && $0.validFrom < $0.validTo }
         for row in paid where row.validTo > axis.start && row.validFrom < axis.end {
             let replaces = paid.contains {
-                $0.endReason == .upgraded && $0.validTo == row.validFrom && $0.stream == row.stream
+                $0.isReplaced && $0.validTo == row.validFrom && $0.stream == row.stream
             }
             lane.span(
                 from: axis.column(of: row.validFrom),

@@ -27,8 +27,8 @@ CREATE TABLE {{schema}}.active_periods (
     CONSTRAINT active_periods_kind_known
         CHECK (kind IN ('trial', 'intro', 'offer', 'paid', 'family', 'assigned', 'grace')),
     CONSTRAINT active_periods_end_reason_known
-        CHECK (end_reason IN ('expired', 'upgraded', 'refunded', 'revoked', 'assignment_ended',
-            'open')),
+        CHECK (end_reason IN ('expired', 'upgraded', 'replaced', 'refunded', 'revoked',
+            'assignment_ended', 'open')),
     CONSTRAINT active_periods_expiration_reason_known CHECK (
         expiration_reason IN
             ('customer', 'billing', 'price_increase', 'product_unavailable', 'unbundled', 'other')

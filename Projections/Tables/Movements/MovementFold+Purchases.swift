@@ -6,18 +6,23 @@ extension MovementFold {
         for index in timeline.purchases.indices {
             let purchase = timeline.purchases[index]
             let isContinuing = continuity.isContinuing[index]
-            let previous = index > 0 ? index - 1 : nil
+            let previous = timeline.succession.predecessor(of: index)
             let replaced = previous.flatMap { previous in
                 let product = timeline.purchases[previous].productId
                 return byBytes(product, purchase.productId) == nil ? nil : product
             }
-            let kind = acquisition(index, isContinuing: isContinuing, isChange: replaced != nil)
+            let kind = acquisition(
+                index,
+                after: previous,
+                isContinuing: isContinuing,
+                isChange: replaced != nil
+            )
             append(
                 kind,
                 at: purchase.purchaseDate,
                 about: purchase,
                 terms[index],
-                appleEvent: appleEvent(ofPurchase: index, replacing: replaced),
+                appleEvent: appleEvent(ofPurchase: index, after: previous, replacing: replaced),
                 appleSubType: kind.appleSubType(terms[index], after: previous.map { terms[$0] }),
                 previousProduct: replaced,
                 amount: terms[index].price,
@@ -27,7 +32,9 @@ extension MovementFold {
                 citing: terms[index].citations
             )
             takeAdditions(to: purchase)
-            guard let previous, replaced != nil, isContinuing else { continue }
+            guard let previous, replaced != nil, isContinuing,
+                timeline.succession.tookEffect(index)
+            else { continue }
             append(
                 .exitPlanChange,
                 at: purchase.purchaseDate,
@@ -70,33 +77,38 @@ extension MovementFold {
     // If a purchase continues one that never reached us, no earlier offer is known.
     private func acquisition(
         _ index: Int,
+        after before: Int?,
         isContinuing: Bool,
         isChange: Bool
     ) -> Movement.Kind {
         let own = terms[index]
         guard isContinuing else { return own.hasOffer ? .offerStart : .paidStart }
-        let previous = index > 0 ? terms[index - 1] : nil
+        let previous = before.map { terms[$0] }
         guard own.hasOffer else { return previous?.hasOffer == true ? .conversion : .renewal }
         let isSame = previous.map { own.isSameOffer(as: $0) } ?? false
         return isSame && !isChange ? .offerRenewal : .offerStart
     }
 
     /// Apple's label for an acquisition.
-    private func appleEvent(ofPurchase index: Int, replacing replaced: String?) -> String? {
+    private func appleEvent(
+        ofPurchase index: Int,
+        after before: Int?,
+        replacing replaced: String?
+    ) -> String? {
         let purchase = timeline.purchases[index]
         let change = replaced.map {
             catalogs.change(from: $0, to: purchase.productId, at: purchase.purchaseDate)
         }
-        let previous = index > 0 ? terms[index - 1].offerType : nil
+        let previous = before.map { terms[$0] }
         return AppleEvent.acquisition(
             offerType: terms[index].offerType,
-            previousOfferType: previous,
+            previousOfferType: previous?.offerType,
             change: change,
             start: continuity.isContinuing[index]
                 ? .continuing(isFirst: index == 0, after: status(outOf: purchase))
                 : index == 0 ? .new : .resubscribed,
-            isSameOffer: index > 0 && replaced == nil
-                && terms[index].isSameOffer(as: terms[index - 1])
+            isSameOffer: replaced == nil
+                && previous.map { terms[index].isSameOffer(as: $0) } ?? false
         )
     }
 

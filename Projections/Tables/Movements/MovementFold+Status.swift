@@ -56,9 +56,9 @@ extension MovementFold {
 
     // A purchase charged in grace begins where the grace began (Apple's data: trap 21).
     private mutating func takeRecovery(from before: StatusSpan, at span: StatusSpan) {
-        let recovered = timeline.purchases.count(begunBy: span.from) - 1
         // A resubscription is a start, and a renewal that is only implied is not a purchase.
-        guard recovered >= 0, continuity.isContinuing[recovered],
+        guard let recovered = timeline.newestPurchase(begunBy: span.from),
+            continuity.isContinuing[recovered],
             case let start = timeline.purchases[recovered].purchaseDate,
             start == span.from || before.status == .gracePeriod && start == before.from
         else { return }

@@ -92,6 +92,6 @@ struct MovementFold {
     /// at all.
     func newestPurchase(begunBy instant: Instant) -> Int? {
         guard !timeline.purchases.isEmpty else { return nil }
-        return max(0, timeline.purchases.count(begunBy: instant) - 1)
+        return timeline.newestPurchase(begunBy: instant) ?? 0
     }
 }

@@ -24,6 +24,13 @@ public struct Movements: Sendable {
     }
 }
 
+extension Timeline {
+    /// The newest purchase begun by an instant that was not overtaken; nil if none has begun.
+    func newestPurchase(begunBy instant: Instant) -> Int? {
+        succession.newest(among: purchases.count(begunBy: instant))
+    }
+}
+
 extension [Purchase] {
     /// The number of purchases that start at an instant or before; uses binary search.
     func count(begunBy instant: Instant) -> Int {

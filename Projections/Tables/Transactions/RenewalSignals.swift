@@ -65,8 +65,7 @@ struct RenewalSignals {
         _ citations: inout Citations
     ) -> Instant? {
         var end = timeline.purchases[index].expiresDate
-        if index + 1 < timeline.purchases.count {
-            let next = timeline.purchases[index + 1]
+        if let next = timeline.succession.successor(of: index).map({ timeline.purchases[$0] }) {
             let bought = min(next.assertions.sorted.first?.asOf ?? end, next.purchaseDate)
             if bought < end { return nil }
             end = min(end, Instant(milliseconds: bought.milliseconds - 1))
@@ -91,7 +90,7 @@ struct RenewalSignals {
     ) -> Instant? {
         guard !failures.isEmpty else { return nil }
         let expiresDate = timeline.purchases[index].expiresDate
-        let next = index + 1 < timeline.purchases.count ? timeline.purchases[index + 1] : nil
+        let next = timeline.succession.successor(of: index).map { timeline.purchases[$0] }
         let found = failures.first { failure in
             switch failure.subject {
             case .expiry(let date): date == expiresDate

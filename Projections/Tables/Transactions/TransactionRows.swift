@@ -10,11 +10,19 @@ public struct TransactionRows: Sendable {
         let course = TransactionCourse(timeline, catalogs)
         var rows: [TransactionRow] = []
         rows.reserveCapacity(timeline.purchases.count + timeline.oneTimePurchases.count)
-        var before: TransactionCourse.Predecessor?
-        var paidPeriods = 0
+        var known: [TransactionCourse.Predecessor] = []
+        known.reserveCapacity(timeline.purchases.count)
         for index in timeline.purchases.indices {
+            let before = timeline.succession.predecessor(of: index).map { known[$0] }
+            var paidPeriods = before?.paidPeriods ?? 0
             let row = course.row(ofSubscription: index, after: before, &paidPeriods)
-            before = TransactionCourse.Predecessor(row)
+            known.append(
+                TransactionCourse.Predecessor(
+                    row,
+                    paidPeriods: paidPeriods,
+                    datesOffset: timeline.purchases[index].datesOffset
+                )
+            )
             rows.append(row)
             for addition in timeline.purchases[index].additions.indices {
                 rows.append(course.row(ofAddition: addition, to: index, row))
@@ -60,8 +68,13 @@ private struct TransactionCourse {
         let productId: String
         let renewalNumber: Int?
         let isTrialPeriod: Bool
+        /// The paid periods of its chain so far.
+        let paidPeriods: Int
+        let datesOffset: Int64
 
-        init(_ row: TransactionRow) {
+        init(_ row: TransactionRow, paidPeriods: Int, datesOffset: Int64) {
+            self.paidPeriods = paidPeriods
+            self.datesOffset = datesOffset
             productId = row.product.productId
             renewalNumber = row.place.renewalNumber
             isTrialPeriod = row.terms.isTrialPeriod
@@ -338,7 +351,7 @@ extension TransactionCourse {
                 to: purchase.productId,
                 at: purchase.purchaseDate
             )
-            citations.cite(timeline.purchases[index - 1].datesOffset)
+            citations.cite(before.datesOffset)
         }
         return TransactionRow.Place(
             renewalNumber: (chained?.renewalNumber ?? 0) + 1,

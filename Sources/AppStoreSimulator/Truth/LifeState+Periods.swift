@@ -51,7 +51,7 @@ extension LifeState {
         let replaced = purchase.successor.map { successor in
             whole.ending(
                 at: successor.start,
-                successor.productId == purchase.product.id ? .expired : .upgraded
+                successor.productId == purchase.product.id ? .replaced : .upgraded
             )
         }
         let result = replaced ?? whole

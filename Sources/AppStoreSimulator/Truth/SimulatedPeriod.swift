@@ -22,10 +22,12 @@ public struct SimulatedPeriod: Hashable, Sendable {
 
     /// Why the access ended; the raw values are those of the command line's JSON.
     public enum EndReason: String, Hashable, Sendable {
-        /// The period was over, or another purchase of the same product replaced it.
+        /// The period was over.
         case expired
         /// Another product replaced it.
         case upgraded
+        /// A new purchase of the same product replaced it.
+        case replaced
         /// The purchase was refunded before the end.
         case refunded
         /// Family sharing was withdrawn before the end.

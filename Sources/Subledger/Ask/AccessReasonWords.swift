@@ -111,6 +111,10 @@ extension AccessReasonWords {
             isAhead(row.validTo)
                 ? "until another product replaces it on \(date(row.validTo))"
                 : "until another product replaced it on \(date(row.validTo))"
+        case .replaced:
+            isAhead(row.validTo)
+                ? "until a new purchase replaces it on \(date(row.validTo))"
+                : "until a new purchase replaced it on \(date(row.validTo))"
         case .refunded: "until it was refunded on \(date(row.validTo))"
         case .revoked: "until family sharing ended on \(date(row.validTo))"
         case .assignmentEnded: "until the assignment ended on \(date(row.validTo))"
@@ -165,7 +169,8 @@ extension AccessReasonWords {
         case .revoked: return "family sharing of \(row.productId) ended on \(end)"
         case .assignmentEnded: return "the assignment of \(row.productId) ended on \(end)"
         case .upgraded:
-            return "another product replaced \(row.productId) on \(end)"
+            let what = row.endReason == .replaced ? "a new purchase" : "another product"
+            return "\(what) replaced \(row.productId) on \(end)"
         default: return expired(row, timeline)
         }
     }

@@ -1,0 +1,175 @@
+internal import Events
+
+/// Which purchase follows which: the order in which they were bought, where it differs from the
+/// order in which they begin.
+///
+/// Apple charges a renewal up to a day before it begins. A customer who makes another purchase in
+/// that time makes it after the renewal, although it begins before it: the renewal is overtaken. It
+/// never takes effect, and replaces nothing (Apple's data: trap 14).
+///
+/// No field states when a renewal was charged. It was overtaken by a purchase that it begins in if a
+/// statement about it is older than that purchase, or if it begins within a day of that purchase
+/// and is a renewal, which one of these shows:
+///
+/// 1. Apple states it as the reason;
+/// 2. it begins when an earlier purchase would have ended;
+/// 3. Apple marked it as upgraded, and nothing that begins after it can be the cause.
+///
+/// The last two count only if Apple states no reason. A purchase that was revoked by then overtakes
+/// only what Apple marked.
+struct Succession {
+    private let count: Int
+    // For each purchase the one that overtook it; empty if there is none, the common case.
+    private var overtakers: [Int?] = []
+    // For each overtaken purchase, the one that it renews; empty as above.
+    private var renewed: [Int?] = []
+
+    init(_ purchases: [Purchase]) {
+        count = purchases.count
+        var expiries: [Instant: Int]?
+        var running: Int?
+        for index in purchases.indices {
+            if let last = running, purchases[index].begins(during: purchases[last]) {
+                let known = expiries ?? purchases.firstByExpiry
+                expiries = known
+                let overtaking = Overtaking(of: index, by: last, purchases, known)
+                if overtaking.isKnown {
+                    note(index, overtakenBy: last, renewing: overtaking.renewed)
+                    continue
+                }
+            }
+            if !purchases[index].isRevokedBeforeStart { running = index }
+        }
+    }
+
+    private mutating func note(_ index: Int, overtakenBy other: Int, renewing renewed: Int?) {
+        if overtakers.isEmpty {
+            overtakers = [Int?](repeating: nil, count: count)
+            self.renewed = overtakers
+        }
+        overtakers[index] = other
+        self.renewed[index] = renewed ?? predecessor(of: other)
+    }
+
+    /// The purchase that overtook this one; nil if none did.
+    func overtaker(of index: Int) -> Int? { overtakers.isEmpty ? nil : overtakers[index] }
+
+    /// Whether this purchase was not overtaken.
+    func tookEffect(_ index: Int) -> Bool { overtaker(of: index) == nil }
+
+    /// The purchase that this one follows: the one before it that was not overtaken or, for one
+    /// that was, the one that it renews; nil if there is none.
+    func predecessor(of index: Int) -> Int? {
+        if overtakers.isEmpty { return index > 0 ? index - 1 : nil }
+        return tookEffect(index) ? newest(among: index) : renewed[index]
+    }
+
+    /// The next purchase that was not overtaken; nil if there is none.
+    func successor(of index: Int) -> Int? {
+        let later = (index + 1)..<max(index + 1, count)
+        return later.first(where: tookEffect)
+    }
+
+    /// The last of the first purchases that was not overtaken; nil if there is none.
+    func newest(among first: Int) -> Int? { (0..<first).last(where: tookEffect) }
+}
+
+/// Whether one purchase overtook another that begins after it.
+private struct Overtaking {
+    /// The longest time before its start at which Apple charges a renewal, in milliseconds: a day
+    /// (Apple's data: trap 14).
+    private static let earlyChargeMax: Int64 = 86_400_000
+
+    /// Whether it did.
+    let isKnown: Bool
+    /// The purchase that the overtaken one renews, if its dates show that.
+    let renewed: Int?
+
+    init(of index: Int, by other: Int, _ purchases: [Purchase], _ expiries: [Instant: Int]) {
+        let (late, early) = (purchases[index], purchases[other])
+        let start = late.purchaseDate
+        renewed = expiries[start].flatMap { first in
+            purchases[first].purchaseDate < early.purchaseDate ? first : nil
+        }
+        // A renewal of the other purchase follows it, also if that was extended since.
+        guard !early.everExpired(on: start), !late.isRevoked(longBefore: early) else {
+            isKnown = false
+            return
+        }
+        let isRunning = early.revocationDate.map { $0 >= start } ?? true
+        if late.firstAsOf < min(early.firstAsOf, early.purchaseDate) {
+            isKnown = isRunning || late.isUpgraded
+            return
+        }
+        // Two rows for one purchase may differ by some seconds (Apple's data: trap 6): they overlap
+        // with the next renewal, and do not overtake it.
+        let overlap = early.expiresDate.milliseconds - start.milliseconds
+        let lead = start.milliseconds - early.purchaseDate.milliseconds
+        guard isRunning || late.isUpgraded, overlap > Cut.refundWindow,
+            lead <= Overtaking.earlyChargeMax, late.reason != .purchase
+        else {
+            isKnown = false
+            return
+        }
+        isKnown =
+            late.reason == .renewal || renewed != nil
+            || !early.isUpgraded && late.isMarked(beforeAnyOf: purchases[(index + 1)...])
+    }
+}
+
+extension Timeline {
+    private static let successionKey = FoldMemo.Key<Succession>()
+
+    /// Which purchase follows which.
+    var succession: Succession {
+        once(Timeline.successionKey) { Succession(purchases) }
+    }
+}
+
+extension [Purchase] {
+    // For every expiry that a purchase ever had, the first purchase with it.
+    fileprivate var firstByExpiry: [Instant: Int] {
+        var first: [Instant: Int] = [:]
+        for index in indices.reversed() {
+            first[self[index].expiresDate] = index
+            for moved in self[index].extensions { first[moved.from] = index }
+        }
+        return first
+    }
+}
+
+extension Purchase {
+    /// Whether it was revoked before it began, and so counts as never made (Apple's data: trap 10).
+    var isRevokedBeforeStart: Bool { revocationDate.map { $0 < purchaseDate } ?? false }
+
+    /// Apple's date of the first statement about it.
+    fileprivate var firstAsOf: Instant { assertions.sorted.first?.asOf ?? purchaseDate }
+
+    fileprivate enum Reason {
+        case purchase, renewal
+    }
+
+    fileprivate var reason: Reason? {
+        switch state(of: .transactionReason) {
+        case .value(.text("PURCHASE")): .purchase
+        case .value(.text("RENEWAL")): .renewal
+        default: nil
+        }
+    }
+
+    fileprivate func begins(during other: Purchase) -> Bool {
+        other.purchaseDate < purchaseDate && purchaseDate < other.expiresDate
+    }
+
+    // Whether it was revoked before its start, and not because of that purchase.
+    fileprivate func isRevoked(longBefore other: Purchase) -> Bool {
+        guard isRevokedBeforeStart, let revocationDate else { return false }
+        return revocationDate.milliseconds < other.purchaseDate.milliseconds - Cut.refundWindow
+    }
+
+    // Whether it is marked as upgraded, by a statement older than all of these.
+    fileprivate func isMarked(beforeAnyOf later: ArraySlice<Purchase>) -> Bool {
+        guard isUpgraded, let mark = firstUpgradeMark?.asOf else { return false }
+        return later.first.map { mark < $0.purchaseDate } ?? true
+    }
+}
