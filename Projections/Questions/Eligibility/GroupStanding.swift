@@ -108,16 +108,12 @@ struct GroupStanding {
     }
 
     private func isReplaced(_ access: PurchaseAccess) -> Bool {
-        let period = access.access.period
-        guard period.isReplaced else { return false }
-        let (start, end) = (access.purchase.purchaseDate, access.purchase.expiresDate)
-        return purchases.contains { other in
-            guard other.access.period.stream == period.stream else { return false }
-            let bought = other.purchase.purchaseDate
-            // A renewal that was overtaken begins after the purchase that replaced it.
-            return start < bought && bought < end
-                || period.neverTookEffect && bought < start && start < other.purchase.expiresDate
-        }
+        access.access.period.endReason == .upgraded
+            && purchases.contains { other in
+                other.access.period.stream == access.access.period.stream
+                    && other.purchase.purchaseDate > access.purchase.purchaseDate
+                    && other.purchase.purchaseDate < access.purchase.expiresDate
+            }
     }
 
     // For a subscription that may still be renewed: revoked ones may not.
