@@ -268,7 +268,9 @@ struct PlainPurchase: Equatable {
     var isMarked: Bool { state(of: .isUpgraded, in: facts) == .value(.boolean(true)) }
     /// Whether Apple marked any transaction of its period.
     var isUpgraded: Bool { ([self] + additions).contains(where: \.isMarked) }
-    var isRevokedBeforeStart: Bool { instant(.revocationDate).map { $0 < start } ?? false }
+    var isRevokedBeforeStart: Bool {
+        ([self] + additions).allSatisfy { $0.instant(.revocationDate).map { $0 < start } ?? false }
+    }
     var firstAsOf: Instant { facts.map(\.asOf).min() ?? start }
 
     /// Its expiry as stated at each instant at which one was stated.

@@ -111,7 +111,7 @@ extension ActivePeriod.EndReason {
     var isRevocation: Bool {
         switch self {
         case .refunded, .revoked, .assignmentEnded: true
-        case .expired, .upgraded, .open: false
+        case .expired, .upgraded, .replaced, .open: false
         }
     }
 }

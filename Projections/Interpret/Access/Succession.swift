@@ -140,7 +140,9 @@ extension [Purchase] {
 
 extension Purchase {
     /// Whether it was revoked before it began, and so counts as never made (Apple's data: trap 10).
-    var isRevokedBeforeStart: Bool { revocationDate.map { $0 < purchaseDate } ?? false }
+    var isRevokedBeforeStart: Bool {
+        transactions.allSatisfy { $0.revocationDate.map { $0 < purchaseDate } ?? false }
+    }
 
     /// Apple's date of the first statement about it.
     fileprivate var firstAsOf: Instant { assertions.sorted.first?.asOf ?? purchaseDate }
