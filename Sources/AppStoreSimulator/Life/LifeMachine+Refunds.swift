@@ -38,7 +38,8 @@ extension LifeMachine {
             cause: .refund
         )
         state.purchases[number].revocation = revocation
-        state.grantRefund(of: number, revocation, at: signedAt)
+        let seatsBefore = purchase.seats?.revoked ?? 0
+        state.grantRefund(of: number, revocation, seatsBefore: seatsBefore, at: signedAt)
         state.purchases[number].timesRefunded += 1
         state.purchases[number].modifiedAt = at
         let isCurrent = number == state.purchases.count - 1 && at < purchase.expiresDate

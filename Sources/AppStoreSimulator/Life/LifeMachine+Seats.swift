@@ -113,7 +113,13 @@ extension LifeMachine {
             try requireRefundable(purchase, quantity, at: at)
             state.purchases[number].seats?.revoked += quantity
             state.purchases[number].modifiedAt = at
-            noteSeatRefund(LifeState.Refund(purchase: number, seats: quantity))
+            // The customer's request, if there was one, is granted in part.
+            let open = state.openRefund(of: number)
+            var refund =
+                open.map { state.refunds.remove(at: $0) } ?? LifeState.Refund(purchase: number)
+            refund.seats = quantity
+            refund.seatsBefore = purchase.seats?.revoked ?? 0
+            noteSeatRefund(refund)
             return [notice("REFUND", "SEATS", about: number)]
         case (.addition(let number), _):
             try require(
@@ -133,6 +139,7 @@ extension LifeMachine {
         let addition = state.additions[number]
         try requireRefundable(state.purchase(of: addition), quantity, at: at)
         var refund = LifeState.Refund(purchase: addition.period, addition: number, seats: quantity)
+        refund.seatsBefore = addition.seats.revoked
         state.additions[number].modifiedAt = at
         if let quantity {
             state.additions[number].seats.revoked += quantity
@@ -189,12 +196,14 @@ extension LifeMachine {
             .wrongState,
             "a subscription of its own, whose period has begun, can move to a bundle"
         )
-        state.purchases[number].revocation = LifeState.Revocation(
+        let revocation = LifeState.Revocation(
             date: at,
             reason: UnconfirmedWords.upgradedToBundle,
             percentage: nil,
             cause: .bundle
         )
+        state.purchases[number].revocation = revocation
+        state.grantRefund(of: number, revocation, at: signedAt)
         state.purchases[number].modifiedAt = at
         state.phase = .revoked(autoRenew: false)
         state.isAutoRenewOn = false

@@ -10,6 +10,8 @@ extension LifeState {
         var addition: Int?
         /// The seats that were taken back; nil for the whole transaction.
         var seats: Int64?
+        /// The seats of the transaction that had been taken back before.
+        var seatsBefore: Int64 = 0
         /// When Apple signed the customer's request.
         var requestedAt: Instant?
         /// When Apple signed that the request was declined.
@@ -49,12 +51,14 @@ extension LifeState {
     mutating func grantRefund(
         of purchase: Int,
         _ revocation: Revocation,
+        seatsBefore: Int64 = 0,
         at instant: Instant
     ) {
         if openRefund(of: purchase) == nil { refunds.append(Refund(purchase: purchase)) }
         guard let open = openRefund(of: purchase) else { return }
         refunds[open].revocation = revocation
         refunds[open].announcedAt = instant
+        refunds[open].seatsBefore = seatsBefore
     }
 
     /// The refund is reversed.

@@ -68,6 +68,8 @@ extension KnownLife {
                 let recovered = state.purchases.lastIndex { $0.purchaseDate == after.from }
                 return [row(.billingIssueRecovered, at: after.from, about: recovered ?? number)]
             // Sixty days without news end a retry, but are booked only once they are over.
+            // A move to a bundle is a change of plan.
+            case (_, .expired) where state.purchases[number].revocation?.cause == .bundle: return []
             case (_, .expired) where after.from <= horizon:
                 return [row(churn(after: number, at: after.from), at: after.from, about: number)]
             default: return []
@@ -97,14 +99,15 @@ extension KnownLife {
             let steps: [(SimulatedMovement.Kind, Instant?, Int64?)] = [
                 (.refundRequested, refund.requestedAt, nil),
                 (.refundDeclined, refund.declinedAt, nil),
-                (kind(ofEnd: refund), refund.revocation?.date ?? refund.seatsRefundedAt, -amount),
+                (
+                    kind(ofEnd: refund), refund.revocation?.date ?? refund.seatsRefundedAt,
+                    refund.revocation?.cause == .bundle ? nil : -amount
+                ),
                 (.refundReversed, refund.reversedAt, amount),
             ]
             return steps.compactMap { kind, at, amount in
                 at.map { at in
-                    // A move to a bundle moves no money.
-                    let amount = kind == .exitPlanChange ? nil : amount
-                    return row(
+                    row(
                         kind,
                         at: at,
                         about: number,

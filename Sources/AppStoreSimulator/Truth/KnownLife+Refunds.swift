@@ -8,14 +8,18 @@ extension KnownLife {
         return cases.indices.sorted { left, right in
             (cases[left].purchase, left) < (cases[right].purchase, right)
         }.map { index in
-            let isNet =
-                cases[index].seats != nil
-                || cases[index].revocation != nil
-                    && !cases[(index + 1)...].contains {
-                        $0.purchase == cases[index].purchase
-                            && $0.addition == cases[index].addition && $0.revocation != nil
-                    }
-            return row(of: cases[index], isNet: isNet)
+            row(of: cases[index], isNet: isNet(index, among: cases))
+        }
+    }
+
+    // Only refunds of seats are in force next to each other.
+    private func isNet(_ index: Int, among cases: [LifeState.Refund]) -> Bool {
+        guard cases[index].isRefund else { return false }
+        if cases[index].reversedAt == nil { return true }
+        return !cases.indices.contains { other in
+            cases[other].isRefund && cases[other].purchase == cases[index].purchase
+                && cases[other].addition == cases[index].addition
+                && (other > index || cases[other].reversedAt == nil)
         }
     }
 
@@ -39,13 +43,12 @@ extension KnownLife {
             reversal: refund.reversedAt.map { _ in
                 refund.isReversalAnnounced ? .announced : .inferred
             },
-            state: refund.outcome == .refunded && kind?.isWithoutMoney == true
-                ? .revoked : refund.outcome,
+            state: refund.outcome,
             isNet: isNet,
             priceMilliunits: price,
             seats: refund.seats,
-            refundedMilliunits: kind?.isWithoutMoney == true
-                ? nil : refund.reversedAt == nil ? amount(of: refund) : 0,
+            refundedMilliunits: refund.reversedAt == nil || kind?.isWithoutMoney == true
+                ? amount(of: refund) : 0,
             currency: price.map { _ in identity.storefront.currency }
         )
     }
@@ -54,9 +57,12 @@ extension KnownLife {
     private func kind(of refund: LifeState.Refund) -> SimulatedRefund.Kind? {
         if refund.seats != nil { return .seats }
         guard let revocation = refund.revocation else { return nil }
-        if revocation.cause == .familySharing { return .familyRevoke }
-        if revocation.cause == .assignment { return .assignmentEnded }
-        if revocation.cause == .bundle { return .bundled }
+        switch revocation.cause {
+        case .familySharing: return .familyRevoke
+        case .assignment: return .assignmentEnded
+        case .bundle: return .bundled
+        case .refund: break
+        }
         guard let stated = lastStatement(about: refund),
             stated >= PayloadContent.revocationTypeSince
         else { return .untyped }
@@ -92,11 +98,14 @@ extension KnownLife {
     func amount(of refund: LifeState.Refund) -> Int64? {
         let transaction = transaction(of: refund)
         // Seats that were refunded before are not refunded again.
-        let price = transaction.price - transaction.refundedForSeats
+        let before = transaction.seats?.amount(of: refund.seatsBefore) ?? 0
+        let price = transaction.price - before
         switch kind(of: refund) {
-        case nil: return nil
-        case .familyRevoke, .assignmentEnded, .bundled: return 0
-        case .seats: return refund.seats.flatMap { transaction.seats?.amount(of: $0) }
+        case nil, .familyRevoke, .assignmentEnded, .bundled: return nil
+        case .seats:
+            // In sum exactly the whole, once all are taken back.
+            return refund.seats.flatMap { transaction.seats?.amount(of: refund.seatsBefore + $0) }
+                .map { $0 - before }
         case .prorated: return (price * (refund.revocation?.percentage ?? 0) + 50_000) / 100_000
         case .full, .untyped: return price
         }
@@ -114,24 +123,30 @@ extension KnownLife {
 }
 
 extension SimulatedRefund.Kind {
-    fileprivate var isWithoutMoney: Bool {
-        self == .familyRevoke || self == .assignmentEnded || self == .bundled
+    /// Whether access was taken back and no money refunded.
+    var isWithoutMoney: Bool {
+        switch self {
+        case .familyRevoke, .assignmentEnded, .bundled: true
+        case .full, .prorated, .seats, .untyped: false
+        }
     }
-}
-
-extension LifeState.Purchase {
-    // What was refunded for seats that were taken back one by one.
-    fileprivate var refundedForSeats: Int64 { seats?.amount(of: seats?.revoked ?? 0) ?? 0 }
 }
 
 extension LifeState.Refund {
     /// When seats were taken back: Apple states no date but that of its signature.
     var seatsRefundedAt: Instant? { seats == nil ? nil : announcedAt }
 
+    /// Whether anything was taken back.
+    fileprivate var isRefund: Bool { revocation != nil || seats != nil }
+
     fileprivate var outcome: SimulatedRefund.State {
         if declinedAt != nil { return .declined }
-        if revocation == nil && seats == nil { return .requested }
-        return reversedAt == nil ? .refunded : .reversed
+        if !isRefund { return .requested }
+        guard reversedAt == nil else { return .reversed }
+        switch revocation?.cause {
+        case .familySharing, .assignment, .bundle: return .revoked
+        case .refund, nil: return .refunded
+        }
     }
 }
 

@@ -141,6 +141,8 @@ extension KnownLife {
                     },
                     cause: cause,
                     renewalPriceMilliunits: next?.price,
+                    renewalSeats: next?.seats,
+                    willUnbundle: next?.willUnbundle ?? false,
                     renewalOffer: next?.offer,
                     renewalBillingPlan: next?.billingPlan,
                     commitment: next?.commitment
@@ -201,6 +203,8 @@ extension KnownLife {
 private struct AnnouncedCharge {
     let at: Instant
     var price: Int64?
+    var seats: Int64?
+    var willUnbundle = false
     var offer: SimulatedOffer?
     var billingPlan: SimulatedProduct.BillingPlan?
     var commitment: SimulatedCommitment?
@@ -212,12 +216,14 @@ private struct AnnouncedCharge {
     init(_ statement: KnownLife.Statement, _ identity: LifeIdentity) {
         at = statement.signedAt
         let state = statement.state
+        willUnbundle = state.willUnbundle
         commitment = SimulatedCommitment(after: state, of: identity)
         guard state.isAutoRenewOn, let newest = state.newest else { return }
         let product = state.renewalProduct ?? newest.product
         offer = state.coming?.offer
         billingPlan = product.billingPlan
         guard !identity.isMember else { return }
+        seats = state.seats?.quantity
         price =
             state.seats.map {
                 identity.storefront.seatTiers(of: product, $0.quantity).total
@@ -257,6 +263,8 @@ extension [SimulatedRenewalState] {
             priceConsent: row.priceConsent,
             cause: row.cause,
             renewalPriceMilliunits: row.renewalPriceMilliunits,
+            renewalSeats: row.renewalSeats,
+            willUnbundle: row.willUnbundle,
             renewalOffer: row.renewalOffer,
             renewalBillingPlan: row.renewalBillingPlan,
             commitment: row.commitment
@@ -269,6 +277,7 @@ extension SimulatedRenewalState {
         status == other.status && charge == other.charge && isAutoRenewOn == other.isAutoRenewOn
             && autoRenewProductId == other.autoRenewProductId && priceConsent == other.priceConsent
             && cause == other.cause && renewalPriceMilliunits == other.renewalPriceMilliunits
+            && renewalSeats == other.renewalSeats && willUnbundle == other.willUnbundle
             && renewalOffer == other.renewalOffer
             && renewalBillingPlan == other.renewalBillingPlan && commitment == other.commitment
     }

@@ -28,7 +28,7 @@ extension KnownLife {
             startTime: purchase.purchaseDate,
             endTime: purchase.expiresDate,
             gracePeriodEndTime: period.gracePeriodEndTime,
-            effectiveEndTime: ownEnd(of: purchase, in: period.effectiveEndTime),
+            effectiveEndTime: effectiveEnd(of: purchase, in: state.additions[number].period),
             renewalNumber: period.renewalNumber,
             consecutivePaidPeriods: period.consecutivePaidPeriods,
             isTrialConversion: false,
@@ -36,7 +36,7 @@ extension KnownLife {
             gapSeconds: nil,
             planChange: nil,
             previousProductId: nil,
-            refundedAt: purchase.revocation?.date,
+            refundedAt: refundedAt(state.additions[number].period, number),
             purchasePriceMilliunits: purchase.price,
             priceMilliunits: purchase.price - refunded(of: state.additions[number].period, number),
             unsubscribeDetectedAt: period.unsubscribeDetectedAt,
@@ -60,9 +60,7 @@ extension KnownLife {
             startTime: purchase.purchaseDate,
             endTime: purchase.expiresDate,
             gracePeriodEndTime: grace,
-            effectiveEndTime: state.additions(to: number).isEmpty
-                ? grace ?? accessEnd(ofPeriod: number)
-                : ownEnd(of: purchase, in: grace ?? accessEnd(ofPeriod: number)),
+            effectiveEndTime: effectiveEnd(of: purchase, in: number),
             renewalNumber: (chain?.renewalNumber ?? 0) + 1,
             consecutivePaidPeriods: isPaid ? paidPeriods(before: number) + 1 : 0,
             isTrialConversion: isContinuing && previous?.isTrial == true && !purchase.isTrial,
@@ -70,7 +68,7 @@ extension KnownLife {
             gapSeconds: number > 0 && !isContinuing ? gapSeconds(before: purchase) : nil,
             planChange: changed.map { purchase.product.change(from: $0) },
             previousProductId: changed?.id,
-            refundedAt: purchase.revocation.flatMap { $0.cause.isRefund ? $0.date : nil },
+            refundedAt: refundedAt(number),
             purchasePriceMilliunits: price,
             priceMilliunits: price.map { $0 - refunded(of: number) },
             unsubscribeDetectedAt: unsubscribed(number),
@@ -90,9 +88,16 @@ extension KnownLife {
         return count
     }
 
-    // A transaction that is taken back ends then, while its period may go on.
-    private func ownEnd(of purchase: LifeState.Purchase, in end: Instant) -> Instant {
-        max(purchase.purchaseDate, min(end, purchase.revocation?.date ?? end))
+    // A transaction that was revoked ends then, even if its period goes on.
+    private func effectiveEnd(
+        of transaction: LifeState.Purchase,
+        in number: Int
+    ) -> Instant {
+        let end = graceEnd(after: state.purchases[number]) ?? accessEnd(ofPeriod: number)
+        guard !state.additions(to: number).isEmpty, let date = transaction.revocation?.date else {
+            return end
+        }
+        return max(transaction.purchaseDate, min(end, date))
     }
 
     private func accessEnd(ofPeriod number: Int) -> Instant {
@@ -121,6 +126,14 @@ extension KnownLife {
         let whole = refunds.last { $0.revocation != nil && $0.reversedAt == nil }
         let parts = refunds.filter { $0.seats != nil } + (whole.map { [$0] } ?? [])
         return parts.reduce(0) { $0 + (amount(of: $1) ?? 0) }
+    }
+
+    // The last refund that is in force: of the whole transaction, or of seats of it.
+    private func refundedAt(_ number: Int, _ addition: Int? = nil) -> Instant? {
+        state.refunds.filter { refund in
+            refund.purchase == number && refund.addition == addition && refund.reversedAt == nil
+                && refund.revocation?.cause.isRefund ?? true
+        }.compactMap { $0.revocation?.date ?? $0.seatsRefundedAt }.max()
     }
 
     // When Apple first signed that renewal is off, if it was still off when the purchase ended.

@@ -12,7 +12,7 @@ public struct SimulatedPeriod: Hashable, Sendable {
         case offer
         /// The full price.
         case paid
-        /// Another family member pays.
+        /// Another member of the family pays.
         case family
         /// A seat that a group or an organisation pays for.
         case assigned

@@ -12,10 +12,10 @@ public struct SimulatedRefund: Hashable, Sendable {
         case familyRevoke = "family_revoke"
         /// Some of the seats of a transaction, which stays valid.
         case seats
+        /// The customer moved to a bundle: no refund.
+        case bundled
         /// A seat taken from its member: no money.
         case assignmentEnded = "assignment_ended"
-        /// Replaced by a bundle: no refund.
-        case bundled
         /// Known only from payloads made before Apple stated the kind (2025-12).
         case untyped
     }
@@ -38,7 +38,7 @@ public struct SimulatedRefund: Hashable, Sendable {
         case declined
         /// Refunded.
         case refunded
-        /// Taken back without money.
+        /// Taken back without money: somebody else paid, or it continues in a bundle.
         case revoked
         /// Refunded and reversed.
         case reversed
@@ -80,13 +80,14 @@ public struct SimulatedRefund: Hashable, Sendable {
     public let reversal: Reversal?
     /// The outcome.
     public let state: State
-    /// Whether this case determines the current state: the last refund of its purchase.
+    /// Whether this case determines the current state of its transaction: each refund in force,
+    /// otherwise the last one.
     public let isNet: Bool
     /// The price paid, in thousandths of the currency's unit; nil for members.
     public let priceMilliunits: Int64?
     /// The seats that were taken back; nil for the whole transaction.
     public let seats: Int64?
-    /// The amount currently refunded, in the same unit; nil if nothing ever was.
+    /// The amount currently refunded, in the same unit; nil if no money ever was.
     public let refundedMilliunits: Int64?
     /// ISO 4217; nil for members.
     public let currency: String?

@@ -52,9 +52,13 @@ public struct SimulatedRenewalState: Hashable, Sendable {
     public let priceConsent: PriceConsent?
     /// Why it ended, if it has expired or is in retry; nil before Apple stated the cause.
     public let cause: ExpiryCause?
-    /// The price of the next charge, in thousandths of the currency's unit; nil if there will be
-    /// none, or before Apple stated it.
+    /// The price of the next charge, for all seats, in thousandths of the currency's unit; nil if
+    /// there will be none, or before Apple stated it.
     public let renewalPriceMilliunits: Int64?
+    /// How many seats renew; nil without seats, or before Apple stated it.
+    public let renewalSeats: Int64?
+    /// Whether the subscription leaves its bundle when the period ends.
+    public let willUnbundle: Bool
     /// The offer that applies to the next charge; nil without one.
     public let renewalOffer: SimulatedOffer?
     /// How the next period is paid; nil without a commitment, or before Apple stated it.
@@ -73,6 +77,7 @@ extension SimulatedRenewalState: CustomStringConvertible {
             + " \(priceConsent?.rawValue ?? "-")"
             + (cause.map { " because \($0.rawValue)" } ?? "")
             + (renewalPriceMilliunits.map { " \($0)" } ?? "")
+            + (renewalSeats.map { " \($0) seats" } ?? "") + (willUnbundle ? " unbundles" : "")
             + (renewalOffer.map { " offer \($0.category.rawValue) \($0.identifier ?? "-")" } ?? "")
             + (renewalBillingPlan.map { " \($0.word)" } ?? "")
             + (commitment.map { " \($0)" } ?? "")
