@@ -6,8 +6,8 @@ import SubledgerCommand
 import TestSupport
 import Testing
 
-/// Each command runs, and its help describes it.
-@Suite(.enabled { await TestServer.isAvailable })
+/// Each command runs, one ledger after the other: `demo` has one database on a server.
+@Suite(.enabled { await TestServer.isAvailable }, .serialized)
 struct EveryCommandTests {
     @Test func `every command has a line in the table, and every line is a command`() async throws {
         let commands = try await CommandHelp.leaves()
