@@ -15,7 +15,7 @@ struct PlainActivePeriods {
         let subjects = Dictionary(grouping: bought, by: \.subject)
         let lineItems = subjects.mapValues { facts in
             let usable = facts.filter { !["", "0"].contains($0.content.text(.webOrderLineItemId)) }
-            return plainState(of: .webOrderLineItemId, in: usable)
+            return state(of: .webOrderLineItemId, in: usable)
         }
         var groups: [GroupKey: [Fact]] = [:]
         for (subject, facts) in subjects {
@@ -132,7 +132,7 @@ struct PlainActivePeriods {
         }
         let running = before.first { one in before.allSatisfy { !one.comesBefore($0) } }
         guard let early = running, early.start < late.start, late.start < early.expiry,
-            !early.expiries.contains(late.start)
+            !early.everExpiries.contains(late.start)
         else { return nil }
         let (start, bought) = (late.start.milliseconds, early.start.milliseconds)
         let revoked = late.instant(.revocationDate)?.milliseconds ?? .max
@@ -145,7 +145,7 @@ struct PlainActivePeriods {
             start - bought <= 86_400_000
         else { return nil }
         let renewsAnother = purchases.contains {
-            $0.start < early.start && $0.expiries.contains(late.start)
+            $0.start < early.start && $0.everExpiries.contains(late.start)
         }
         if reason == "RENEWAL" || renewsAnother { return early }
         let marks = late.facts.filter { $0.content.boolean(.isUpgraded) == true }.map(\.asOf)
@@ -158,18 +158,18 @@ struct PlainActivePeriods {
         let renewals = facts.filter { $0.kind == .renewal }
         let about = Set(renewals.map(\.asOf)).sorted().filter { asOf in
             let fresh = renewals.filter { $0.asOf == asOf }
-            if case .value(.instant(let date)) = plainState(of: .renewalDate, in: fresh) {
+            if case .value(.instant(let date)) = state(of: .renewalDate, in: fresh) {
                 return date.flooredToSecond == purchase.expiry
             }
             let effective = purchases.filter { overtaker(of: $0) == nil }
             return effective.map(\.expiry).filter { $0 <= asOf }.max() == purchase.expiry
         }
         func grace(_ asOf: Instant) -> Knowledge.State {
-            plainState(of: .gracePeriodExpiresDate, in: renewals.filter { $0.asOf == asOf })
+            state(of: .gracePeriodExpiresDate, in: renewals.filter { $0.asOf == asOf })
         }
         let carrying = about.filter { if case .value = grace($0) { true } else { false } }
         func isOff(_ asOf: Instant) -> Bool {
-            plainState(of: .autoRenewStatus, in: renewals.filter { $0.asOf <= asOf })
+            state(of: .autoRenewStatus, in: renewals.filter { $0.asOf <= asOf })
                 == .value(.integer(0))
         }
         var end: Instant
@@ -205,7 +205,7 @@ struct PlainActivePeriods {
                 some.first { one in some.allSatisfy { !one.comesBefore($0) } }
             }
             if fact.content.text(.notificationType) == "DID_FAIL_TO_RENEW",
-                let about = last(named.filter { $0.expiries.contains(fact.expiresDate) })
+                let about = last(named.filter { $0.everExpiries.contains(fact.expiresDate) })
                     ?? last(named)
             {
                 return about.expiry == purchase.expiry
@@ -220,8 +220,8 @@ struct PlainActivePeriods {
         let renewals = facts.filter { $0.kind == .renewal }
         let stops = Set(renewals.map(\.asOf)).filter { asOf in
             let fresh = renewals.filter { $0.asOf == asOf }
-            let retry = plainState(of: .isInBillingRetryPeriod, in: fresh)
-            if case .value(.instant(let date)) = plainState(of: .renewalDate, in: fresh),
+            let retry = state(of: .isInBillingRetryPeriod, in: fresh)
+            if case .value(.instant(let date)) = state(of: .renewalDate, in: fresh),
                 date.flooredToSecond != purchase.expiry
             {
                 return false

@@ -19,7 +19,7 @@ struct PlainPurchase: Equatable {
     var ownExpiry: Instant { latest?.expiresDate ?? Instant(milliseconds: 0) }
     var product: String { text(.productId) ?? "" }
     /// Whether Apple marked this transaction.
-    var isMarked: Bool { plainState(of: .isUpgraded, in: facts) == .value(.boolean(true)) }
+    var isMarked: Bool { state(of: .isUpgraded, in: facts) == .value(.boolean(true)) }
     /// Whether Apple marked any transaction of its period.
     var isUpgraded: Bool { ([self] + additions).contains(where: \.isMarked) }
     var isRevokedBeforeStart: Bool {
@@ -28,7 +28,7 @@ struct PlainPurchase: Equatable {
     var firstAsOf: Instant { facts.map(\.asOf).min() ?? start }
 
     /// Its expiry as stated at each instant at which one was stated.
-    var expiries: Set<Instant> {
+    var everExpiries: Set<Instant> {
         Set(
             Dictionary(grouping: facts, by: \.asOf).values.compactMap {
                 $0.map(\.expiresDate).max()
@@ -39,7 +39,7 @@ struct PlainPurchase: Equatable {
     // The earliest date since the last statement without one.
     private var ownRevocation: Instant? {
         func stated(_ asOf: Instant) -> Knowledge.State {
-            plainState(of: .revocationDate, in: facts.filter { $0.asOf == asOf })
+            state(of: .revocationDate, in: facts.filter { $0.asOf == asOf })
         }
         let asOfs = Set(facts.map(\.asOf))
         let denied = asOfs.filter { stated($0) == .none }.max()
@@ -57,20 +57,20 @@ struct PlainPurchase: Equatable {
     var kind: ActivePeriod.Kind {
         if text(.inAppOwnershipType) == "FAMILY_SHARED" { return .family }
         if text(.inAppOwnershipType) == "ASSIGNED" { return .assigned }
-        guard case .value(.integer(let type)) = plainState(of: .offerType, in: facts) else {
+        guard case .value(.integer(let type)) = state(of: .offerType, in: facts) else {
             return .paid
         }
         guard type == 1 else { return .offer }
         if let discount = text(.offerDiscountType) {
             return discount == "FREE_TRIAL" ? .trial : .intro
         }
-        return plainState(of: .price, in: facts) == .value(.integer(0)) ? .trial : .intro
+        return state(of: .price, in: facts) == .value(.integer(0)) ? .trial : .intro
     }
 
     var takingReason: ActivePeriod.EndReason { lastTaken?.ownReason ?? .refunded }
 
     private var ownReason: ActivePeriod.EndReason {
-        if plainState(of: .revocationReason, in: facts) == .value(.integer(2)) { return .upgraded }
+        if state(of: .revocationReason, in: facts) == .value(.integer(2)) { return .upgraded }
         switch (text(.inAppOwnershipType), text(.revocationType)) {
         case ("FAMILY_SHARED", _): return .revoked
         case ("ASSIGNED", _): return .assignmentEnded
@@ -101,12 +101,12 @@ struct PlainPurchase: Equatable {
     }
 
     func text(_ field: Field) -> String? {
-        if case .value(.text(let text)) = plainState(of: field, in: facts) { text } else { nil }
+        if case .value(.text(let text)) = state(of: field, in: facts) { text } else { nil }
     }
 
     func instant(_ field: Field) -> Instant? {
         if field == .revocationDate { return ownRevocation }
-        guard case .value(.instant(let date)) = plainState(of: field, in: facts) else { return nil }
+        guard case .value(.instant(let date)) = state(of: field, in: facts) else { return nil }
         return date
     }
 }
@@ -140,7 +140,7 @@ extension PlainPurchase {
 
     private var isOfSeats: Bool {
         if seats != nil { return true }
-        if case .value(.integer(let quantity)) = plainState(of: .quantity, in: facts) {
+        if case .value(.integer(let quantity)) = state(of: .quantity, in: facts) {
             return quantity > 1
         }
         return false
@@ -159,7 +159,7 @@ extension PlainPurchase {
     }
 
     // Every end that Apple stated for it and changed, and the last one.
-    private var expiries: [Instant] { changes.map(\.from) + [ownExpiry] }
+    var expiries: [Instant] { changes.map(\.from) + [ownExpiry] }
 
     private var changes: [(asOf: Instant, from: Instant, to: Instant)] {
         var changes: [(asOf: Instant, from: Instant, to: Instant)] = []
