@@ -47,16 +47,16 @@ enum Claims {
 
     /// The UTF-8 of an id as text or as digits; nil for other values.
     ///
-    /// Signed statements are read by this alone: events of old logs keep other notations in
-    /// `extra`, and the same statement must give the same fact for ever.
+    /// Ids in signed statements are read only in this way: events of old logs keep other notations
+    /// in `extra`, and the same statement must always give the same fact.
     static func plainIdBytes(_ value: JSON.Value) -> ArraySlice<UInt8>? {
         value.isPlainInteger ? value.bytes : value.utf8
     }
 
-    // What an id is that cannot be read.
+    // What was found instead of an id.
     private static func found(_ value: JSON.Value) -> String {
         guard value.kind == .number else { return "\(value.kind)" }
-        return "a number that is negative, has a fraction, or was rounded by floating point"
+        return "a number that is negative, has a fraction, or may have been rounded"
     }
 
     /// An identifier of an old format, as text or as digits.

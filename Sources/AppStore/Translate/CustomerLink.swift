@@ -157,8 +157,8 @@ extension CustomerLink {
         guard !customer.isPlaceholder else {
             throw Rejection(
                 .claimMalformed,
-                "The name of a customer is blank, zero or a word for nothing, which programs write"
-                    + " for every customer without a name; give the customer's own name."
+                "The customer's name is blank, zero or a placeholder such as null, which programs"
+                    + " write for every customer without a name. Give the customer's own name."
             )
         }
         let scalars = customer.unicodeScalars

@@ -8,7 +8,7 @@ enum PlaceholderIDs {
 
     /// What the operator should know about such ids among these facts, if there are any.
     ///
-    /// Xcode writes `0` where the App Store writes an id, so its data is passed over.
+    /// Xcode writes `0` where the App Store writes an id, so its data is ignored.
     static func notices(_ facts: [Fact]) -> [VerifiedPayload.Notice] {
         var (named, count): ([String], Int) = ([], 0)
         for fact in facts where !isOfXcode(fact.stream.environment) {
@@ -24,8 +24,8 @@ enum PlaceholderIDs {
             VerifiedPayload.Notice(
                 code: .placeholderIds,
                 message: (count == 1 ? "1 id is" : "\(count) ids are")
-                    + " blank, zero, the greatest UUID or a word for nothing; kept as stated, but"
-                    + " they identify nobody and join no subscriptions: "
+                    + " blank, zero, the greatest UUID or a placeholder such as null. Such ids are"
+                    + " kept as stated, but identify nothing and join no subscriptions: "
                     + named.joined(separator: ", ") + (count > named.count ? " …" : "."),
                 leftOut: 0
             )

@@ -64,8 +64,8 @@ struct UnsignedReading {
         return VerifiedPayload([proven?.group, vouched].compactMap { $0 }, notices: notices)
     }
 
-    // Nil if nothing vouches for the body. A password that can be compared always is, whoever
-    // vouches: a wrong one contradicts the voucher.
+    // Nil if nothing vouches for the body. A password is always compared if possible, whoever
+    // vouches, because a wrong one contradicts the voucher.
     private func trust(_ password: Password) -> Verification.Trust? {
         switch (password, intake.voucher) {
         case (.right, _): .sharedSecret
@@ -80,17 +80,17 @@ struct UnsignedReading {
     private enum Password {
         case right
         case wrong
-        /// It has none, or there is nothing to compare it with.
+        /// The body has none, or no secret is configured.
         case notCompared
     }
 
     private func password(in body: UnsignedBody) -> Password {
-        // An empty secret is no secret: leaving it empty does not mean trusting empty passwords.
+        // An empty secret counts as none: leaving it empty does not mean trusting empty passwords.
         let secrets = policy.sharedSecrets.filter { !$0.isEmpty }
         guard body.kind == .statusUpdateNotification, !secrets.isEmpty,
             let password = body.password, !password.isEmpty
         else { return .notCompared }
-        // Compares with all of them, so that the time does not show which one it was.
+        // Compares with all of them, so that the time does not reveal which one matched.
         let matches = secrets.map { UnsignedReading.isSame($0, password) }
         return matches.contains(true) ? .right : .wrong
     }
@@ -243,8 +243,8 @@ extension UnsignedReading {
                 VerifiedPayload.Notice(
                     code: .sharedSecretMismatch,
                     message: "\(left): the password equals none of the shared secrets, and the"
-                        + " embedded signed receipt does not contain them. If the app or an"
-                        + " earlier time has another secret, add it.",
+                        + " embedded signed receipt does not contain them. If the app has, or"
+                        + " had, another secret, add it.",
                     leftOut: count
                 )
             ]
@@ -283,8 +283,8 @@ extension UnsignedReading {
             return Rejection(
                 .sharedSecretMismatch,
                 "The version 1 notification has a password that equals none of the shared secrets,"
-                    + " and \(receipt): it is of another app, the secret was changed, or it is not"
-                    + " from Apple."
+                    + " and \(receipt): it is for another app, the secret was changed, or it is not"
+                    + " from Apple. If a secret is missing, add it."
             )
         }
         return Rejection(

@@ -183,7 +183,7 @@ extension LifeMachine {
         try require(
             current.seats?.invitations == .developer && !claims.isEmpty,
             .wrongState,
-            "only the developer's own members claim seats"
+            "seats are claimed only if the developer manages the members"
         )
         kinds.insert(.seatsUnclaimed)
         return [Notice(type: "UNCLAIM_SEATS", subtype: nil, subject: .seatClaims(claims))]
@@ -194,7 +194,7 @@ extension LifeMachine {
         try require(
             !isMember && identity.bundle == nil && at > current.purchaseDate,
             .wrongState,
-            "a subscription of its own, whose period has begun, can move to a bundle"
+            "only a subscription sold alone, whose period has begun, can move to a bundle"
         )
         let revocation = LifeState.Revocation(
             date: at,
@@ -216,7 +216,7 @@ extension LifeMachine {
         try require(
             identity.bundle != nil && !isMember && !state.willUnbundle && state.isAutoRenewOn,
             .wrongState,
-            "a part of a bundle that renews can leave it"
+            "only a part of a bundle that renews can leave it"
         )
         state.willUnbundle = true
         state.isAutoRenewOn = false
@@ -231,7 +231,7 @@ extension LifeMachine {
         try require(
             !isMember && active.purchase.seats != nil && state.seats != nil,
             .wrongState,
-            "the newest purchase must be one of seats"
+            "the newest purchase must have seats"
         )
         return active
     }

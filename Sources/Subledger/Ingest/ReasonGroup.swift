@@ -107,7 +107,7 @@ extension Rejection.Code {
             "--vouch, if you know that these payloads came from Apple; --shared-secret-file FILE "
                 + "proves version 1 notifications that carry their password"
         case .sharedSecretMismatch:
-            "--shared-secret-file FILE with the secrets of all apps and times, one a line"
+            "--shared-secret-file FILE with the current and earlier secrets of all apps, one a line"
         case .chainUntrusted: "--root-certificate FILE, if you trust the signer"
         case .xcodeSigned:
             "--root-certificate FILE --environment Xcode, if you want to ingest Xcode tests"
@@ -129,7 +129,7 @@ extension VerifiedPayload.Notice.Code {
             "--vouch, if you know that these payloads came from Apple; --shared-secret-file FILE "
                 + "proves version 1 notifications that carry their password"
         case .sharedSecretMismatch:
-            "--shared-secret-file FILE with the secrets of all apps and times, one a line"
+            "--shared-secret-file FILE with the current and earlier secrets of all apps, one a line"
         case .receiptContradicted, .receiptUnverified, .rowsLeftOut, .periodsEmpty,
             .placeholderIds:
             nil

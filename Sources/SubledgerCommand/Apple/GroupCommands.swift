@@ -6,7 +6,7 @@ import Events
 /// What the help of every command about groups and seats states.
 enum SandboxOnly {
     static let help = """
-        Apple offers groups and seats in the sandbox only: name it with --environment Sandbox.
+        Apple offers groups and seats in the sandbox only: --environment Sandbox is required.
         """
 }
 

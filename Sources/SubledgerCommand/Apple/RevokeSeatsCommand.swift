@@ -91,7 +91,7 @@ struct RevokeSeatsCommand: AsyncParsableCommand {
         )
         guard let revocation else {
             throw ValidationError(
-                "expected --seats from 1, and a --request-id of letters, digits, -, ., _ and ~"
+                "expected --seats above 0, and a --request-id of letters, digits, -, ., _ and ~"
             )
         }
         return revocation

@@ -117,7 +117,7 @@ struct ClaimSeatCommand: AsyncParsableCommand, SeatChange {
 
     @Option(
         help: ArgumentHelp(
-            "The member's app transaction id. Default: state it later with `associate-seat`.",
+            "The member's app transaction id. If left out, set it later with `associate-seat`.",
             valueName: "id"
         )
     )

@@ -40,7 +40,7 @@ struct TrustOptions: ParsableArguments {
         help: ArgumentHelp(
             "File with the shared secrets, which prove version 1 notifications.",
             discussion: """
-                One secret on each line: of every app, and of earlier times. Default: the \
+                One secret on each line: the current and earlier ones of every app. Default: the \
                 environment variable SUBLEDGER_SHARED_SECRET, if set, in the same form.
                 """,
             valueName: "file"
@@ -132,7 +132,7 @@ struct TrustOptions: ParsableArguments {
         return secrets
     }
 
-    // One a line, without the white space around them.
+    // One on each line, without the white space around it.
     private static func secrets(in text: String) -> [String] {
         text.components(separatedBy: .newlines)
             .map { $0.trimmingCharacters(in: .whitespaces) }

@@ -28,7 +28,7 @@ struct IngestCommand: AsyncParsableCommand {
             verifyReceipt responses and version 1 notifications are not signed: only what the app \
             receipt inside them proves is accepted, unless a shared secret proves the \
             notification, or you vouch for the payloads with --vouch. Transactions and renewal \
-            info that a program decoded and kept without their JWS need --vouch, too. A summary \
+            info that a program decoded and kept without their JWS also need --vouch. A summary \
             lists what was left out or refused, by reason, with the option that would accept it. \
             The environment \
             is never guessed: payloads that name none (iOS 6, JWS before 2022-02-24) are refused \

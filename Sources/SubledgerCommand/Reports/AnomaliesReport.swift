@@ -13,11 +13,12 @@ struct AnomaliesReport: AsyncParsableCommand {
             product), each of which refunds the rest of the old period. refunded_again: a purchase \
             refunded --refunds or more times. everything_refunded: all of --purchases or more \
             purchases. empty_period: periods that give no access, because the purchase date is not \
-            before the expiry date. extension_taken_back: an end that Apple extended and later \
-            stated earlier again, although extensions are irreversible. shared_token: an app account \
+            before the expiry date. extension_taken_back: Apple extended a period and later stated \
+            its old end again, although extensions are irreversible. shared_token: an app account \
             token with which --token-accounts or more Apple accounts have bought. \
             shared_transaction: a transaction id and line item under several original transaction \
-            ids. Reads the whole log once; memory does not grow with its size.
+            ids. Reads the whole log once, and subscriptions that share an id a second time; \
+            memory does not grow with its size.
             """
     )
 
@@ -45,7 +46,7 @@ struct AnomaliesReport: AsyncParsableCommand {
     @Option(help: "Minimum number of purchases for everything_refunded.")
     var purchases = AnomalyLimits().everythingPurchasesMin
 
-    @Option(help: "Minimum number of Apple accounts with one app account token.")
+    @Option(help: "Minimum number of Apple accounts for shared_token.")
     var tokenAccounts = AnomalyLimits().tokenAccountsMin
 
     @OptionGroup var knowledge: KnowledgeOptions
