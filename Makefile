@@ -6,13 +6,14 @@ PREFIX ?= /usr/local
 SHARE = $(DESTDIR)$(PREFIX)/share
 SOURCES = Sources Tests Projections schema Package.swift
 
-# The same for every debug build, or each would build everything again: optimised modules, because
-# they run the tests in a third of the time, and no debug information. `make build SUBLEDGER_OPTIMISED=0
-# SWIFT_FLAGS=` is for a debugger.
+# The same options for every debug build; other options build everything again. Modules are
+# optimised, because they run the tests in a third of the time, and have no debug information. To
+# use a debugger: `make build SUBLEDGER_OPTIMISED=0 SWIFT_FLAGS=`.
 export SUBLEDGER_OPTIMISED ?= 1
 SWIFT_FLAGS ?= -debug-info-format none
 
-# Some test targets only, such as ONLY=EventsTests,TidyTests; and only tests whose names match FILTER.
+# Run only some test targets, such as ONLY=EventsTests,TidyTests, and only tests whose names match
+# FILTER.
 ONLY ?=
 FILTER ?=
 export SUBLEDGER_TEST_TARGETS ?= $(ONLY)
@@ -23,14 +24,14 @@ ifneq ($(SUBLEDGER_BUILD_CACHE),)
 $(info $(shell Tests/Gate/build-cache.sh "$(SUBLEDGER_BUILD_CACHE)" $(SUBLEDGER_OPTIMISED) $(SWIFT_FLAGS)))
 endif
 
-# Under the name that the cache gave it, or SwiftPM would compile everything again.
+# The folder's real path, because under the path of the link SwiftPM would compile everything again.
 ifneq ($(shell test -L .build && echo linked),)
 export SWIFTPM_BUILD_DIR := $(realpath .build)
 endif
 
 STAGE = python3 -B Tests/Gate/stage.py
 
-# macOS runs a bundle of tests only through SwiftPM, all in one process.
+# On macOS, only SwiftPM can run a bundle of tests; it runs all of them in one process.
 RUN_TESTS = $(if $(filter Darwin,$(shell uname)),\
     swift test $(SWIFT_FLAGS) --skip-build --disable-xctest $(addprefix --filter ,$(FILTER)),\
     python3 -B Tests/Gate/suites.py $(addprefix --filter ,$(FILTER)) $(subst $(comma), ,$(ONLY)))
@@ -67,7 +68,7 @@ kills: dependencies ## Kill writers, backends and the server SUBLEDGER_KILLS tim
 	SUBLEDGER_KILLS=$${SUBLEDGER_KILLS:-1000} swift test $(SWIFT_FLAGS) --skip-build --disable-xctest \
 	    --filter 'CrashTests.*among'
 
-fuzz: ## Fuzz every decoder, optimised, for SUBLEDGER_FUZZ_SECONDS (60 unless told).
+fuzz: ## Fuzz every decoder, optimised, for SUBLEDGER_FUZZ_SECONDS (60 by default).
 	SUBLEDGER_OPTIMISED=0 swift run -c release Fuzz
 
 lint: ## Check layout and documentation of the sources, and that imports follow the arrows.

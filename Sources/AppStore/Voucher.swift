@@ -1,6 +1,6 @@
 /// Who vouches for statements that are not signed (Concepts: trust).
 public enum Voucher: Sendable {
-    /// No one: only what a signature or a shared secret proves is accepted.
+    /// Without a voucher, only what a signature or a shared secret proves is accepted.
     case unvouched
     /// The operator, by `ingest --vouch`.
     case `operator`

@@ -1,4 +1,4 @@
-/// The ends that were stated for purchases, by which the log finds out that a later statement
+/// The ends that were stated for purchases. From these, the log detects a later statement that
 /// takes an extension back.
 ///
 /// The end is part of a subject, so a purchase that was extended is two subjects, and what is

@@ -26,7 +26,7 @@ ENGINES = ROOT / ".build" / "engines" / "bin"
 # Options of every debug build, as in the Makefile: with others, everything is built again.
 SWIFT_FLAGS = os.environ.get("SWIFT_FLAGS", "-debug-info-format none").split()
 
-# Builds that are not the one of `make test` have folders of their own.
+# `make test` optimises the modules of its debug build; builds with this setting do not.
 PLAIN = {"SUBLEDGER_OPTIMISED": "0"}
 
 # A line that takes longer hangs.

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Lets .build lead to a folder that stays, so that a new clone need not build dependencies again.
+# Links .build to a folder that is kept, so that a new clone does not build dependencies again.
 #
 #   build-cache.sh FOLDER [FLAG ...]
 #
 # The folder below FOLDER is named by the compiler, the flags and the dependencies that Package.swift
-# asks for; SwiftPM itself resolves them in each new clone, and builds again what has another version.
+# asks for; SwiftPM resolves them in each new clone, and builds again those with another version.
 # Our own modules are compiled in each clone, because their paths differ. Folders of other compilers
 # or flags are removed once nothing was built there for a week.
 set -euo pipefail

@@ -4,8 +4,8 @@
     stage.py NAME -- COMMAND [ARGUMENT ...]
     stage.py --table
 
-A stage prints its time by the clock and the processor time of all its processes, the servers that
-tests start included, and keeps both in .build/stages.tsv; `--table` prints all that are kept.
+Prints the elapsed time and the processor time of all processes of the stage, including the servers
+that tests start, and adds both to .build/stages.tsv; `--table` prints that file.
 """
 
 import collections
@@ -19,10 +19,10 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 STAGES = ROOT / ".build" / "stages.tsv"
 
-# How long to wait between two looks at the processes; a shorter wait would cost more than it shows.
+# The interval between two looks at the processes; a shorter one would cost more than it shows.
 LOOK_SECONDS = 0.1
 
-# Linux only: processes whose parent ended become children of this one, so that none is lost.
+# Linux only: makes orphaned processes children of this one, so that all are counted.
 PR_SET_CHILD_SUBREAPER = 36
 
 

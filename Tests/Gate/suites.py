@@ -3,9 +3,9 @@
 
     suites.py [--filter PATTERN] [TARGET ...]
 
-Each target runs in a process of its own with a server of its own, one test at a time: so the clock
-and the processor time of a test are its own, and a test waits for no other. What the tests print
-goes to .build/tests/TARGET.log; printed here is what fails. Exits with 1 if a test failed, or if
+Each target runs in a separate process with a separate server, one test at a time, so that times are
+measured for each test and no test waits for another. The output of the tests goes to
+.build/tests/TARGET.log; of it, only failures are printed. Exits with 1 if a test failed or if
 none ran.
 """
 
@@ -25,16 +25,16 @@ import stage
 ROOT = stage.ROOT
 LOGS = ROOT / ".build" / "tests"
 
-# Three on two processors: a test waits for its server, and the server for it.
+# One more than processors, because a test and its server wait for each other.
 AT_ONCE = int(os.environ.get("SUBLEDGER_TESTS_AT_ONCE", 0)) or (os.cpu_count() or 2) + 1
 
-# How many tests, and how many suites, are printed.
+# How many tests, and how many suites, the tables list.
 SLOWEST_MAX = 30
 
-# The lines of a failing target that are printed.
+# How many lines are printed of a target that fails.
 LINES_MAX = 60
 
-# Begun first, because they take longest.
+# These start first, because they take longest.
 LONG = ["SubledgerTests", "CommandTests", "ProjectionsTests", "AppStoreServerAPITests",
         "EventLogTests", "HTTPServiceTests", "AppStoreTests", "CrashTests"]
 

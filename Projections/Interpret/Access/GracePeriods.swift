@@ -5,9 +5,6 @@ internal import Events
 /// A snapshot is about the purchases that expire on its `renewalDate`; without one, about those
 /// with the greatest expiry not after its as-of. The grace ends with the earliest of these:
 ///
-/// If Apple announced the grace without its date, `UndatedGraces` finds the end instead of rules 3
-/// to 5.
-///
 /// 1. the date on which Apple revoked the purchase, which is status 5 from then on;
 /// 2. the start of the next purchase;
 /// 3. the date Apple set, which is never computed;
@@ -18,8 +15,9 @@ internal import Events
 /// instant is still 4, the grace continues
 /// (https://developer.apple.com/documentation/appstoreservernotifications/status).
 ///
-/// A signed status decides nowhere else: if it differs, `report drift` shows it (Apple's data:
-/// status values, traps 20 to 22).
+/// If Apple announced the grace without its date, `UndatedGraces` finds the end instead of rules 3
+/// to 5. Otherwise a signed status decides nothing: if it differs, `report drift` lists it (Apple's
+/// data: status values, traps 20 to 22).
 struct GracePeriods {
     private let purchases: [Purchase]
     private let succession: Succession
@@ -122,7 +120,7 @@ struct GracePeriods {
         return (snapshot.asOf, offset)
     }
 
-    /// Whether Apple announced a grace after an expiry, and never its end.
+    /// Whether Apple announced a grace after an expiry, but never stated its end.
     func isUndated(after expiresDate: Instant) -> Bool {
         let isDated = snapshots.contains { anchor, snapshot in
             guard anchor == expiresDate, case .value = snapshot.gracePeriodExpiresDate else {

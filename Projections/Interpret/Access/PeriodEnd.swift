@@ -17,11 +17,12 @@ extension PeriodEnd {
     /// The end of one of these purchases, given its cut.
     ///
     /// If Apple signed several revocation dates for a purchase, the earliest counts: a later date
-    /// gives back no day that was refunded, only a reversal does. A refunded successor cuts too: an upgraded period is never
-    /// revived (Apple's data: trap 27). A revocation ends the access from its date on, and changes
-    /// nothing at or after the end. A reversed one has no effect or, under another policy, restores
-    /// the access from the reversal on; after the end there is nothing to restore. Under a policy
-    /// that looks back, a refunded purchase gave no access at all.
+    /// does not restore days that were refunded; only a reversal does. A refunded successor cuts
+    /// too: an upgraded period is never revived (Apple's data: trap 27). A revocation ends the
+    /// access from its date on, and changes nothing at or after the end. A reversed one has no
+    /// effect or, under another policy, restores the access from the reversal on; after the end
+    /// there is nothing to restore. Under a policy that looks back, a refunded purchase gave no
+    /// access at all.
     init(
         of purchase: Purchase,
         among purchases: [Purchase],

@@ -3,13 +3,13 @@ internal import Events
 /// Which purchase follows which: the order in which they were bought, where it differs from the
 /// order in which they begin.
 ///
-/// Apple charges a renewal up to a day before it begins. A customer who makes another purchase in
-/// that time makes it after the renewal, although it begins before it: the renewal is overtaken. It
-/// never takes effect, and replaces nothing (Apple's data: trap 14).
+/// Apple charges a renewal up to a day before it begins. If the customer makes another purchase in
+/// that time, this purchase was bought after the renewal but begins before it: the renewal is
+/// overtaken. It never takes effect, and replaces nothing (Apple's data: trap 14).
 ///
-/// No field states when a renewal was charged. It was overtaken by a purchase that it begins in if a
-/// statement about it is older than that purchase, or if it begins within a day of that purchase
-/// and is a renewal, which one of these shows:
+/// No field states when a renewal was charged. A purchase overtook a renewal that begins in its
+/// period if a statement about the renewal is older than the purchase, or if the renewal begins
+/// within a day of the purchase and one of these shows that it is a renewal:
 ///
 /// 1. Apple states it as the reason;
 /// 2. it begins when an earlier purchase would have ended;
@@ -80,7 +80,7 @@ private struct Overtaking {
     /// (Apple's data: trap 14).
     private static let earlyChargeMax: Int64 = 86_400_000
 
-    /// Whether it did.
+    /// Whether it is known to have overtaken the other.
     let isKnown: Bool
     /// The purchase that the overtaken one renews, if its dates show that.
     let renewed: Int?
@@ -91,7 +91,7 @@ private struct Overtaking {
         renewed = expiries[start].flatMap { first in
             purchases[first].purchaseDate < early.purchaseDate ? first : nil
         }
-        // A renewal of the other purchase follows it, also if that was extended since.
+        // A renewal of the other purchase follows it, even if the other was extended since.
         guard !early.everExpired(on: start), !late.isRevoked(longBefore: early) else {
             isKnown = false
             return

@@ -4,9 +4,9 @@ internal import Events
 /// `DID_FAIL_TO_RENEW` with the subtype `GRACE_PERIOD`, and no `gracePeriodExpiresDate` (Apple's
 /// data: trap 20).
 ///
-/// The status is Apple's word that there is access, so the grace continues until Apple's next word
-/// about it: a status without access, auto-renewal off, or renewal info without a retry. It ends
-/// after the longest grace period that Apple offers, even if no word comes.
+/// The status states that there is access, so the grace continues until Apple states otherwise: by
+/// a status without access, auto-renewal off, or renewal info without a retry. It ends after the
+/// longest grace period that Apple offers, even without such a statement.
 struct UndatedGraces {
     /// The longest grace period that Apple offers, in milliseconds: 28 days (Apple's data: trap
     /// 20).

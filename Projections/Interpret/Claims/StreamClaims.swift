@@ -2,9 +2,10 @@ public import Events
 
 /// Who claimed a subscription, and who owned it at any time.
 ///
-/// Claims are the operator's links and the app account tokens of Apple's transactions. A link takes precedence over a token. A function of the set of assertions; only offsets
-/// and who stated a link depend on the order of arrival. Family-shared subscriptions are claimed
-/// like all others, because each member has its own (Apple's data: trap 33).
+/// Claims are the operator's links and the app account tokens of Apple's transactions. A link takes
+/// precedence over a token. A function of the set of assertions; only offsets and who stated a link
+/// depend on the order of arrival. Family-shared subscriptions are claimed like all others, because
+/// each member has its own (Apple's data: trap 33).
 public struct StreamClaims: Sendable {
     /// The subscription.
     public let stream: StreamID

@@ -6,8 +6,8 @@ internal import Events
 /// an old purchase again, in a poll years later, that says nothing about who has it now. Only a
 /// changed token is a new claim, as of the statement that changed it (the endpoint Set App Account
 /// Token; a crossgrade from another login makes a purchase with another token). A token in renewal
-/// info is about the upcoming renewal, and claims nothing: the transaction of that renewal states
-/// whose it is. It counts, as of its statement, only while no transaction is known.
+/// info is about the next renewal, and claims nothing: the transaction of that renewal states whose
+/// it is. Only while no transaction is known does it count, as of its statement.
 struct TokenClaims {
     /// The tokens in order; adjacent ones differ.
     private(set) var claims: [TokenClaim] = []
@@ -46,7 +46,7 @@ struct TokenClaims {
             sorted = sorted[ofOneInstant.endIndex...]
             var best: Assertion?
             for assertion in ofOneInstant where assertion.fields.contains(.appAccountToken) {
-                // Nothing is claimed by a placeholder, nor ended.
+                // A placeholder neither makes nor ends a claim.
                 if assertion.content.text(.appAccountToken)?.isPlaceholder == true { continue }
                 if best.map({ assertion.outranks($0, on: .appAccountToken) }) ?? true {
                     best = assertion

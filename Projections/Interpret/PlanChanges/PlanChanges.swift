@@ -94,7 +94,8 @@ struct PlanCourse {
         return isBought ? .now : .nextRenewal
     }
 
-    // Nothing is refunded for a free period, for a period that somebody else pays for, or for the grace and the retry after a period.
+    // Nothing is refunded for a free period, for a period that another party pays for, or for the
+    // grace and the retry after a period.
     private func givesBack(_ previous: Purchase, to next: Purchase) -> Bool {
         var citations = Citations()
         let isFree =

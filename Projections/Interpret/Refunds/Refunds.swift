@@ -314,14 +314,14 @@ extension RefundMachine.Draft {
         of whole: Int64?,
         _ bought: Seats?
     ) -> Int64? {
-        // What was given back for seats before is not given back again.
+        // What was refunded for seats before is not refunded again.
         let before = whole.flatMap { bought?.part(of: $0, for: seatsBefore) } ?? 0
         let price = whole.map { $0 - before }
         return switch kind {
         case .familyRevoke, .assignmentEnded, .bundled, .replaced: nil
         case .seats:
             seats.flatMap { seats in
-                // In sum exactly the whole, once all are taken back.
+                // The refunds of all seats add up to exactly the whole.
                 whole.flatMap { bought?.part(of: $0, for: seatsBefore + seats) }.map { $0 - before }
             }
         case .full: price

@@ -1,14 +1,14 @@
 internal import Events
 
 extension [Purchase] {
-    /// The same without the transactions that only added seats to the period of an earlier one, each
-    /// of which is kept with the purchase that began the period.
+    /// The same purchases, but those that only added seats to the period of an earlier one are kept
+    /// with the purchase that began the period.
     ///
-    /// They come and stay by start. An addition does not replace the first transaction: it has its
-    /// product and the end of its period, which an extension may have moved for one of them only
+    /// Both lists are sorted by start. An addition does not replace the first transaction: it has
+    /// the same product and end, which an extension may have moved for one of them only
     /// (https://developer.apple.com/documentation/appstoreserverapi/additionaltransactionreason).
     var withAdditionsKept: [Purchase] {
-        // The common case, at the cost of one look at each purchase.
+        // The common case costs one look at each purchase.
         guard contains(where: \.isOfSeats) else { return self }
         var periods: [[Purchase]] = []
         for purchase in self {
@@ -27,7 +27,7 @@ extension Purchase {
     var transactions: [Purchase] { additions.isEmpty ? [self] : [self] + additions }
 
     /// Whether it is of a multiseat subscription, also if an erasure removed its seats: no other
-    /// subscription has a quantity.
+    /// subscription has a quantity above 1.
     fileprivate var isOfSeats: Bool {
         if seats != nil { return true }
         if case .value(.integer(let quantity)) = state(of: .quantity) { return quantity > 1 }

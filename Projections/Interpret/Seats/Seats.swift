@@ -24,7 +24,7 @@ public struct Seats: Hashable, Sendable {
         public let quantity: Int64
     }
 
-    /// Apple's members and words: another spelling is one line here.
+    /// Apple's members and words: to change one, change one line here.
     enum Word {
         static let info = "multiSeatInfo"
         static let invitationManagement = "invitationManagement"

@@ -48,7 +48,7 @@ public struct RefundCase: Hashable, Sendable {
     /// Only refunds of seats are in force next to each other.
     public internal(set) var isNet: Bool
     /// The amount charged for the purchase in milliunits, for all its seats; nil if it was never
-    /// stated, and if somebody else paid it.
+    /// stated, or if another party paid it.
     public let priceMilliunits: Int64?
     /// The amount refunded at the time, regardless of later events, in milliunits; nil if nothing
     /// was, or if it is not known.
@@ -159,7 +159,7 @@ extension RefundCase {
         case declined
         /// Apple refunded it.
         case refunded
-        /// Apple took it back, and there was nothing to refund: somebody else pays for it, or it
+        /// Apple took it back, and there was nothing to refund: another party pays for it, or it
         /// continues in a bundle.
         case revoked
         /// Apple reversed the refund.

@@ -38,7 +38,7 @@ struct RefundMachine {
 
     /// Apple's details of a refund, as last stated in its case.
     struct Revocation {
-        /// The earliest date stated in it: a later one gives back no day that was refunded.
+        /// The earliest date stated in it: a later one does not restore days that were refunded.
         var date: Instant?
         var type: String?
         var percentage: Int64?

@@ -2,8 +2,8 @@ internal import Events
 
 /// The bundle or suite whose purchase or renewal created a transaction.
 ///
-/// A bundle sells subscriptions together that are also sold alone, a suite only together; they may
-/// be of several developers, so one app sees only its own part.
+/// The subscriptions in a bundle are also sold alone, those in a suite only together. They may be
+/// of several developers, so one app sees only its own part.
 ///
 /// Source: https://developer.apple.com/documentation/storekit/transaction/bundleproductid
 public struct BundleMembership: Hashable, Sendable {
@@ -16,7 +16,7 @@ public struct BundleMembership: Hashable, Sendable {
     /// The bundle's subscription group; nil if not stated.
     public let subscriptionGroupIdentifier: String?
 
-    /// Apple's members and numbers, which are not confirmed: another spelling is one line here.
+    /// Apple's members and numbers, which are not confirmed: to change one, change one line here.
     enum Word {
         static let productId = "bundleProductId"
         static let transactionId = "bundleTransactionId"
@@ -48,8 +48,8 @@ extension Purchase {
         return isMovedToBundle(citing: &citations)
     }
 
-    /// Whether Apple revoked it because the customer moved to a bundle: a change of plan, and no
-    /// refund of the purchase.
+    /// Whether Apple revoked it because the customer moved to a bundle: a change of plan, not a
+    /// refund.
     func isMovedToBundle(citing citations: inout Citations) -> Bool {
         integer(.revocationReason, citing: &citations) == BundleMembership.Word.upgradedToBundle
             && instant(.revocationDate, citing: &citations) != nil

@@ -31,7 +31,7 @@ public final class Purchase: Sendable {
     public let bundle: BundleMembership?
     /// The transactions that added seats to its period, by start; nearly always none.
     ///
-    /// They are no purchases of their own: the period goes on as long as one transaction is left.
+    /// They are not separate purchases: the period goes on as long as one transaction is left.
     public let additions: [Purchase]
     /// The offset of the event that states seats or bundle; nil if none does.
     let extrasOffset: Int64?
@@ -159,8 +159,8 @@ extension Purchase {
 
     /// The decision on a field after all assertions: the last one counts.
     ///
-    /// Of several revocation dates the earliest counts, because a later one gives back no day that
-    /// was refunded; only a statement without a revocation does (Apple's data: traps 10, 30).
+    /// Of several revocation dates the earliest counts, because a later one does not restore days
+    /// that were refunded; only a statement without a revocation does (Apple's data: traps 10, 30).
     func decision(on field: Field) -> (state: Knowledge.State, offset: Int64)? {
         if field == .revocationDate { return revocation }
         return Purchase.decidedFields.contains(field)

@@ -1,6 +1,6 @@
 internal import Events
 
-/// How somebody has access through a purchase that another customer or an organisation pays for.
+/// How a customer has access through a purchase that another customer or an organisation pays for.
 ///
 /// Such a purchase gives access and brings no money, whatever price Apple repeats in it.
 public enum Sharing: String, CaseIterable, Hashable, Sendable {

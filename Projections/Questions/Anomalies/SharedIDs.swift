@@ -10,7 +10,7 @@ public enum SharedIDs {
     ///
     /// - Parameters:
     ///   - token: The token, in any spelling.
-    ///   - streams: The subscriptions that have it; others are passed over.
+    ///   - streams: The subscriptions that have it; others are ignored.
     ///   - limits: The thresholds of an anomaly.
     /// - Returns: The anomaly; its count is the number of accounts.
     public static func anomaly(

@@ -106,8 +106,8 @@ public struct Customer: Sendable {
     /// the link, and after the unlink, the bond applies. A subscription that shares nothing with
     /// another one and has no token is theirs only while their link is in force, once one names it.
     /// A subscription that leads to several customers at that instant belongs to none of them, and
-    /// stays with its token. If the id asked for is a token, a subscription that has several of them
-    /// is theirs while it has that one.
+    /// stays with its token. If the id asked for is a token, a subscription whose token changed is
+    /// theirs while it has that one.
     public func streams(ownedAt instant: Instant) -> [CustomerStream] {
         times.owned(at: instant).sorted().map { all[$0] }
     }

@@ -4,7 +4,8 @@ public import Events
 /// info states the status of the subscription when it was signed (Apple's data: status values,
 /// renewal info).
 ///
-/// A drift is a bug of the fold, or means that a purchase never reached the ledger.
+/// A drift means that the fold has a bug, that a purchase never reached the ledger, or that Apple's
+/// status contradicts the dates that it signed (Decisions: a status that Apple signs).
 public enum Drift {
     /// Compares all of Apple's statements in a history with the fold of those signed no later, or
     /// in the same payload.

@@ -226,8 +226,7 @@ extension MovementFold {
 }
 
 extension RefundCase {
-    // What a refund is, or the end of what somebody else paid for; a move to a bundle is a change of
-    // plan.
+    // A refund, or the end of what another party paid for; a move to a bundle is a change of plan.
     fileprivate var exitKind: Movement.Kind {
         switch kind {
         case .familyRevoke: .familyRevoke

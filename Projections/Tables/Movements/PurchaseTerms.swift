@@ -5,7 +5,7 @@ final class PurchaseTerms {
     /// Apple's `offerType`; nil at the standard price.
     let offerType: Int64?
     let offerIdentifier: String
-    /// For all seats, in milliunits; 0 where somebody else pays, nil if it was never stated.
+    /// For all seats, in milliunits; 0 where another party pays, nil if it was never stated.
     let price: Int64?
     let currency: String?
     /// Who else pays; nil if the owner does.

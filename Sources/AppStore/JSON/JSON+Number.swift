@@ -40,8 +40,7 @@ extension JSON.Value {
     /// The digits of a whole number that a program wrote as floating point, such as
     /// `150001223579830.0`; nil for other values.
     ///
-    /// Also nil above 2^53: there a floating point number may be the neighbour of the one that was
-    /// meant.
+    /// Also nil above 2^53: there, floating point may have changed the number.
     package var floatingPointDigits: String? {
         guard kind == .number, !isPlainInteger, let decimal = JSON.Decimal(bytes),
             !decimal.hasFraction, (0...JSON.Decimal.exactFloatingPointMax).contains(decimal.whole)
@@ -61,7 +60,7 @@ extension JSON {
         /// Most digits that fit into an `Int64` whatever they are.
         static let plainDigitCountMax = 18
 
-        /// The greatest whole number up to which floating point has every whole number.
+        /// The greatest number up to which floating point represents every whole number.
         static let exactFloatingPointMax: Int64 = 1 << 53
 
         /// Reads the bytes of a JSON number; nil if the whole part exceeds `Int64`.

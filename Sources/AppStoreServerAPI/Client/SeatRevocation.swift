@@ -34,8 +34,8 @@ public struct SeatRevocation: Hashable, Sendable {
         case other = "OTHER"
     }
 
-    /// Creates a request; nil if the seats are not from 1, or the id has characters other than
-    /// letters, digits, `-`, `.`, `_` and `~`, or none.
+    /// Creates a request; nil if there is not at least 1 seat, or the id is empty or has characters
+    /// other than letters, digits, `-`, `.`, `_` and `~`.
     public init?(
         seats: Int,
         refundType: RefundType,
@@ -55,7 +55,7 @@ public struct SeatRevocation: Hashable, Sendable {
 
     /// The JSON body.
     ///
-    /// Apple names the member of the seats, and not its place among the others.
+    /// Apple documents the name of the member for the seats, but not where it belongs in the body.
     var body: String {
         #"{"requestInfo":{"requestReferenceId":"\#(requestReferenceId)"},"#
             + #""refundRiskingPreference":\#(isRefundRiskingPreferred),"#

@@ -7,7 +7,7 @@ public struct SimulatedSeats: Hashable, Sendable {
 
     /// Who manages the members; the raw values are Apple's `invitationManagement`.
     public enum Invitations: String, CaseIterable, Hashable, Sendable {
-        /// Apple: each member gets an own transaction.
+        /// Apple: each member gets a separate transaction.
         case apple = "APPLE"
         /// The developer: members get none.
         case developer = "DEVELOPER"

@@ -28,8 +28,8 @@ struct StatusUpdate {
     ///
     /// The table is that of Apple's data: version 1 types. V1 has no type for the end of grace, an
     /// extension, a reversed or declined refund of a subscription, a redeemed offer, a one-time
-    /// charge or a number of seats; if such a step also moves the renewal switch, DID_CHANGE_RENEWAL_STATUS reports
-    /// that.
+    /// charge or a number of seats; if such a step also moves the renewal switch,
+    /// DID_CHANGE_RENEWAL_STATUS reports that.
     static func updates(
         about step: LifeStep,
         before: LifeState,

@@ -1,5 +1,5 @@
-/// Words of which Apple has published the meaning and not yet the spelling (Apple's data:
-/// unconfirmed): each is here once.
+/// Words of which Apple has published the meaning but not yet the spelling (Apple's data: not
+/// confirmed): each is here once.
 enum UnconfirmedWords {
     /// The type of a notification about the number of seats.
     static let seatNotification = "DID_CHANGE_RENEWAL_PREF"

@@ -16,14 +16,14 @@ extension EventLog {
     /// them is read and folded.
     package static let sharedIdsMax = 1000
 
-    /// App account tokens that at least so many subscriptions have, the most shared first.
+    /// App account tokens that at least this many subscriptions have, the most shared first.
     ///
     /// - Throws: `databaseUnavailable`.
     package func sharedTokens(min: Int) async throws(EventLogError) -> [SharedID] {
         try await sharedIds(EventLog.sharedTokensSQL, min: min)
     }
 
-    /// Transaction ids that with the same line item are under several original transaction ids,
+    /// Transaction ids that occur with the same line item under several original transaction ids,
     /// the most shared first.
     ///
     /// - Throws: `databaseUnavailable`.

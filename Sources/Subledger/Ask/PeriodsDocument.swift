@@ -38,10 +38,10 @@ public struct PeriodsDocument: Codable, Hashable, Sendable {
         /// The end of the access, exclusive.
         public let validTo: Instant
         /// `trial`, `intro`, `offer` or `paid` by the terms; `family` or `assigned` (a seat) where
-        /// somebody else pays; `grace`.
+        /// another party pays; `grace`.
         public let kind: String
-        /// `expired`, `upgraded`, `refunded`, `revoked` (family sharing), `assignment_ended` (of a
-        /// seat); `open` if it had not ended by Apple's last
+        /// `expired`, `upgraded`, `replaced` (by the same product), `refunded`, `revoked` (family
+        /// sharing), `assignment_ended` (of a seat); `open` if it had not ended by Apple's last
         /// statement, because a fold does not read a clock.
         public let endReason: String
         /// The kind of change that ended it, by the levels of the catalog: `upgrade`, `downgrade`,

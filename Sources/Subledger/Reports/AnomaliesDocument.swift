@@ -47,8 +47,8 @@ public struct AnomaliesDocument: Codable, Hashable, Sendable {
 extension Ledger {
     /// Subscriptions that need a person's attention, the worst first.
     ///
-    /// Reads the log once, and once more the subscriptions that share an id; memory does not grow
-    /// with it.
+    /// Reads the log once, and the subscriptions that share an id a second time; memory does not
+    /// grow with the log.
     ///
     /// - Parameters:
     ///   - limit: The most anomalies that are listed; all are counted.

@@ -2,8 +2,8 @@ internal import EventLog
 internal import Events
 internal import Postgres
 
-/// Purchases that are in the tables a second time, because a transaction id and line item are under
-/// several original transaction ids (Apple's data: trap 50): money counts the first only.
+/// Purchases that are in the tables more than once, because a transaction id and line item occur
+/// under several original transaction ids (Apple's data: trap 50): money counts only the first.
 ///
 /// The tables are folds of single subscriptions, so they cannot show this. Nearly every ledger has
 /// no such purchase, and then a report's query is not changed.
@@ -16,7 +16,7 @@ struct RepeatedPurchases: Sendable {
     private var ordinals: [Int32] = []
     private var purchaseDates: [Int64] = []
 
-    /// Whether there are any.
+    /// Whether there are none.
     var isEmpty: Bool { lanes.isEmpty }
 
     /// The most transaction ids that are examined.
@@ -55,7 +55,7 @@ struct RepeatedPurchases: Sendable {
         return found
     }
 
-    /// Excludes them from a query that has so many parameters of its own and begins with WITH.
+    /// Excludes them from a query that begins with WITH and has this many parameters.
     func excluded(from query: String, parameterCount: Int) -> String {
         guard !isEmpty else { return query }
         let list = """
