@@ -4,6 +4,8 @@ import Testing
 /// The tables of Tests/README.md: they name tests that exist, in the gate that runs them.
 @Suite struct TestsReadmeTests {
     private static let promises = 13
+    // Read once: all sources of the tests.
+    private static let suites = Result { try Suites() }
 
     private static func readme() throws -> String {
         try String(
@@ -13,14 +15,14 @@ import Testing
     }
 
     @Test func `every test that the README of the tests names exists`() throws {
-        let suites = try Suites()
+        let suites = try Self.suites.get()
         let cited = TestCitation.all(in: try Self.readme())
         #expect(cited.count > 60)
         for test in cited { #expect(suites.finds(test), "\(test) does not exist") }
     }
 
     @Test func `make test runs at least one named test for each promise`() throws {
-        let suites = try Suites()
+        let suites = try Self.suites.get()
         let rows = try Self.readme().split(separator: "\n").compactMap { line -> Substring? in
             // Number and promise, then the two gates.
             let cells = line.split(separator: "|").map { $0.trimmingPrefix(" ") }
@@ -40,13 +42,13 @@ import Testing
 
     @Test func `every test that only acceptance runs is in the README of the tests`() throws {
         let readme = try Self.readme()
-        let moved = try Suites().onlyInAcceptance
+        let moved = try Self.suites.get().onlyInAcceptance
         #expect(moved.count > 5)
         for name in moved { #expect(readme.contains(name), "\(name) is not in Tests/README.md") }
     }
 
     @Test func `a test or suite that does not exist is found`() throws {
-        let suites = try Suites()
+        let suites = try Self.suites.get()
         let named = "`TidyTests.TestsReadmeTests`: \"a test or suite that does not exist is found\""
         let cited = TestCitation.all(
             in: named + ", \"absent\"; `TidyTests.AbsentTests`; `TidyTests.TidyTests`"
