@@ -236,7 +236,7 @@ extension SimulatedPeriod.EndReason {
     fileprivate var isRevocation: Bool {
         switch self {
         case .refunded, .revoked, .assignmentEnded: true
-        case .expired, .upgraded, .open: false
+        case .expired, .upgraded, .replaced, .open: false
         }
     }
 }
