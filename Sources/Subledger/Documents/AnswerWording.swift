@@ -22,7 +22,7 @@ extension NoAccessReason {
         case .refunded: "refunded"
         case .revoked: "family sharing ended"
         case .assignmentEnded: "assignment ended"
-        case .upgraded: "another product replaced it"
+        case .upgraded: "another purchase replaced it"
         case .notJudged: "one-time purchase, not judged"
         }
     }
