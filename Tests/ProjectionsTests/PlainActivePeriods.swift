@@ -186,7 +186,9 @@ struct PlainActivePeriods {
             return nil
         }
         for other in purchases
-        where other != purchase && other.start >= purchase.expiry && overtaker(of: other) == nil {
+        where other != purchase && other.start >= purchase.expiry && overtaker(of: other) == nil
+            && !other.isRevokedBeforeStart
+        {
             end = min(end, other.start)
         }
         return end > purchase.expiry ? end : nil

@@ -6,7 +6,7 @@ internal import Events
 /// with the greatest expiry not after its as-of. The grace ends with the earliest of these:
 ///
 /// 1. the date on which Apple revoked the purchase, which is status 5 from then on;
-/// 2. the start of the next purchase;
+/// 2. the start of the next purchase, unless that was revoked before it began;
 /// 3. the date Apple set, which is never computed;
 /// 4. the first later snapshot that no longer has a grace period;
 /// 5. the first later snapshot with auto-renewal off, because cancelling ends a grace at once.
@@ -134,8 +134,9 @@ struct GracePeriods {
     private func next(after index: Int) -> Purchase? {
         let expiresDate = purchases[index].expiresDate
         let first = purchases.partitioningIndex { $0.purchaseDate >= expiresDate }
-        return purchases[first...].indices.first { $0 != index && succession.tookEffect($0) }
-            .map { purchases[$0] }
+        return purchases[first...].indices.first { other in
+            other != index && succession.tookEffect(other) && !purchases[other].isRevokedBeforeStart
+        }.map { purchases[$0] }
     }
 }
 
