@@ -1,5 +1,6 @@
 import Foundation
 import Postgres
+import Projections
 import TestSupport
 import Testing
 
@@ -64,7 +65,8 @@ struct ComparedBuildsTests {
             let html = try String(contentsOfFile: page, encoding: .utf8)
             for word in [
                 "rebuild --with", words.replacing("\"", with: "&quot;"), "schema next", position,
-                ledger, "use the adopted policy", "<dt>fold version</dt><dd>2 (active_periods",
+                ledger, "use the adopted policy",
+                "<dt>fold version</dt><dd>\(ActivePeriodsProjection().version) (active_periods",
                 "<dt>catalog</dt><dd>none</dd>", "<dt>made</dt><dd>20",
             ] { #expect(html.contains(word), "\(word)") }
         }
