@@ -145,7 +145,7 @@ struct MistakenQuestionTests {
             command,
             _ in
             for (name, words) in [
-                (" ", "white space"), ("anna ", "white space"), ("an\u{200B}na", "U+200B"),
+                (" ", "blank"), ("anna ", "white space"), ("an\u{200B}na", "U+200B"),
                 ("\u{202E}anna", "U+202E"),
             ] {
                 let ending = try await command.run("customers", "link", name, "1000")

@@ -15,7 +15,7 @@ struct MoneyQuestionTests {
             for answer in refunds {
                 #expect(!answer.purchases.isEmpty)
                 let stands = Set(answer.purchases.map(\.state))
-                #expect(stands.isSubset(of: ["kept", "refunded", "reversed"]))
+                #expect(stands.isSubset(of: ["kept", "refunded", "revoked", "reversed"]))
                 let net = answer.refunds.filter(\.isNet).count
                 #expect(net == answer.purchases.filter { $0.state != "kept" }.count)
             }
