@@ -33,7 +33,13 @@ enum RealRefusals {
         "environment-unknown": [
             "nomad__venice/receipt_expired_cancelled.json"
         ]
-            + (1...6).map { "voltrue2__in-app-purchase/latest_receipt_info-6.json#\($0)" },
+            + (1...6).map { "voltrue2__in-app-purchase/latest_receipt_info-6.json#\($0)" }
+            + [11, 12, 14, 15].map { "expected.json#\($0)" },
+        // Decoded data from a test of another program.
+        "environment-not-accepted": [
+            apple + "models/signedRenewalInfo.json", apple + "models/signedTransaction.json",
+            "expected.json#16", "expected.json#17",
+        ],
         "ios6-receipt": [
             "IdeasOnCanvas__AppReceiptValidator/deprecatedSinglesTypeExpiredAppleCert_receipt.b64",
             apple + "mock_signed_data/legacyTransaction",
@@ -74,11 +80,7 @@ enum RealRefusals {
             apple + "models/getStatusOfSubscriptionRenewalDateExtensionsResponse.json",
             apple + "models/signedConsumptionRequestNotification.json",
             apple + "models/signedNotification.json",
-            apple + "models/signedRenewalInfo.json",
-            apple + "models/signedTransaction.json",
             emindeniz + "device-guid.hex",
-            emindeniz + "manifest.json",
-            "expected.json",
             "facts.json",
         ],
         "x5c-missing": [
