@@ -8,33 +8,13 @@ extension StoreRoutes {
         below prefix: String,
         to router: Router<BasicRequestContext>
     ) {
+        addGroups(store, below: prefix, to: router)
         let seats = prefix + "/groups/v1/transactions/:id/seats"
         @Sendable func answer(
             _ request: Request,
             _ body: (Instant) throws -> [UInt8]
         ) throws -> Response {
-            try respond(to: request, .groups, store) { now in
-                guard store.environment == .sandbox else { throw StoreError.badRequest }
-                return try body(now)
-            }
-        }
-        router.get(RouterPath(prefix + "/groups/v1/currentGroups/:id")) { request, context in
-            try answer(request) { now in
-                try json(store.groups(of: context.parameters.get("id") ?? "", at: now))
-            }
-        }
-        router.get(RouterPath(prefix + "/groups/v1/group/:id")) { request, context in
-            let query = request.uri.queryParameters
-            return try answer(request) { now in
-                try json(
-                    store.members(
-                        of: context.parameters.get("id") ?? "",
-                        limit: query["limit"].map(String.init),
-                        page: query["paginationToken"].map(String.init),
-                        at: now
-                    )
-                )
-            }
+            try answerInSandbox(request, store, body)
         }
         router.get(RouterPath(seats)) { request, context in
             try answer(request) { now in
@@ -65,6 +45,43 @@ extension StoreRoutes {
                 try store.associateSeat(claim, of: id, body, at: now)
                 return []
             }
+        }
+    }
+
+    private func addGroups(
+        _ store: ServedStore,
+        below prefix: String,
+        to router: Router<BasicRequestContext>
+    ) {
+        router.get(RouterPath(prefix + "/groups/v1/currentGroups/:id")) { request, context in
+            try answerInSandbox(request, store) { now in
+                try json(store.groups(of: context.parameters.get("id") ?? "", at: now))
+            }
+        }
+        router.get(RouterPath(prefix + "/groups/v1/group/:id")) { request, context in
+            let query = request.uri.queryParameters
+            return try answerInSandbox(request, store) { now in
+                try json(
+                    store.members(
+                        of: context.parameters.get("id") ?? "",
+                        limit: query["limit"].map(String.init),
+                        page: query["paginationToken"].map(String.init),
+                        at: now
+                    )
+                )
+            }
+        }
+    }
+
+    // Apple offers groups and seats in the sandbox only.
+    private func answerInSandbox(
+        _ request: Request,
+        _ store: ServedStore,
+        _ body: (Instant) throws -> [UInt8]
+    ) throws -> Response {
+        try respond(to: request, .groups, store) { now in
+            guard store.environment == .sandbox else { throw StoreError.badRequest }
+            return try body(now)
         }
     }
 }

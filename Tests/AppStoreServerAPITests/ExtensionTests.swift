@@ -55,6 +55,10 @@ import Testing
                     in: .production
                 )
                 #expect(one.success && one.originalTransactionId == id)
+                // The store shows what has happened by its clock, which ticks.
+                try await eventually("the subscription is extended") {
+                    try await Self.end(of: id, store) != before
+                }
                 let after = try await Self.end(of: id, store)
                 // A month of thirty days takes ten minutes.
                 #expect(after == before + 600_000)
@@ -76,6 +80,9 @@ import Testing
                     #expect(identifier == "all")
                 }
                 // The second request with the same identifier changed nothing.
+                try await eventually("the other one is extended") {
+                    try await Self.end(of: other.originalTransactionId, store) != otherBefore
+                }
                 let otherAfter = try await Self.end(of: other.originalTransactionId, store)
                 #expect(otherAfter == otherBefore + 60_000)
                 let status = try #require(

@@ -134,7 +134,8 @@ struct Alteration: Sendable, CustomTestStringConvertible {
             INSERT INTO TABLE SELECT lane, environment, original_transaction_id, 1000, 'x', 1, 2,
                 'epoch', 'epoch', kind, end_reason, expiration_reason, billing_plan_type,
                 commitment_period_number, commitment_period_count, commitment_expires_at,
-                commitment_price_milliunits, advanced_commerce_skus, positions
+                commitment_price_milliunits, advanced_commerce_skus, seat_quantity,
+                bundle_product_identifier, positions
             FROM TABLE WHERE ordinal = 1
             """,
             "period-removed"
