@@ -5,8 +5,11 @@ import Testing
 
 /// Random lives of seats and bundles, and what older programs wrote of them.
 struct SeatLawTests {
+    private static let lives = Acceptance.isRunning ? 10_000 : 2000
+
     @Test func `a slow plain model of seats, members and bundles predicts access`() async throws {
-        let broken = try await Histories.each(Histories.numbers(unlessTold: 10_000)) { number in
+        let broken = try await Histories.each(Histories.numbers(unlessTold: SeatLawTests.lives)) {
+            number in
             var random = RandomFacts(seed: UInt64(number), hasOldFormats: number.isMultiple(of: 4))
             let facts = random.seatFacts(Int.random(in: 1...10, using: &random.random))
             let ledger = MemoryLedger([facts])
@@ -20,7 +23,8 @@ struct SeatLawTests {
     }
 
     @Test func `a slow plain model predicts the money of seats`() async throws {
-        let broken = try await Histories.each(Histories.numbers(unlessTold: 10_000)) { number in
+        let broken = try await Histories.each(Histories.numbers(unlessTold: SeatLawTests.lives)) {
+            number in
             var random = RandomFacts(seed: UInt64(number))
             let facts = random.seatFacts(
                 Int.random(in: 1...10, using: &random.random),
