@@ -110,6 +110,7 @@ import Testing
                     access.purchase.assertions.state(of: .offerType) == .value(.integer(1))
                         || (access.access.revocationDate.map { $0 <= instant } ?? false)
                         || access.purchase.expiresDate > instant
+                            && !begun.contains { $0.replaced(access) }
                         || access.access.isActive(at: instant)
                 }
                 if group.introductory.isEligible == forbids { wrong.append(instant) }
@@ -128,6 +129,16 @@ import Testing
     ) -> (Int, Int64) {
         let level = catalogs.version(at: instant)?.subscription(access.period.productId)?.level
         return (level ?? .max, -access.period.validFrom.milliseconds)
+    }
+}
+
+extension PurchaseAccess {
+    /// Whether a purchase ended by a change of plan ended because of this one, which now decides.
+    fileprivate func replaced(_ other: PurchaseAccess) -> Bool {
+        let (own, ended) = (access.period, other.access.period)
+        return own.stream == ended.stream && ended.endReason == .upgraded
+            && own.purchaseDate > ended.purchaseDate && own.purchaseDate < ended.expiresDate
+            && own.purchaseDate >= ended.validTo
     }
 }
 

@@ -89,7 +89,8 @@ import Testing
                     .filter { $0.kind != .grace }
                 for (index, purchase) in timeline.purchases.enumerated() {
                     // No value in a row distinguishes two purchases in one second.
-                    guard timeline.isAlone(index) else { continue }
+                    // Seats added to a period keep its access until they are revoked, too.
+                    guard timeline.isAlone(index), purchase.additions.isEmpty else { continue }
                     let cases = Refunds(timeline).rows.filter { $0.isOf(purchase) }
                     let missing = cases.compactMap { refund -> Range<Int64>? in
                         guard let from = refund.revoked, let to = refund.reversed, from < to
@@ -133,9 +134,10 @@ import Testing
 }
 
 extension Timeline {
-    /// Whether no other purchase starts in its second.
+    /// Whether no other purchase, nor an addition of seats, starts in its second.
     fileprivate func isAlone(_ index: Int) -> Bool {
-        purchases.count { $0.purchaseDate == purchases[index].purchaseDate } == 1
+        purchases.flatMap { [$0] + $0.additions }
+            .count { $0.purchaseDate == purchases[index].purchaseDate } == 1
     }
 }
 

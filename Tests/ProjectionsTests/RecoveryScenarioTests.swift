@@ -190,17 +190,17 @@ import TestSupport
         #expect(try due("04-26") == nil)
     }
 
-    @Test func `of two dates for one refund the one signed last counts`() throws {
+    @Test func `of two dates for one refund the earliest counts, until Apple reverses it`() throws {
         try expect(
             """
             @03-01 purchase monthly 03-01..04-01 woli=1
             @03-04 purchase monthly 03-01..04-01 woli=1 revoked=03-04
             @03-16 purchase monthly 03-01..04-01 woli=1 revoked=03-15
             --- refunds
-            refunded untyped current monthly 03-01 revoked=03-15 told=03-04 net
+            refunded untyped current monthly 03-01 revoked=03-04 net
             ---
-            paid monthly 03-01..03-15 refunded
-            active 03-01..03-15
+            paid monthly 03-01..03-04 refunded
+            active 03-01..03-04
             """
         )
     }

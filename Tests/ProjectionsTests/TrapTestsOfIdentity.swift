@@ -100,10 +100,10 @@ import TestSupport
             @05-25 purchase basic 04-20..05-20 woli=0 id=x1
             @05-25 purchase basic 05-20..06-20 woli=0 id=x2
             ---
-            paid basic 03-20T00:00:01..04-20 expired
+            paid basic 03-20..04-20 expired
             paid basic 04-20..05-20 expired
             paid basic 05-20..06-20 open
-            active 03-20T00:00:01..06-20
+            active 03-20..06-20
             """
         )
         let first = try #require(ledger.timeline(of: TimelineText.stream).purchases.first)

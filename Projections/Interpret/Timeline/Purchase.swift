@@ -110,8 +110,10 @@ public final class Purchase: Sendable {
     }
 
     /// The offset of the first event about this purchase.
+    ///
+    /// An addition of seats may decide the end of the period, but has a first event of its own.
     public var firstOffset: Int64 {
-        assertions.sorted.reduce(datesOffset) { min($0, $1.offset) }
+        assertions.sorted.map(\.offset).min() ?? datesOffset
     }
 
     /// Every transaction id under which it was seen, by UTF-8 bytes (Apple's data: trap 4).

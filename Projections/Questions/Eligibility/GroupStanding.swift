@@ -107,11 +107,13 @@ struct GroupStanding {
         access.access.revocationDate.map { $0 <= instant } ?? false
     }
 
+    // One that begins while it still gives access did not replace it: it was revoked before.
     private func isReplaced(_ access: PurchaseAccess) -> Bool {
         access.access.period.endReason == .upgraded
             && purchases.contains { other in
                 other.access.period.stream == access.access.period.stream
                     && other.purchase.purchaseDate > access.purchase.purchaseDate
+                    && other.purchase.purchaseDate >= access.access.period.validTo
                     && other.purchase.purchaseDate < access.purchase.expiresDate
             }
     }
