@@ -91,7 +91,10 @@ import Testing
                     // No value in a row distinguishes two purchases in one second.
                     // Seats added to a period keep its access until they are revoked, too.
                     guard timeline.isAlone(index), purchase.additions.isEmpty else { continue }
-                    let cases = Refunds(timeline).rows.filter { $0.isOf(purchase) }
+                    // A refund of items takes no access.
+                    let cases = Refunds(timeline).rows.filter {
+                        $0.isOf(purchase) && $0.kind != .items
+                    }
                     let missing = cases.compactMap { refund -> Range<Int64>? in
                         guard let from = refund.revoked, let to = refund.reversed, from < to
                         else { return nil }
