@@ -173,7 +173,7 @@ import Testing
         ])
         #expect(
             life.rows == [
-                "2026-01-01 2026-01-20 paid plus.monthly expired",
+                "2026-01-01 2026-01-20 paid plus.monthly replaced",
                 "2026-01-20 2026-02-20 paid plus.monthly open",
             ]
         )
@@ -205,8 +205,8 @@ import Testing
         )
         #expect(
             life.rows == [
-                "2026-01-01 2026-02-01 paid plus.monthly expired",
-                "2026-02-01 2026-02-10 paid plus.monthly revoked",
+                "2026-01-01 2026-02-01 family plus.monthly expired",
+                "2026-02-01 2026-02-10 family plus.monthly revoked",
             ]
         )
         let told = try ReadNotification(#require(life.life.notifications().last))

@@ -167,9 +167,11 @@ struct SemanticsOracle {
     }
 
     private func kind(of purchase: TransactionJSON) -> SimulatedPeriod.Kind {
-        switch purchase.offerType {
-        case nil: .paid
-        case 1: purchase.offerDiscountType == "FREE_TRIAL" ? .trial : .intro
+        switch (purchase.inAppOwnershipType, purchase.offerType) {
+        case ("FAMILY_SHARED", _): .family
+        case ("ASSIGNED", _): .assigned
+        case (_, nil): .paid
+        case (_, 1): purchase.offerDiscountType == "FREE_TRIAL" ? .trial : .intro
         default: .offer
         }
     }
