@@ -1,6 +1,5 @@
 import Foundation
 import Postgres
-import Projections
 import TestSupport
 import Testing
 
@@ -66,7 +65,7 @@ struct ComparedBuildsTests {
             for word in [
                 "rebuild --with", words.replacing("\"", with: "&quot;"), "schema next", position,
                 ledger, "use the adopted policy",
-                "<dt>fold version</dt><dd>\(ActivePeriodsProjection().version) (active_periods",
+                "<dt>fold version</dt><dd>\(foldVersion(of: "active_periods")) (active_periods",
                 "<dt>catalog</dt><dd>none</dd>", "<dt>made</dt><dd>20",
             ] { #expect(html.contains(word), "\(word)") }
         }

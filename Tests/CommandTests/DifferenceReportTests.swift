@@ -29,7 +29,7 @@ struct DifferenceReportTests {
             let periods = try #require(document.projections.first)
             #expect(periods.name == "active_periods")
             #expect(periods.oldVersion == 1)
-            #expect(periods.newVersion == ActivePeriodsProjection().version)
+            #expect(periods.newVersion == foldVersion(of: "active_periods"))
             let kinds = Set(periods.changes.keys)
             #expect(kinds == ["period-moved", "end-reason-changed", "period-added"])
             let moved = try #require(periods.changes["period-moved"])

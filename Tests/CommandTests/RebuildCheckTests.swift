@@ -1,6 +1,5 @@
 import Foundation
 import Postgres
-import Projections
 import TestSupport
 import Testing
 
@@ -91,7 +90,7 @@ struct RebuildCheckTests {
             let lines = text.split(separator: "\n").filter { $0.contains("refunds") }
             #expect(lines.count == 1, "\(text)")
             let words = try #require(lines.first).split(separator: " ").map(String.init)
-            #expect(words == ["refunds", "\(RefundsProjection().version)", "new", "\(rows)"])
+            #expect(words == ["refunds", "\(foldVersion(of: "refunds"))", "new", "\(rows)"])
             let html = try String(contentsOfFile: page, encoding: .utf8)
             let row = try #require(
                 html.components(separatedBy: "<tr").first { $0.contains(">refunds<") }

@@ -1,6 +1,5 @@
 import Foundation
 import Postgres
-import Projections
 import TestSupport
 import Testing
 
@@ -21,7 +20,7 @@ struct RebuildStoryTests {
 
             let refusal = try await command.run("follow", "--once")
             #expect(refusal.code == 4)
-            let version = ActivePeriodsProjection().version
+            let version = foldVersion(of: "active_periods")
             let words = "active_periods has fold version 0, this program \(version)"
             #expect(refusal.errors.contains(words))
 

@@ -1,7 +1,8 @@
 import Events
-import Projections
 import TestSupport
 import Testing
+
+@testable import Projections
 
 /// Random lives of seats and bundles, and what older programs wrote of them.
 struct SeatLawTests {
@@ -14,7 +15,9 @@ struct SeatLawTests {
             let facts = random.seatFacts(Int.random(in: 1...10, using: &random.random))
             let ledger = MemoryLedger([facts])
             return ledger.streams.compactMap { stream in
-                let rows = ActivePeriods(ledger.timeline(of: stream)).rows.map(\.values)
+                let timeline = ledger.timeline(of: stream)
+                guard !timeline.isBeyondTheModel else { return nil }
+                let rows = ActivePeriods(timeline).rows.map(\.values)
                 let plain = PlainActivePeriods(facts.filter { $0.stream == stream })
                 return Set(rows) == plain.rowValues(of: stream) ? nil : "seed \(number)"
             }
@@ -191,5 +194,16 @@ extension PlainPurchase {
         guard case .value(.integer(let price)) = state(of: .price, in: facts) else { return nil }
         guard let quantity, seats != nil || quantity > 1 else { return price }
         return price * quantity
+    }
+}
+
+extension Timeline {
+    // The model has no rule for what overtakes a period with added seats, and none for two purchases
+    // of one second.
+    fileprivate var isBeyondTheModel: Bool {
+        let isOvertaken = purchases.indices.contains { !succession.tookEffect($0) }
+        let hasAdditions = purchases.contains { !$0.additions.isEmpty }
+        let starts = purchases.map(\.purchaseDate)
+        return isOvertaken && hasAdditions || Set(starts).count < starts.count
     }
 }

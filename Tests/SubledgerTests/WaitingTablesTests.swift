@@ -65,7 +65,7 @@ struct WaitingTablesTests {
             _ = try await projector.rebuild(nil, options)
             #expect(
                 notices.all.last?.hasSuffix(
-                    "refunds has fold version 7, this program \(RefundsProjection().version)"
+                    "refunds has fold version 7, this program \(foldVersion(of: "refunds"))"
                 ) == true
             )
             #expect(notices.all.count == 3, "\(notices.all)")
