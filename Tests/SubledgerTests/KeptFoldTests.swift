@@ -9,11 +9,14 @@ import Testing
     private static let kept = KeptFolds("kept-folds.txt")
 
     @Test func `lives of every kind give the rows kept for them`() throws {
-        let simulator = AppStoreSimulator(seed: 20_261_123, flaws: .unsigned)
+        let apps: [(name: String, simulator: AppStoreSimulator, count: Int)] = [
+            ("life", AppStoreSimulator(seed: 20_261_123, flaws: .unsigned), 300),
+            ("extra", AppStoreSimulator(seed: 20_261_123, flaws: .unsigned, extras: .all), 600),
+        ]
         let context = FoldContext(catalogs: .simulated)
         var kinds: Set<LifeKind> = []
-        for index in 0..<300 {
-            let life = simulator.life(index)
+        for (app, index) in apps.flatMap({ app in (0..<app.count).map { (app, $0) } }) {
+            let life = app.simulator.life(index)
             kinds.formUnion(life.kinds)
             let delivered =
                 try DeliveredFacts(unverified: life.deliveries())
@@ -23,7 +26,7 @@ import Testing
             let streams = Set(delivered.facts.map(\.stream)).sorted()
             Self.kept.check(
                 delivered.facts,
-                named: "life-\(index)",
+                named: "\(app.name)-\(index)",
                 streams.map(ledger.timeline),
                 context
             )
