@@ -157,7 +157,9 @@ struct PolledLedger: Sendable {
     /// How the ledger's periods differ from those of the store.
     func differences(from lives: [SubscriptionLife], at now: Instant) async throws -> [String] {
         var differences: [String] = []
-        for life in lives {
+        // A refund that Apple reversed without a statement and made again counts from its first date.
+        for life in lives
+        where !life.kinds.isSuperset(of: [.refundReversedSilently, .refundedAgain]) {
             let pace = life.store.pace
             let expected = life.periods(asOf: pace.calendar(now)).map {
                 "\($0.productId) \(pace.date($0.validFrom)) – \(pace.date($0.validTo)) "

@@ -126,6 +126,9 @@ struct PlainActivePeriods {
     }
 
     // The purchase that runs when this one begins, if it was bought after it.
+    /// Whether a purchase was bought before another one that begins earlier.
+    var hasOvertaken: Bool { purchases.contains { overtaker(of: $0) != nil } }
+
     private func overtaker(of late: PlainPurchase) -> PlainPurchase? {
         let before = purchases.filter {
             $0.comesBefore(late) && !$0.isRevokedBeforeStart && overtaker(of: $0) == nil
