@@ -16,10 +16,10 @@ public struct VerificationPolicy: Sendable {
     /// Nothing signed distinguishes an old test purchase from a real one, so set this only if you
     /// know where the payloads come from. It is never derived from `environments`.
     public var assumedEnvironment: Environment?
-    /// The shared secrets that version 1 notifications may carry as `password`: the current and
-    /// earlier ones of each app. If empty, passwords are not compared.
+    /// The shared secrets that version 1 notifications may carry as `password`.
     ///
-    /// Never stored, never logged. An empty secret counts as none.
+    /// The current and earlier ones of each app. If empty, passwords are not compared. Never stored,
+    /// never logged. An empty secret counts as none.
     public var sharedSecrets: [String]
     /// The environments accepted.
     ///

@@ -1,7 +1,6 @@
-/// The ends that were stated for purchases. From these, the log detects a later statement that
-/// takes an extension back.
+/// The ends that were stated for purchases.
 ///
-/// The end is part of a subject, so a purchase that was extended is two subjects, and what is
+/// From these, the log detects a later statement that takes an extension back. The end is part of a subject, so a purchase that was extended is two subjects, and what is
 /// known about one does not show that the other was stated since. A statement of the old end
 /// repeats an old event word for word, and yet changes the answer: it is new.
 public struct PeriodEnds: Sendable {
