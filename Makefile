@@ -7,27 +7,16 @@ SHARE = $(DESTDIR)$(PREFIX)/share
 SOURCES = Sources Tests Projections schema Package.swift
 
 # The same options for every debug build; other options build everything again. Modules are
-# optimised, because they run the tests in a third of the time, and have no debug information. To
-# use a debugger: `make build SUBLEDGER_OPTIMISED=0 SWIFT_FLAGS=`.
+# optimised, because they run the tests in a third of the time, and have neither debug information
+# nor an index; editors build their own index. To use a debugger: `make build SUBLEDGER_OPTIMISED=0 SWIFT_FLAGS=`.
 export SUBLEDGER_OPTIMISED ?= 1
-SWIFT_FLAGS ?= -debug-info-format none
+SWIFT_FLAGS ?= -debug-info-format none --disable-index-store
 
 # Run only some test targets, such as ONLY=EventsTests,TidyTests, and only tests whose names match
 # FILTER.
 ONLY ?=
 FILTER ?=
 export SUBLEDGER_TEST_TARGETS ?= $(ONLY)
-
-# A folder to keep built dependencies in, for the next clone; none unless set.
-SUBLEDGER_BUILD_CACHE ?=
-ifneq ($(SUBLEDGER_BUILD_CACHE),)
-$(info $(shell Tests/Gate/build-cache.sh "$(SUBLEDGER_BUILD_CACHE)" $(SUBLEDGER_OPTIMISED) $(SWIFT_FLAGS)))
-endif
-
-# The folder's real path, because under the path of the link SwiftPM would compile everything again.
-ifneq ($(shell test -L .build && echo linked),)
-export SWIFTPM_BUILD_DIR := $(realpath .build)
-endif
 
 STAGE = python3 -B Tests/Gate/stage.py
 
