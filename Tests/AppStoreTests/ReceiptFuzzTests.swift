@@ -1,5 +1,6 @@
 import Events
 import Foundation
+import TestSupport
 import Testing
 
 @testable import AppStore
@@ -11,9 +12,9 @@ struct ReceiptFuzzTests {
 
     // The message's framing, its list of digests and embedded certificates outside the chain are
     // not signed: a receipt changed there may be accepted, but its content must be the same.
-    @Test(arguments: 0..<10 as Range<UInt64>)
+    @Test(arguments: Acceptance.seeds(10))
     func `no change to a real receipt changes its accepted content`(seed: UInt64) throws {
-        let path = RealReceiptTests.signedByApple[Int(seed)]
+        let path = RealReceiptTests.signedByApple[Int(seed) - 1]
         let bytes = try RealReceiptTests.message(path)
         let opener = ReceiptOpener(roots: RootCertificate.apple)
         let original = try opener.open(bytes[...], receivedAt: receivedAt)

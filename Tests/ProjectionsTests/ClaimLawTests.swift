@@ -5,7 +5,7 @@ import Testing
 
 /// Laws of claims and customers, for any claims (promises 2 to 4 and 7).
 @Suite struct ClaimLawTests {
-    @Test(arguments: UInt64(1)...200)
+    @Test(arguments: Acceptance.seeds(200))
     func `order, repetition and batches of arrival never change the owner`(seed: UInt64) {
         var random = RandomClaims(seed: seed)
         let facts = random.facts(Int.random(in: 1...16, using: &random.random))
@@ -19,7 +19,7 @@ import Testing
         }
     }
 
-    @Test(arguments: UInt64(1)...1000)
+    @Test(arguments: Acceptance.seeds(1000))
     func `a plain model of links predicts the owner at every time`(seed: UInt64) {
         var random = RandomClaims(seed: seed)
         let facts = random.facts(16)
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test(arguments: UInt64(1)...200)
+    @Test(arguments: Acceptance.seeds(200))
     func `each subscription belongs to one party, and every id of the party finds the same party`(
         seed: UInt64
     ) {
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test(arguments: UInt64(1)...200)
+    @Test(arguments: Acceptance.seeds(200))
     func `a link takes nothing from a customer before it starts`(seed: UInt64) {
         var random = RandomClaims(seed: seed)
         let facts = random.facts(16)
@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    @Test(arguments: UInt64(1)...200)
+    @Test(arguments: Acceptance.seeds(200))
     func `a subscription never belongs to two customers at once`(seed: UInt64) {
         var random = RandomClaims(seed: seed)
         let ledger = MemoryLedger([random.facts(16)])

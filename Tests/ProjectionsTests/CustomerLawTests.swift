@@ -1,11 +1,12 @@
 import Events
+import TestSupport
 import Testing
 
 @testable import Projections
 
 /// Laws of every customer, for any subscriptions.
 @Suite struct CustomerLawTests {
-    @Test(arguments: UInt64(1)...600)
+    @Test(arguments: Acceptance.seeds(600))
     func `the order of subscriptions or of events never changes an answer`(
         seed: UInt64
     )
@@ -24,7 +25,7 @@ import Testing
         }
     }
 
-    @Test(arguments: UInt64(1)...600)
+    @Test(arguments: Acceptance.seeds(600))
     func `access is exactly the union of what each subscription gives`(
         seed: UInt64
     )
@@ -48,7 +49,7 @@ import Testing
         #expect(wrong.isEmpty, "seed \(seed)")
     }
 
-    @Test(arguments: UInt64(1)...600)
+    @Test(arguments: Acceptance.seeds(600))
     func `in each group with access exactly one period counts, and it is the best one`(
         seed: UInt64
     )
@@ -75,7 +76,7 @@ import Testing
         #expect(wrong.isEmpty, "seed \(seed)")
     }
 
-    @Test(arguments: UInt64(1)...600)
+    @Test(arguments: Acceptance.seeds(600))
     func `content access follows the rule, checked instant by instant`(seed: UInt64) throws {
         var random = RandomCustomer(seed: seed)
         let entitlement = Entitlement(CustomerText.timelines(of: random.facts()))
@@ -90,7 +91,7 @@ import Testing
         #expect(wrong.isEmpty, "seed \(seed)")
     }
 
-    @Test(arguments: UInt64(1)...600)
+    @Test(arguments: Acceptance.seeds(600))
     func `a customer is eligible for an introduction exactly if no purchase forbids it`(
         seed: UInt64
     ) throws {

@@ -5,7 +5,7 @@ import Testing
 
 /// Laws of the difference between any two builds.
 @Suite struct DifferenceLawTests {
-    @Test(arguments: UInt64(1)...300)
+    @Test(arguments: Acceptance.seeds(300))
     func `the order of subscriptions, rows or additions never changes the difference`(
         seed: UInt64
     ) {
@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    @Test(arguments: UInt64(1)...500)
+    @Test(arguments: Acceptance.seeds(500))
     func `a plain model predicts the difference`(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         let streams = (1...6).map { RandomSides.stream("\($0)", &random) }
@@ -49,7 +49,7 @@ import Testing
         #expect(isRanked, "seed \(seed)")
     }
 
-    @Test(arguments: UInt64(1)...200)
+    @Test(arguments: Acceptance.seeds(200))
     func `in the opposite direction, what was gained is lost`(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         let streams = (1...6).map { RandomSides.stream("\($0)", &random) }

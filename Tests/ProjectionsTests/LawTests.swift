@@ -5,7 +5,7 @@ import Testing
 
 /// Laws of every history, whatever it contains (promises 2, 3, 4 and 7).
 @Suite struct LawTests {
-    @Test(arguments: UInt64(1)...2000)
+    @Test(arguments: Acceptance.seeds(2000))
     func `order, repetition and batches of arrival change no row`(seed: UInt64) {
         var random = RandomFacts(seed: seed)
         let facts = random.facts(Int.random(in: 1...14, using: &random.random))
@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    @Test(arguments: UInt64(1)...500)
+    @Test(arguments: Acceptance.seeds(500))
     func `feeding everything again adds nothing`(seed: UInt64) {
         var random = RandomFacts(seed: seed)
         let facts = random.facts(12)
@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    @Test(arguments: UInt64(1)...2000)
+    @Test(arguments: Acceptance.seeds(2000))
     func `a plain model without a log predicts the rows`(seed: UInt64) {
         var random = RandomFacts(seed: seed)
         let facts = random.facts(Int.random(in: 1...14, using: &random.random))
@@ -60,14 +60,14 @@ import Testing
         }
     }
 
-    @Test(arguments: UInt64(1)...200)
+    @Test(arguments: Acceptance.seeds(200))
     func `folding twice gives the same bytes`(seed: UInt64) {
         var random = RandomFacts(seed: seed)
         let ledger = MemoryLedger([random.facts(20)])
         #expect(ledger.rowBytes == ledger.rowBytes, "seed \(seed)")
     }
 
-    @Test(arguments: UInt64(1)...200)
+    @Test(arguments: Acceptance.seeds(200))
     func `facts about one stream do not change the periods of another`(seed: UInt64) {
         var random = RandomFacts(seed: seed)
         let facts = random.facts(30)
@@ -82,7 +82,7 @@ import Testing
         #expect(together.streams.allSatisfy { [own, other].contains($0) })
     }
 
-    @Test(arguments: UInt64(1)...500)
+    @Test(arguments: Acceptance.seeds(500))
     func `periods are ordered and cite only events of their own stream`(seed: UInt64) {
         var random = RandomFacts(seed: seed)
         let ledger = MemoryLedger([random.facts(20)])
@@ -102,7 +102,7 @@ import Testing
         }
     }
 
-    @Test(arguments: UInt64(1)...500)
+    @Test(arguments: Acceptance.seeds(500))
     func `states follow one another, and no two neighbours are equal`(seed: UInt64) {
         var random = RandomFacts(seed: seed)
         let ledger = MemoryLedger([random.facts(20)])

@@ -33,7 +33,7 @@ import Testing
         reversalIsRetroactive: true
     )
 
-    @Test(arguments: UInt64(1)...400)
+    @Test(arguments: Acceptance.seeds(400))
     func `order, repetition and batches of arrival change no row under any policy`(seed: UInt64) {
         var random = RandomFacts(seed: seed)
         let facts = random.facts(Int.random(in: 1...14, using: &random.random))
@@ -47,7 +47,7 @@ import Testing
     }
 
     /// The tables of this policy are computed from a timeline with another one.
-    @Test(arguments: UInt64(1)...200)
+    @Test(arguments: Acceptance.seeds(200))
     func `the context's policy overrides the timeline's`(seed: UInt64) {
         var random = RandomFacts(seed: seed)
         let ledger = MemoryLedger([random.facts(14)])
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test(arguments: UInt64(1)...1000)
+    @Test(arguments: Acceptance.seeds(1000))
     func `without grace only the grace rows are missing`(seed: UInt64) {
         var random = RandomFacts(seed: seed)
         let ledger = MemoryLedger([random.facts(20)])
@@ -115,7 +115,7 @@ import Testing
         #expect(suspended > 100, "\(suspended) purchases")
     }
 
-    @Test(arguments: UInt64(1)...300)
+    @Test(arguments: Acceptance.seeds(300))
     func `Apple's actions are the same under every policy`(seed: UInt64) throws {
         var random = RandomFacts(seed: seed)
         let ledger = MemoryLedger([random.facts(20)])

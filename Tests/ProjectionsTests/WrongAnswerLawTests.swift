@@ -18,7 +18,7 @@ import Testing
         }.sorted { $0.0 < $1.0 }
     }
 
-    @Test(arguments: UInt64(1)...300)
+    @Test(arguments: Acceptance.seeds(300))
     func `the wrong stretches agree with asking at every instant`(seed: UInt64) {
         let history = RecordedStory.history(of: story(seed))
         let wrong = WrongAnswers([history])
@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    @Test(arguments: UInt64(1)...300)
+    @Test(arguments: Acceptance.seeds(300))
     func `the final knowledge is that of the log`(seed: UInt64) throws {
         let history = RecordedStory.history(of: story(seed))
         let last = try #require(history.instants.last)
@@ -64,7 +64,7 @@ import Testing
         #expect(history.instants == history.instants.sorted(), "seed \(seed)")
     }
 
-    @Test(arguments: UInt64(1)...300)
+    @Test(arguments: Acceptance.seeds(300))
     func `the order of arrival within one instant changes no answer`(seed: UInt64) {
         let facts = story(seed)
         var random = SeededGenerator(seed: seed)
@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    @Test(arguments: UInt64(1)...300)
+    @Test(arguments: Acceptance.seeds(300))
     func `the chain cites known events, and removing a decisive one changes the answer`(
         seed: UInt64
     ) {
@@ -101,7 +101,7 @@ import Testing
         }
     }
 
-    @Test(arguments: UInt64(1)...200)
+    @Test(arguments: Acceptance.seeds(200))
     func `the effects of the events add up to the periods`(seed: UInt64) throws {
         let history = RecordedStory.history(of: story(seed))
         let effects = try #require(EventEffects(history))

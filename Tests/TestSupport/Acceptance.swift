@@ -15,4 +15,9 @@ public enum Acceptance {
         ProcessInfo.processInfo.environment[variable].flatMap { Int($0) }
             ?? (isRunning ? acceptance : test)
     }
+
+    /// The seeds of a random law: that many for acceptance, a third before every commit.
+    public static func seeds(_ count: UInt64) -> ClosedRange<UInt64> {
+        1...(isRunning ? count : count / 3)
+    }
 }
