@@ -24,6 +24,29 @@ struct ClockTests {
         }
     }
 
+    @Test(arguments: Variant.extremes)
+    func `a history as known at an instant ends by our clock, not by Apple's`(
+        variant: Variant
+    ) async throws {
+        try await variant.withDatabase { settings in
+            let facts = [TestFacts.transaction(), TestFacts.transaction(purchased: 1)]
+            let commits = [100, 200].map(TestFacts.instant(day:))
+            for (fact, commit) in zip(facts, commits) {
+                #expect(fact.asOf < commits[0], "Apple states both before the first commit")
+                let log = try await EventLog.open(settings, .test(clock: { commit }))
+                _ = try await log.append(verified(fact))
+                await log.close()
+            }
+            let log = try await Self.open(settings)
+            for (day, count) in [(Int64(99), 0), (100, 1), (199, 1), (200, 2)] {
+                let knownAt = KnownAt.time(TestFacts.instant(day: day))
+                let history = try await log.history(of: facts[0].stream, knownAt: knownAt)
+                #expect(history.events.count == count, "day \(day)")
+            }
+            await log.close()
+        }
+    }
+
     @Test func `the first commit stays the first, and there is none before it`() async throws {
         let variant = Variant.extremes[1]
         try await variant.withDatabase { settings in
