@@ -7,10 +7,10 @@ SHARE = $(DESTDIR)$(PREFIX)/share
 SOURCES = Sources Tests Projections schema Package.swift
 
 # The same options for every debug build; other options build everything again. Modules are
-# optimised, because they run the tests in a third of the time, and have neither debug information
-# nor an index; editors build their own index. To use a debugger: `make build SUBLEDGER_OPTIMISED=0 SWIFT_FLAGS=`.
+# optimised, because they run the tests in a third of the time, and have no debug information. To
+# use a debugger: `make build SUBLEDGER_OPTIMISED=0 SWIFT_FLAGS=`.
 export SUBLEDGER_OPTIMISED ?= 1
-SWIFT_FLAGS ?= -debug-info-format none --disable-index-store
+SWIFT_FLAGS ?= -debug-info-format none
 
 # Run only some test targets, such as ONLY=EventsTests,TidyTests, and only tests whose names match
 # FILTER.

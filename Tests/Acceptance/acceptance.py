@@ -24,7 +24,7 @@ LOGS = ROOT / ".build" / "acceptance"
 ENGINES = ROOT / ".build" / "engines" / "bin"
 
 # Options of every debug build, as in the Makefile: with others, everything is built again.
-SWIFT_FLAGS = os.environ.get("SWIFT_FLAGS", "-debug-info-format none --disable-index-store").split()
+SWIFT_FLAGS = os.environ.get("SWIFT_FLAGS", "-debug-info-format none").split()
 
 # `make test` optimises the modules of its debug build; builds with this setting do not.
 PLAIN = {"SUBLEDGER_OPTIMISED": "0"}

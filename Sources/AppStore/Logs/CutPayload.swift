@@ -7,7 +7,12 @@ enum CutPayload {
     /// The first such piece of a line or a row in which no payload was found.
     static func find(in text: ArraySlice<UInt8>) -> [UInt8]? {
         var rest = text
-        while let start = rest.firstRange(of: "eyJ".utf8)?.lowerBound {
+        // A search for the three bytes by the standard library takes a hundred times as long.
+        while let start = rest.firstIndex(of: UInt8(ascii: "e")) {
+            guard rest[start...].starts(with: "eyJ".utf8) else {
+                rest = rest[(start + 1)...]
+                continue
+            }
             let run = rest[start...].prefix { Base64.isURLCharacter($0) || $0 == UInt8(ascii: ".") }
             let isWord = start == text.startIndex || !Base64.isURLCharacter(text[start - 1])
             if isWord, run.count >= byteCountMin, isOfApple(run) { return Array(run) }
