@@ -1,6 +1,5 @@
 import Events
 import Foundation
-import TestSupport
 import Testing
 
 @testable import AppStore
@@ -12,7 +11,7 @@ struct ReceiptFuzzTests {
 
     // The message's framing, its list of digests and embedded certificates outside the chain are
     // not signed: a receipt changed there may be accepted, but its content must be the same.
-    @Test(arguments: Acceptance.seeds(10))
+    @Test(arguments: 1...4 as ClosedRange<UInt64>)
     func `no change to a real receipt changes its accepted content`(seed: UInt64) throws {
         let path = RealReceiptTests.signedByApple[Int(seed) - 1]
         let bytes = try RealReceiptTests.message(path)

@@ -63,6 +63,8 @@ public actor TestServer {
         // transaction.
         options.settings["wal_level"] = "minimal"
         options.settings["max_wal_senders"] = "0"
+        // Compiling a statement takes longer than running it on so few rows.
+        options.settings["jit"] = "off"
         if environment["SUBLEDGER_TEST_FSYNC"] != "on" { options.settings["fsync"] = "off" }
         return try await EmbeddedServer(home: temporaryHome(), options: options).start()
     }
