@@ -144,6 +144,7 @@ private struct FactDraft {
         switch parts[0] {
         case "id": content[.transactionId] = .text(value)
         case "woli": content[.webOrderLineItemId] = .text(value)
+        case "token": content[.appAccountToken] = .text(value)
         case "upgraded": content[.isUpgraded] = .boolean(true)
         case "family": content[.inAppOwnershipType] = .text("FAMILY_SHARED")
         case "kind": content[.type] = .text(value.replacing("_", with: " "))

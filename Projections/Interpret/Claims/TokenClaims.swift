@@ -21,7 +21,7 @@ struct TokenClaims {
     }
 
     init(_ timeline: Timeline) {
-        for purchase in timeline.purchases { take(purchase) }
+        for purchase in timeline.transactions { take(purchase) }
         for purchase in timeline.oneTimePurchases { take(purchase) }
         if timeline.purchases.isEmpty, timeline.oneTimePurchases.isEmpty {
             gather(timeline.renewals, from: nil)

@@ -57,14 +57,22 @@ extension Timeline {
         }
     }
 
-    // The addition of seats that an announcement is about.
+    // The transaction that an announcement is about, if seats were added in its second; nil if none
+    // were. Of several it is the refunded one, as of two purchases.
     fileprivate func addition(of notice: ServerNotification) -> RefundCase.Subject? {
         guard let start = notice.purchaseDate else { return nil }
         for index in purchases.indices {
-            let additions = purchases[index].additions
-            if let own = additions.lastIndex(where: { $0.purchaseDate == start }) {
-                return .addition(own, of: index)
+            let period = purchases[index]
+            let own = period.additions.indices.filter { period.additions[$0].purchaseDate == start }
+            guard !own.isEmpty else { continue }
+            var candidates = own.map { RefundCase.Subject.addition($0, of: index) }
+            if period.purchaseDate == start { candidates.insert(.subscription(index), at: 0) }
+            let refunded = candidates.filter { purchase($0).wasEverRefunded }
+            guard notice.isRefund || notice.isReversal, !refunded.isEmpty else {
+                return candidates[0]
             }
+            let distances = refunded.map { purchase($0).distanceOfDenial(from: notice.asOf) }
+            return zip(refunded, distances).min { $0.1 < $1.1 }?.0
         }
         return nil
     }
@@ -96,8 +104,8 @@ private struct RefundNotices {
             }
             if notice.expiresDate == nil, let oneTime {
                 announced.append((.oneTime(oneTime), event))
-            } else if let addition = timeline.addition(of: notice) {
-                announced.append((addition, event))
+            } else if let subject = timeline.addition(of: notice) {
+                announced.append((subject, event))
             } else if let index = timeline.purchase(of: notice) {
                 let isOfRefunded = notice.isRefund || notice.isReversal
                 let refunded = isOfRefunded ? timeline.refundedTwin(of: index, notice) : nil

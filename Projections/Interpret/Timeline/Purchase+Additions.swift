@@ -7,6 +7,8 @@ extension [Purchase] {
     /// Both lists are sorted by start. An addition does not replace the first transaction: it has
     /// the same product and end, which an extension may have moved for one of them only
     /// (https://developer.apple.com/documentation/appstoreserverapi/additionaltransactionreason).
+    /// Of several transactions of one second the first one, in the order of purchases, began the
+    /// period.
     var withAdditionsKept: [Purchase] {
         // The common case costs one look at each purchase.
         guard contains(where: \.isOfSeats) else { return self }
@@ -19,6 +21,14 @@ extension [Purchase] {
             }
         }
         return periods.map { $0.count > 1 ? Purchase($0) : $0[0] }
+    }
+}
+
+extension Timeline {
+    /// The transactions of all periods, each with those that added seats to it.
+    var transactions: [Purchase] {
+        purchases.contains { !$0.additions.isEmpty }
+            ? purchases.flatMap(\.transactions) : purchases
     }
 }
 
@@ -35,9 +45,14 @@ extension Purchase {
     }
 
     fileprivate func isAddition(to period: [Purchase]) -> Bool {
-        guard let first = period.first, first.isOfSeats, first.purchaseDate < purchaseDate,
-            byBytes(first.productId, productId) == nil, seats?.isOneOfSeveral ?? true
+        guard let first = period.first, first.isOfSeats, first.purchaseDate <= purchaseDate,
+            byBytes(first.productId, productId) == nil, first.sharing == sharing
         else { return false }
+        // What was bought in the same second is not a later purchase, whether Apple stated by then
+        // that there are several transactions or not.
+        guard first.purchaseDate == purchaseDate || seats?.isOneOfSeveral ?? true else {
+            return false
+        }
         return period.contains { other in expiries.contains { other.everExpired(on: $0) } }
     }
 
@@ -54,15 +69,30 @@ extension Purchase {
             let end = extensions.last?.to
             if next.to != end, end.map({ $0 == next.from }) ?? true { extensions.append(next) }
         }
+        let end = extensions.last?.to ?? first.expiresDate
         self.init(
             purchaseDate: first.purchaseDate,
-            expiresDate: extensions.last?.to ?? first.expiresDate,
+            expiresDate: end,
             productId: first.productId,
             webOrderLineItemId: first.webOrderLineItemId,
             assertions: first.assertions,
             datesOffset: extensions.last?.offset ?? first.datesOffset,
             extensions: extensions,
-            additions: Array(transactions.dropFirst())
+            additions: transactions.dropFirst().map { $0.ending(at: end) }
+        )
+    }
+
+    // An addition ends with its period, also if Apple signed an extension for another transaction.
+    private func ending(at end: Instant) -> Purchase {
+        if expiresDate == end { return self }
+        return Purchase(
+            purchaseDate: purchaseDate,
+            expiresDate: end,
+            productId: productId,
+            webOrderLineItemId: webOrderLineItemId,
+            assertions: assertions,
+            datesOffset: datesOffset,
+            extensions: extensions
         )
     }
 }

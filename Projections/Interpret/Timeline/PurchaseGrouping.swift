@@ -84,12 +84,17 @@ struct PurchaseGrouping {
             && byBytes(ordered[left].productId, ordered[right].productId) == nil
     }
 
-    // A family is everything asserted about one product bought in one second.
+    // A family is everything asserted about one product bought in one second: one purchase, but for
+    // seats, of which several transactions may be bought in it.
     private mutating func placeFamily(_ family: Range<Int>) {
+        let neverExpires = ordered[family.lowerBound].expiresDate == Instant(milliseconds: 0)
+        if !neverExpires, family.contains(where: { ordered[$0].assertion.isOfSeats }) {
+            place(SeatTransactions(ordered[family]), family)
+            return
+        }
         let first = subject(at: family.lowerBound, in: family)
-        let isOfSeats = family.contains { ordered[$0].assertion.statesSeats }
         if first == family {
-            place(first, webOrderLineItemId(of: first), family, isOfSeats)
+            place(first, webOrderLineItemId(of: first), family)
             return
         }
         var subjects: [(range: Range<Int>, webOrderLineItemId: String)] = []
@@ -103,7 +108,26 @@ struct PurchaseGrouping {
         let joined = known.min { byBytes($0, $1) ?? false } ?? ""
         for subject in subjects {
             let name = subject.webOrderLineItemId.isEmpty ? joined : subject.webOrderLineItemId
-            place(subject.range, name, family, isOfSeats)
+            place(subject.range, name, family)
+        }
+    }
+
+    // Each transaction is a purchase; those that added seats are put together later. An addition may
+    // have the line item of the purchase that it adds to, which no other purchase shares.
+    private mutating func place(_ transactions: SeatTransactions, _ family: Range<Int>) {
+        let numbers = transactions.numbers
+        for number in 0...(numbers.max() ?? 0) {
+            let own = family.filter { numbers[$0 - family.lowerBound] == number }
+            let name = webOrderLineItemId(of: own)
+            for index in own {
+                members.append(
+                    Member(
+                        webOrderLineItemId: name,
+                        family: family.lowerBound + number,
+                        index: index
+                    )
+                )
+            }
         }
     }
 
@@ -115,18 +139,12 @@ struct PurchaseGrouping {
         return start..<end
     }
 
-    // An addition of seats may have the line item of the purchase that it adds to.
-    private mutating func place(
-        _ subject: Range<Int>,
-        _ name: String,
-        _ family: Range<Int>,
-        _ isOfSeats: Bool
-    ) {
+    private mutating func place(_ subject: Range<Int>, _ name: String, _ family: Range<Int>) {
         for index in subject {
             members.append(
                 Member(
                     webOrderLineItemId: name,
-                    family: name.isEmpty || isOfSeats ? family.lowerBound : -1,
+                    family: name.isEmpty ? family.lowerBound : -1,
                     index: index
                 )
             )
@@ -135,7 +153,7 @@ struct PurchaseGrouping {
 
     // A placeholder, such as Xcode's "0" for every purchase (Apple's data: Xcode data), identifies
     // none.
-    private func webOrderLineItemId(of subject: Range<Int>) -> String {
+    private func webOrderLineItemId(of subject: some Sequence<Int>) -> String {
         var best: (index: Int, id: String)?
         for index in subject {
             guard ordered[index].assertion.fields.contains(.webOrderLineItemId),

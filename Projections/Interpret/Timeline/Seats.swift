@@ -134,7 +134,17 @@ extension Purchase {
 }
 
 extension Assertion {
-    /// Whether it is of a multiseat transaction.
+    /// Whether it is of a multiseat transaction, also if an erasure removed its seats: no other
+    /// subscription has a quantity above 1.
+    var isOfSeats: Bool {
+        if statesSeats { return true }
+        guard content.carried.contains(.quantity), let quantity = content.integer(.quantity) else {
+            return false
+        }
+        return quantity > 1
+    }
+
+    /// Whether it states the seats of a multiseat transaction.
     var statesSeats: Bool {
         guard fields.contains(.extra), content.carried.contains(.extra),
             content.format == .signedTransaction, let extra = content.text(.extra)

@@ -22,8 +22,11 @@ public enum Sharing: String, CaseIterable, Hashable, Sendable {
     }
 
     private static let ofOwnership: [String: Sharing] = [
-        "FAMILY_SHARED": .family, "ASSIGNED": .assigned,
+        "FAMILY_SHARED": .family, assignedOwnership: .assigned,
     ]
+
+    /// The `inAppOwnershipType` of an assigned seat.
+    static let assignedOwnership = "ASSIGNED"
 
     // The word for an assignment is not confirmed: it follows the pattern of the other.
     private static let ofRevocation: [String: Sharing] = [

@@ -41,7 +41,7 @@ public enum SharedIDs {
         var sharers: [CustomerStream] = []
         var statements: [(at: Instant, position: Position)] = []
         for stream in streams.sorted(by: { $0.stream < $1.stream }) {
-            let purchases = stream.timeline.purchases + stream.timeline.oneTimePurchases
+            let purchases = stream.timeline.transactions + stream.timeline.oneTimePurchases
             let own = purchases.first { purchase in
                 byBytes(purchase.webOrderLineItemId, lineItem) == nil
                     && purchase.transactionIds.contains { byBytes($0, transactionId) == nil }

@@ -57,7 +57,7 @@ public struct CustomerStream: Sendable {
         self.timeline = timeline
         self.receipts = receipts
         claims = StreamClaims(timeline)
-        let purchases = timeline.purchases + timeline.oneTimePurchases
+        let purchases = timeline.transactions + timeline.oneTimePurchases
         transactionIds = ByteSet(purchases.flatMap(\.transactionIds)).sorted
         let contents = purchases.flatMap { $0.assertions.sorted.map(\.content) }
         webOrderLineItemIds =

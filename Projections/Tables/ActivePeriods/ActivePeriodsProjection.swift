@@ -1,7 +1,7 @@
 /// The table `active_periods`: the rows of `ActivePeriods`.
 struct ActivePeriodsProjection: Projection {
     let name = "active_periods"
-    let version = 4
+    let version = 5
     let columns = [
         "product_identifier", "purchase_date_ms", "expires_date_ms", "valid_from", "valid_to",
         "kind", "end_reason", "expiration_reason", "billing_plan_type",

@@ -4,7 +4,7 @@
 /// that is left to `Customer`.
 struct CustomersProjection: Projection {
     let name = "customers"
-    let version = 4
+    let version = 5
     let columns = ["customer", "app_account_token", "valid_from", "valid_to"]
 
     var tableSQL: String { String(decoding: PackageResources.customers_sql, as: UTF8.self) }

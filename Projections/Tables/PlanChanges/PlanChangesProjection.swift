@@ -1,7 +1,7 @@
 /// The table `plan_changes`: the rows of `PlanChanges`.
 struct PlanChangesProjection: Projection {
     let name = "plan_changes"
-    let version = 5
+    let version = 6
     let columns = [
         "previous_product_identifier", "product_identifier", "requested_at", "effective_at",
         "withdrawn_at",

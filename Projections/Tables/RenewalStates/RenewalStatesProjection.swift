@@ -1,7 +1,7 @@
 /// The table `renewal_states`: the rows of `RenewalStates`.
 struct RenewalStatesProjection: Projection {
     let name = "renewal_states"
-    let version = 4
+    let version = 5
     let columns = [
         "valid_from", "valid_to", "status", "charge", "is_auto_renew_on",
         "auto_renew_product_identifier", "price_consent", "expiration_reason",
