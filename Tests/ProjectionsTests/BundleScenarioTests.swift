@@ -143,4 +143,22 @@ struct BundleScenarioTests {
             """
         )
     }
+
+    @Test func `a period with added seats that moves to a bundle is one exit`() throws {
+        try expect(
+            """
+            @03-01 purchase basic 03-01..04-01 id=11 woli=1 seats=3x1000
+            @03-05 purchase basic 03-05..04-01 id=12 woli=2 seats=2x1000 added
+            @03-11 purchase basic 03-01..04-01 id=11 woli=1 seats=3x1000 added revoked=03-11 because=2
+            @03-11 purchase basic 03-05..04-01 id=12 woli=2 seats=2x1000 added revoked=03-11 because=2
+            ---
+            paid basic 03-01..03-11 upgraded seats=0
+            active 03-01..03-11
+            --- movements
+            03-01 paid_start basic 3000 seats=3 "Subscribe"
+            03-05 seats_added basic 2000 seats=2
+            03-11 exit_plan_change basic
+            """
+        )
+    }
 }

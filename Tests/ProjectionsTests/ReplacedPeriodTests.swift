@@ -56,4 +56,48 @@ import Testing
             )
         }
     }
+
+    // Apple dates money for the rest of a period within seconds of the purchase that replaced it,
+    // before or after (Apple's data: traps 9, 43).
+    @Test func `money for the rest of a period says the same in every table`() throws {
+        for (revoked, timing) in [("04-10T00:00:02", "current"), ("04-10T00:00:31", "older")] {
+            try expect(
+                """
+                @04-10T00:01 purchase basic 04-01..05-01 woli=1 price=9000 revoked=\(revoked)
+                @04-10T00:01 purchase basic 04-10T00:00:30..05-10 woli=2 price=9000 reason=PURCHASE
+                ---
+                paid basic 04-01..04-10T00:00:30 replaced
+                paid basic 04-10T00:00:30..05-10 open
+                active 04-01..05-10
+                --- refunds
+                refunded replaced \(timing) basic 04-01 revoked=\(revoked) told=04-10T00:01:00 \
+                ?/9000 net
+                --- movements
+                04-01 paid_start basic 9000 "Subscribe"
+                04-10T00:00:30 renewal basic 9000 "Renew"
+                """
+            )
+        }
+    }
+
+    @Test func `a full refund within a minute of the next purchase is one in every table`() throws {
+        try expect(
+            """
+            @04-10T00:01 purchase basic 04-01..05-01 woli=1 price=9000 revoked=04-10T00:00:02 \
+            type=REFUND_FULL
+            @04-10T00:01 purchase basic 04-10T00:00:30..05-10 woli=2 price=9000 reason=PURCHASE
+            ---
+            paid basic 04-01..04-10T00:00:02 refunded
+            paid basic 04-10T00:00:30..05-10 open
+            active 04-01..04-10T00:00:02 04-10T00:00:30..05-10
+            --- refunds
+            refunded full current basic 04-01 revoked=04-10T00:00:02 told=04-10T00:01:00 \
+            9000/9000 net
+            --- movements
+            04-01 paid_start basic 9000 "Subscribe"
+            04-10T00:00:02 exit_refund basic -9000 "Refund"
+            04-10T00:00:30 paid_start basic 9000 again "Reactivate"
+            """
+        )
+    }
 }

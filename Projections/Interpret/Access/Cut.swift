@@ -21,12 +21,18 @@ struct Cut {
     /// Apple dates it a few seconds after, two in a sample (Apple's data: trap 9).
     static let refundWindow: Int64 = 60_000
 
-    /// Whether a refund with that date is for the rest of the period that was replaced here.
-    func isReplacement(refundedAt date: Instant) -> Bool {
-        successor != nil
-            && [at, replaced].contains {
-                abs(date.milliseconds - $0.milliseconds) <= Cut.refundWindow
-            }
+    /// Whether a revocation only takes back the rest of the period that was replaced here: by its
+    /// date, and because Apple marked the purchase as upgraded or gave the revocation no type of a
+    /// refund (Apple's data: traps 9, 43).
+    ///
+    /// `type` is Apple's `revocationType`; nil if it was not stated.
+    func isReplacement(of purchase: Purchase, revokedAt date: Instant, type: String?) -> Bool {
+        let isNear = [at, replaced].contains {
+            abs(date.milliseconds - $0.milliseconds) <= Cut.refundWindow
+        }
+        guard successor != nil, isNear else { return false }
+        // The end of a sharing is not a refund.
+        return purchase.isUpgraded || type.map { Sharing(revocationType: $0) != nil } ?? true
     }
 }
 
@@ -35,16 +41,21 @@ extension Timeline {
 
     /// For each purchase, what replaces it: the next start, or a purchase in the same second.
     ///
-    /// A purchase that was overtaken, or revoked before it began, replaces nothing.
+    /// A purchase that was overtaken, or revoked before it began, replaces nothing; an assigned seat
+    /// replaces nothing that was bought, and the other way round.
     var cuts: [Cut?] {
         once(Timeline.cutsKey) { foldedCuts }
     }
 
     private var foldedCuts: [Cut?] {
         var cuts = [Cut?](repeating: nil, count: purchases.count)
-        // The purchase that remains of the next second, and of the one after that.
-        var (last, next): (Int?, Int?) = (nil, nil)
+        // For each course, the purchase that remains of the next second, and of the one after that.
+        var later: [(last: Int?, next: Int?)] = [(nil, nil), (nil, nil)]
+        let succession = self.succession
         for index in purchases.indices.reversed() {
+            let course = succession.course(of: index)
+            var (last, next) = later[course]
+            defer { later[course] = (last, next) }
             let start = purchases[index].purchaseDate
             if let overtaker = succession.overtaker(of: index) {
                 let replaced = purchases[overtaker].purchaseDate

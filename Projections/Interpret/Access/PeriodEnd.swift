@@ -79,7 +79,7 @@ extension PeriodEnd {
         let cut = cut ?? (isUpgraded ? purchase.upgradeMarkCut(citing: &citations) : nil)
         let revocation = purchase.periodRevocation(citing: &citations)
         let end = cut?.at ?? purchase.expiresDate
-        let isReplaced = cut.map { purchase.isReplaced(at: $0, among: purchases) } ?? false
+        let isReplaced = cut.map { cut in revocation.map(cut.isReplacement) ?? false } ?? false
         let isRevokedBefore = !isReplaced && revocation.map { $0.date < end } ?? false
         if let successor = cut?.successor, !isRevokedBefore {
             citations.cite(purchases[successor].firstOffset)
@@ -105,16 +105,6 @@ extension PeriodEnd {
 }
 
 extension Purchase {
-    /// Whether its revocation only refunds the rest of a period that another purchase replaced:
-    /// Apple dates it within seconds of the change, before or after (Apple's data: trap 9).
-    fileprivate func isReplaced(at cut: Cut, among purchases: [Purchase]) -> Bool {
-        guard let successor = cut.successor, let revocationDate else { return false }
-        let isOtherProduct = byBytes(purchases[successor].productId, productId) != nil
-        let isTyped = state(of: .revocationType) > .none
-        return (isUpgraded || isOtherProduct && !isTyped)
-            && cut.isReplacement(refundedAt: revocationDate)
-    }
-
     fileprivate func upgradeMarkCut(citing citations: inout Citations) -> Cut? {
         let marks = transactions.compactMap(\.firstUpgradeMark)
         guard let mark = marks.min(by: { $0.asOf < $1.asOf }), mark.asOf < expiresDate else {

@@ -4,10 +4,16 @@ internal import Events
 /// the last of them is taken back
 /// (https://developer.apple.com/documentation/appstoreserverapi/revokedseatquantity).
 extension Purchase {
-    /// The date from which nothing of the period is left, and why; nil while something is.
+    /// The revocation after which nothing of the period is left.
     struct Revocation {
         let date: Instant
         let reason: ActivePeriod.EndReason
+        /// The transaction that it took back, by its number in `transactions`: the last one, and of
+        /// several the first.
+        let number: Int
+        let transaction: Purchase
+        /// Apple's `revocationType`; nil if not stated.
+        let type: String?
     }
 
     /// How many seats are left of all its transactions; nil unless its owner bought seats, or if the
@@ -24,15 +30,21 @@ extension Purchase {
         }
     }
 
-    /// The revocation of the whole period, as last stated.
+    /// The revocation of the whole period, as last stated; nil while something of it is left.
     func periodRevocation(citing citations: inout Citations) -> Revocation? {
         var last: Revocation?
-        for transaction in transactions {
+        for (number, transaction) in transactions.enumerated() {
             guard let date = transaction.instant(.revocationDate, citing: &citations) else {
                 return nil
             }
             guard last.map({ $0.date < date }) ?? true else { continue }
-            last = Revocation(date: date, reason: transaction.revokedReason(citing: &citations))
+            last = Revocation(
+                date: date,
+                reason: transaction.revokedReason(citing: &citations),
+                number: number,
+                transaction: transaction,
+                type: transaction.text(.revocationType, citing: &citations)
+            )
         }
         return last
     }
@@ -44,6 +56,15 @@ extension Purchase {
             if transaction.boolean(.isUpgraded, citing: &citations) == true { isUpgraded = true }
         }
         return isUpgraded
+    }
+
+    /// The same without citing.
+    var isPeriodUpgraded: Bool { transactions.contains(where: \.isUpgraded) }
+
+    /// The date of the revocation of the whole period; nil while something of it is left.
+    var periodRevocationDate: Instant? {
+        var citations = Citations()
+        return periodRevocation(citing: &citations)?.date
     }
 
     /// The times until reversed refunds in which nothing of the period was left.
@@ -75,6 +96,17 @@ extension Purchase {
                 citations: citations
             )
         ]
+    }
+}
+
+extension Cut {
+    /// Whether the revocation of a period is for the rest of what was replaced here.
+    func isReplacement(of revocation: Purchase.Revocation) -> Bool {
+        isReplacement(
+            of: revocation.transaction,
+            revokedAt: revocation.date,
+            type: revocation.type
+        )
     }
 }
 

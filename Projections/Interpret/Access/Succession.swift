@@ -17,19 +17,29 @@ internal import Events
 ///
 /// The last two count only if Apple states no reason. A purchase that was revoked by then overtakes
 /// only what Apple marked.
+///
+/// Seats that were assigned to the owner run next to what the owner bought: they are a course of
+/// their own, and neither course replaces anything of the other (Decisions: seats as one period).
 struct Succession {
-    private let count: Int
+    private let purchases: [Purchase]
+    // For each purchase whether it was assigned; empty unless the owner also bought some.
+    private let areAssigned: [Bool]
     // For each purchase the one that overtook it; empty if there is none, the common case.
     private var overtakers: [Int?] = []
     // For each overtaken purchase, the one that it renews; empty as above.
     private var renewed: [Int?] = []
 
     init(_ purchases: [Purchase]) {
-        count = purchases.count
+        self.purchases = purchases
+        let isAnyAssigned = purchases.contains(where: \.isAssigned)
+        areAssigned =
+            isAnyAssigned && !purchases.allSatisfy(\.isAssigned) ? purchases.map(\.isAssigned) : []
         var expiries: [Instant: Int]?
-        var running: Int?
+        // Of what was bought and of what was assigned.
+        var runningOf: [Int?] = [nil, nil]
         for index in purchases.indices {
-            if let last = running, purchases[index].begins(during: purchases[last]) {
+            let course = self.course(of: index)
+            if let last = runningOf[course], purchases[index].begins(during: purchases[last]) {
                 let known = expiries ?? purchases.firstByExpiry
                 expiries = known
                 let overtaking = Overtaking(of: index, by: last, purchases, known)
@@ -38,13 +48,13 @@ struct Succession {
                     continue
                 }
             }
-            if !purchases[index].isRevokedBeforeStart { running = index }
+            if !purchases[index].isRevokedBeforeStart { runningOf[course] = index }
         }
     }
 
     private mutating func note(_ index: Int, overtakenBy other: Int, renewing renewed: Int?) {
         if overtakers.isEmpty {
-            overtakers = [Int?](repeating: nil, count: count)
+            overtakers = [Int?](repeating: nil, count: purchases.count)
             self.renewed = overtakers
         }
         overtakers[index] = other
@@ -57,21 +67,42 @@ struct Succession {
     /// Whether this purchase was not overtaken.
     func tookEffect(_ index: Int) -> Bool { overtaker(of: index) == nil }
 
+    /// Whether neither is a seat that was assigned while the other was bought.
+    func areOfOneCourse(_ left: Int, _ right: Int) -> Bool { course(of: left) == course(of: right) }
+
+    /// 0 for what the owner bought, or if all was bought or all was assigned; 1 for assigned seats.
+    func course(of index: Int) -> Int { !areAssigned.isEmpty && areAssigned[index] ? 1 : 0 }
+
+    /// Whether no other purchase of its course begins before it.
+    func isFirst(_ index: Int) -> Bool {
+        areAssigned.isEmpty ? index == 0 : !(0..<index).contains { areOfOneCourse($0, index) }
+    }
+
     /// The purchase that this one follows: the one before it that was not overtaken or, for one
     /// that was, the one that it renews; nil if there is none.
     func predecessor(of index: Int) -> Int? {
-        if overtakers.isEmpty { return index > 0 ? index - 1 : nil }
-        return tookEffect(index) ? newest(among: index) : renewed[index]
+        if overtakers.isEmpty, areAssigned.isEmpty { return index > 0 ? index - 1 : nil }
+        guard tookEffect(index) else { return renewed[index] }
+        return (0..<index).last { tookEffect($0) && areOfOneCourse($0, index) }
     }
 
     /// The next purchase that was not overtaken; nil if there is none.
     func successor(of index: Int) -> Int? {
-        let later = (index + 1)..<max(index + 1, count)
-        return later.first(where: tookEffect)
+        let later = (index + 1)..<max(index + 1, purchases.count)
+        return later.first { tookEffect($0) && areOfOneCourse($0, index) }
     }
 
     /// The last of the first purchases that was not overtaken; nil if there is none.
-    func newest(among first: Int) -> Int? { (0..<first).last(where: tookEffect) }
+    ///
+    /// Not an assigned seat that began while a purchase of the owner ran: that one renews.
+    func newest(among first: Int) -> Int? {
+        let last = (0..<first).last(where: tookEffect)
+        guard let last, course(of: last) == 1 else { return last }
+        let bought = (0..<last).last { tookEffect($0) && course(of: $0) == 0 }
+        return bought.flatMap {
+            purchases[$0].expiresDate > purchases[last].purchaseDate ? $0 : nil
+        } ?? last
+    }
 }
 
 /// Whether one purchase overtook another that begins after it.
@@ -96,16 +127,17 @@ private struct Overtaking {
             isKnown = false
             return
         }
-        let isRunning = early.revocationDate.map { $0 >= start } ?? true
+        let isRunning = early.periodRevocationDate.map { $0 >= start } ?? true
+        let isMarked = late.isPeriodUpgraded
         if late.firstAsOf < min(early.firstAsOf, early.purchaseDate) {
-            isKnown = isRunning || late.isUpgraded
+            isKnown = isRunning || isMarked
             return
         }
         // Two rows for one purchase may differ by some seconds (Apple's data: trap 6): they overlap
         // with the next renewal, and do not overtake it.
         let overlap = early.expiresDate.milliseconds - start.milliseconds
         let lead = start.milliseconds - early.purchaseDate.milliseconds
-        guard isRunning || late.isUpgraded, overlap > Cut.refundWindow,
+        guard isRunning || isMarked, overlap > Cut.refundWindow,
             lead <= Overtaking.earlyChargeMax, late.reason != .purchase
         else {
             isKnown = false
@@ -113,7 +145,7 @@ private struct Overtaking {
         }
         isKnown =
             late.reason == .renewal || renewed != nil
-            || !early.isUpgraded && late.isMarked(beforeAnyOf: purchases[(index + 1)...])
+            || !early.isPeriodUpgraded && late.isMarked(beforeAnyOf: purchases[(index + 1)...])
     }
 }
 
@@ -139,6 +171,14 @@ extension [Purchase] {
 }
 
 extension Purchase {
+    fileprivate var isAssigned: Bool {
+        if case .value(.text(let type)) = state(of: .inAppOwnershipType) {
+            type == Sharing.assignedOwnership
+        } else {
+            false
+        }
+    }
+
     /// Whether it was revoked before it began, and so counts as never made (Apple's data: trap 10).
     var isRevokedBeforeStart: Bool {
         transactions.allSatisfy { $0.revocationDate.map { $0 < purchaseDate } ?? false }
@@ -165,13 +205,14 @@ extension Purchase {
 
     // Whether it was revoked before its start, and not because of that purchase.
     fileprivate func isRevoked(longBefore other: Purchase) -> Bool {
-        guard isRevokedBeforeStart, let revocationDate else { return false }
-        return revocationDate.milliseconds < other.purchaseDate.milliseconds - Cut.refundWindow
+        guard isRevokedBeforeStart, let date = periodRevocationDate else { return false }
+        return date.milliseconds < other.purchaseDate.milliseconds - Cut.refundWindow
     }
 
     // Whether it is marked as upgraded, by a statement older than all of these.
     fileprivate func isMarked(beforeAnyOf later: ArraySlice<Purchase>) -> Bool {
-        guard isUpgraded, let mark = firstUpgradeMark?.asOf else { return false }
+        guard isPeriodUpgraded, let mark = transactions.compactMap(\.firstUpgradeMark?.asOf).min()
+        else { return false }
         return later.first.map { mark < $0.purchaseDate } ?? true
     }
 }

@@ -29,7 +29,17 @@ public struct PlanChanges: Sendable {
                 || timeline.purchases.contains(where: { $0.seats != nil })
         else { return [] }
         let course = PlanCourse(timeline.asAppleDid)
-        let requests = PlanRequests(course).requests
+        var rows = rows(of: course, PlanRequests(course).requests, catalogs)
+        if let assigned = course.ofAssignedSeats { rows += self.rows(of: assigned, [], catalogs) }
+        rows.sort(by: PlanChange.areInOrder)
+        return rows
+    }
+
+    private static func rows(
+        of course: PlanCourse,
+        _ requests: [PlanRequest],
+        _ catalogs: CatalogHistory
+    ) -> [PlanChange] {
         var rows: [PlanChange] = []
         for step in course.steps.indices.dropFirst() {
             let (old, new) = (course.steps[step - 1], course.steps[step])
@@ -41,13 +51,13 @@ public struct PlanChanges: Sendable {
         for request in requests where request.fulfilment == nil {
             rows.append(course.change(request, catalogs))
         }
-        rows.sort(by: PlanChange.areInOrder)
         return rows
     }
 }
 
-/// The purchases of a timeline that took effect: those revoked before they began, or overtaken, did
-/// not (Apple's data: traps 10, 14).
+/// The purchases of a timeline that took effect, one after the other: those revoked before they
+/// began, or overtaken, did not (Apple's data: traps 10, 14); seats that were assigned to an owner
+/// who bought some, too, are a course of their own.
 struct PlanCourse {
     let timeline: Timeline
     let continuity: Continuity
@@ -56,12 +66,24 @@ struct PlanCourse {
     let steps: [Int]
 
     init(_ timeline: Timeline) {
+        self.init(timeline, course: 0)
+    }
+
+    private init(_ timeline: Timeline, course: Int) {
         self.timeline = timeline
         continuity = timeline.continuity
         states = RenewalStates(timeline)
+        let succession = timeline.succession
         steps = timeline.purchases.indices.filter { index in
-            timeline.succession.tookEffect(index) && !timeline.purchases[index].isRevokedBeforeStart
+            succession.tookEffect(index) && succession.course(of: index) == course
+                && !timeline.purchases[index].isRevokedBeforeStart
         }
+    }
+
+    /// The seats that were assigned to an owner who also bought some; nil if there are none.
+    fileprivate var ofAssignedSeats: PlanCourse? {
+        let assigned = PlanCourse(timeline, course: 1)
+        return assigned.steps.isEmpty ? nil : assigned
     }
 
     /// Whether the second purchase is of another product, or billed in another way; an unknown

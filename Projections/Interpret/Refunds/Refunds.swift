@@ -204,19 +204,17 @@ private struct RefundSurroundings {
         _ notices: [RefundMachine.Event]
     ) -> [RefundCase] {
         let purchase = timeline.purchase(subject)
-        return cases(of: purchase, subject, notices) { revoked in
+        return cases(of: purchase, subject, notices) { revoked, type in
             switch subject {
             case .oneTime:
                 return (.untyped, revoked < purchase.purchaseDate ? .beforeStart : .current)
             case .subscription(let index), .addition(_, let index):
-                let kind: RefundCase.Kind = isReplacement(index, revoked) ? .replaced : .untyped
-                return (kind, timing(of: revoked, purchase, cuts[index]))
+                let cut = cuts[index]
+                let isReplaced =
+                    cut?.isReplacement(of: purchase, revokedAt: revoked, type: type) ?? false
+                return (isReplaced ? .replaced : .untyped, timing(of: revoked, purchase, cut))
             }
         }
-    }
-
-    private func isReplacement(_ index: Int, _ revoked: Instant) -> Bool {
-        cuts[index]?.isReplacement(refundedAt: revoked) ?? false
     }
 
     // `periods` take the revocation into account; the time of the refund is compared with the
@@ -246,7 +244,7 @@ private struct RefundSurroundings {
         of purchase: Purchase,
         _ subject: RefundCase.Subject,
         _ notices: [RefundMachine.Event],
-        place: (Instant) -> (kind: RefundCase.Kind, timing: RefundCase.Timing)
+        place: (Instant, String?) -> (kind: RefundCase.Kind, timing: RefundCase.Timing)
     ) -> [RefundCase] {
         let drafts = RefundMachine(
             notices + purchase.revocationEvents + purchase.itemRefundEvents
@@ -257,10 +255,10 @@ private struct RefundSurroundings {
             let price = purchase.amount(citing: &citations)
             let currency = purchase.text(.currency, citing: &citations)
             let revoked = draft.revocation.date ?? draft.items?.date
-            let placed = revoked.map(place)
+            let placed = revoked.map { place($0, draft.revocation.type) }
             let kind = kind(of: draft, purchase, placed?.kind, citing: &citations)
             let given = kind.flatMap { draft.givenMilliunits($0, of: price, purchase.seats) }
-            let isMoney = kind?.isWithoutMoney != true
+            let isMoney = kind?.isWithoutMoney != true && purchase.sharing == nil
             return RefundCase(
                 stream: timeline.stream,
                 productId: purchase.productId,
@@ -300,14 +298,15 @@ private struct RefundSurroundings {
         if draft.items != nil, draft.revocation.date == nil { return .items }
         if draft.seats != nil || draft.isAnnouncedForSeats { return .seats }
         if draft.revocation.reason == BundleMembership.Word.upgradedToBundle { return .bundled }
-        switch draft.revocation.type {
+        let type = draft.revocation.type
+        let ended =
+            purchase.sharing(citing: &citations) ?? type.flatMap(Sharing.init(revocationType:))
+        if let ended { return placed == .replaced ? .replaced : ended.refundKind }
+        switch type {
         case "REFUND_FULL": return .full
         case "REFUND_PRORATED": return .prorated
-        case let type?:
-            if let ended = Sharing(revocationType: type) { return ended.refundKind }
-        default: break
+        default: return placed ?? .untyped
         }
-        return purchase.sharing(citing: &citations)?.refundKind ?? placed ?? .untyped
     }
 }
 

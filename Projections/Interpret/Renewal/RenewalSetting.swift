@@ -50,7 +50,9 @@ extension Timeline {
 
     private var foldedRenewalSettings: [RenewalSetting] {
         let statements = renewalStatements
-        let bought = purchases.indices.compactMap { index in
+        let bought: [(at: Instant, offset: Int64)] = purchases.indices.compactMap { index in
+            // An assigned seat is not charged.
+            guard succession.course(of: index) == 0 else { return nil }
             let start = purchases[succession.overtaker(of: index) ?? index].purchaseDate
             return purchases[index].assertions.sorted.first.map {
                 (at: min($0.asOf, start), offset: $0.offset)

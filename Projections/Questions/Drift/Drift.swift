@@ -138,9 +138,11 @@ private struct Past {
 extension Timeline {
     /// The newest purchase, begun or charged, that was not replaced; nil if there is none.
     var newestCharge: Purchase? {
-        let newest = purchases.indices.last { index in
+        let left = purchases.indices.filter { index in
             !purchases[index].isUpgraded && succession.tookEffect(index)
         }
-        return newest.map { purchases[$0] } ?? purchases.last
+        // An assigned seat is not charged.
+        let bought = left.last { succession.course(of: $0) == 0 }
+        return (bought ?? left.last).map { purchases[$0] } ?? purchases.last
     }
 }

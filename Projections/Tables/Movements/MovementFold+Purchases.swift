@@ -6,6 +6,7 @@ extension MovementFold {
         for index in timeline.purchases.indices {
             let purchase = timeline.purchases[index]
             let isContinuing = continuity.isContinuing[index]
+            let isFirst = timeline.succession.isFirst(index)
             let previous = timeline.succession.predecessor(of: index)
             let replaced = previous.flatMap { previous in
                 let product = timeline.purchases[previous].productId
@@ -27,8 +28,8 @@ extension MovementFold {
                 previousProduct: replaced,
                 amount: terms[index].price,
                 seatQuantity: purchase.sharing == nil ? purchase.seats?.quantity : nil,
-                isInitial: index == 0 && !isContinuing,
-                isResubscribe: index > 0 && !isContinuing,
+                isInitial: isFirst && !isContinuing,
+                isResubscribe: !isFirst && !isContinuing,
                 citing: terms[index].citations
             )
             takeAdditions(to: purchase)
@@ -100,13 +101,14 @@ extension MovementFold {
             catalogs.change(from: $0, to: purchase.productId, at: purchase.purchaseDate)
         }
         let previous = before.map { terms[$0] }
+        let isFirst = timeline.succession.isFirst(index)
         return AppleEvent.acquisition(
             offerType: terms[index].offerType,
             previousOfferType: previous?.offerType,
             change: change,
             start: continuity.isContinuing[index]
-                ? .continuing(isFirst: index == 0, after: status(outOf: purchase))
-                : index == 0 ? .new : .resubscribed,
+                ? .continuing(isFirst: isFirst, after: status(outOf: purchase))
+                : isFirst ? .new : .resubscribed,
             isSameOffer: replaced == nil
                 && previous.map { terms[index].isSameOffer(as: $0) } ?? false
         )

@@ -190,7 +190,7 @@ extension MovementFold {
     /// What was refunded, requested and declined; the rest of a replaced period is part of the
     /// change that replaced it.
     mutating func takeRefunds() {
-        for row in Refunds(timeline).rows {
+        for row in Refunds(timeline).rows where timeline.endsSomething(row) {
             let about = timeline.purchase(row.subject)
             let terms = PurchaseTerms(about)
             var citations = Citations()
@@ -222,6 +222,23 @@ extension MovementFold {
                 )
             }
         }
+    }
+}
+
+extension Timeline {
+    // Where no money moves, a period with added seats ends once, with its last transaction.
+    fileprivate func endsSomething(_ row: RefundCase) -> Bool {
+        guard row.kind?.isWithoutMoney == true else { return true }
+        let (index, number): (Int, Int)
+        switch row.subject {
+        case .oneTime: return true
+        case .subscription(let period): (index, number) = (period, 0)
+        case .addition(let addition, let period): (index, number) = (period, addition + 1)
+        }
+        guard !purchases[index].additions.isEmpty else { return true }
+        if row.state == .reversed { return number == 0 }
+        var citations = Citations()
+        return purchases[index].periodRevocation(citing: &citations)?.number == number
     }
 }
 

@@ -273,7 +273,8 @@ extension TransactionCourse {
     ) -> TransactionRow.Money {
         let gross = purchase.amount(citing: &citations)
         var net = gross
-        for refund in refunds where refund.kind?.isWithoutMoney != true {
+        for refund in refunds
+        where refund.kind?.isWithoutMoney != true && purchase.sharing == nil {
             citations.cite(refund.positions)
             net = net.flatMap { net in
                 refund.refundedMilliunits.map { net.subtractingReportingOverflow($0) }

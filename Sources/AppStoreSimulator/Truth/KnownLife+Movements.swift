@@ -93,7 +93,7 @@ extension KnownLife {
     }
 
     private var refundMovements: [SimulatedMovement] {
-        state.refunds.flatMap { refund -> [SimulatedMovement] in
+        state.refunds.filter(endsSomething).flatMap { refund -> [SimulatedMovement] in
             let number = refund.purchase
             let amount = amount(of: refund) ?? 0
             let steps: [(SimulatedMovement.Kind, Instant?, Int64?)] = [
@@ -117,6 +117,18 @@ extension KnownLife {
                 }
             }
         }
+    }
+
+    // Where no money moves, a period of several transactions ends once, with the last of them.
+    private func endsSomething(_ refund: LifeState.Refund) -> Bool {
+        guard let cause = refund.revocation?.cause, cause != .refund else { return true }
+        let transactions: [(addition: Int?, end: Instant?)] =
+            [(nil, state.purchases[refund.purchase].revocation?.date)]
+            + state.additions(to: refund.purchase).map {
+                ($0, state.additions[$0].revocation?.date)
+            }
+        let last = transactions.compactMap(\.end).max()
+        return transactions.first { $0.end == last }.map { $0.addition == refund.addition } ?? true
     }
 
     private func kind(ofEnd refund: LifeState.Refund) -> SimulatedMovement.Kind {
