@@ -142,6 +142,25 @@ import Testing
         )
     }
 
+    @Test func `a revocation in the millisecond in which a grace is stated to be over ends it`()
+        throws
+    {
+        try expect(
+            failed + """
+                @04-25 purchase monthly 04-13..04-20 woli=1 offer=1 revoked=04-25 price=0
+                @04-25 notice REFUND uuid=n2 status=5 about=04-13..04-20
+                ---
+                trial monthly 04-13..04-20 expired
+                grace monthly 04-20..04-25 refunded
+                active 04-13..04-25
+                --- renewal_states
+                active waiting 04-13..04-20
+                grace_period failed 04-20..04-25 on
+                revoked closed 04-25.. on
+                """
+        )
+    }
+
     @Test func `Apple's statements about a grace without a date agree with the fold`() throws {
         var history = MemoryLedger([
             try TimelineText(

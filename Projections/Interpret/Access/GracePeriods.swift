@@ -6,7 +6,7 @@ internal import Events
 /// with the greatest expiry not after its as-of. The grace ends with the earliest of these:
 ///
 /// 1. the date on which Apple revoked the purchase, which is status 5 from then on;
-/// 2. the start of the next purchase, unless that was revoked before it began;
+/// 2. the start of the next purchase of its course, unless that was revoked before it began;
 /// 3. the date Apple set, which is never computed;
 /// 4. the first later snapshot that no longer has a grace period;
 /// 5. the first later snapshot with auto-renewal off, because cancelling ends a grace at once.
@@ -58,14 +58,20 @@ struct GracePeriods {
         citing citations: inout Citations
     ) -> PeriodEnd? {
         let expiresDate = purchases[index].expiresDate
-        guard var end = statedEnd(of: expiresDate, citing: &citations) else { return nil }
+        guard let stated = ending(of: expiresDate, before: nil, citing: &citations) else {
+            return nil
+        }
+        var (end, isDated) = stated
         if let next = next(after: index), next.purchaseDate < end {
-            end = next.purchaseDate
+            (end, isDated) = (next.purchaseDate, true)
             citations.cite(next.firstOffset)
         }
         guard end > expiresDate else { return nil }
         let purchase = purchases[index]
-        if let revocation = purchase.periodRevocation(citing: &citations), revocation.date < end {
+        // A date of Apple's has precedence over an end that is only guessed from when it was stated.
+        if let revocation = purchase.periodRevocation(citing: &citations),
+            revocation.date < end || revocation.date == end && !isDated
+        {
             return PeriodEnd(
                 validTo: max(revocation.date, expiresDate),
                 reason: revocation.reason,
@@ -87,6 +93,15 @@ struct GracePeriods {
         before instant: Instant? = nil,
         citing citations: inout Citations
     ) -> Instant? {
+        ending(of: expiresDate, before: instant, citing: &citations)?.end
+    }
+
+    // The same with whether it is a date, rather than the as-of of a statement.
+    private func ending(
+        of expiresDate: Instant,
+        before instant: Instant?,
+        citing citations: inout Citations
+    ) -> (end: Instant, isDated: Bool)? {
         var graceOffset: Int64?
         var end = expiresDate
         var ending: (at: Instant, offset: Int64?)?
@@ -100,14 +115,15 @@ struct GracePeriods {
         }
         guard let graceOffset else {
             let end = undated?.end(of: expiresDate, before: instant, citing: &citations)
-            return end.flatMap { $0 > expiresDate ? $0 : nil }
+            return end.flatMap { $0.end > expiresDate ? $0 : nil }
         }
         citations.cite(graceOffset)
+        var isDated = true
         if let ending, ending.at < end {
-            end = ending.at
+            (end, isDated) = (ending.at, false)
             ending.offset.map { citations.cite($0) }
         }
-        return end > expiresDate ? end : nil
+        return end > expiresDate ? (end, isDated) : nil
     }
 
     // When and by which event a snapshot ends a grace; nil if it does not.
@@ -135,7 +151,9 @@ struct GracePeriods {
         let expiresDate = purchases[index].expiresDate
         let first = purchases.partitioningIndex { $0.purchaseDate >= expiresDate }
         return purchases[first...].indices.first { other in
-            other != index && succession.tookEffect(other) && !purchases[other].isRevokedBeforeStart
+            other != index && succession.tookEffect(other)
+                && succession.areOfOneCourse(other, index)
+                && !purchases[other].isRevokedBeforeStart
         }.map { purchases[$0] }
     }
 }

@@ -5,7 +5,7 @@ internal import Events
 struct SignedStatuses {
     /// The largest difference, in milliseconds, between the signing times of the parts of one
     /// payload: a second.
-    private static let signingSpread: Int64 = 1000
+    static let signingSpread: Int64 = 1000
 
     // By as-of.
     private let statements: [(asOf: Instant, status: SubscriptionStatus)]

@@ -55,12 +55,13 @@ struct UndatedGraces {
     func isAnnounced(after expiresDate: Instant) -> Bool { graces[expiresDate] != nil }
 
     /// The end of the grace after an expiry, limited to statements before an instant if one is
-    /// given; nil if none was announced.
+    /// given, and whether it is the longest that Apple offers, rather than the as-of of a statement;
+    /// nil if none was announced.
     func end(
         of expiresDate: Instant,
         before instant: Instant?,
         citing citations: inout Citations
-    ) -> Instant? {
+    ) -> (end: Instant, isDated: Bool)? {
         func isKnown(_ signal: Signal) -> Bool { instant.map { signal.asOf < $0 } ?? true }
         let known = (graces[expiresDate] ?? []).filter(isKnown)
         guard let last = known.map(\.asOf).max() else { return nil }
@@ -70,9 +71,9 @@ struct UndatedGraces {
             signal.asOf > last && isKnown(signal)
                 && signal.expiresDate.map { $0 == expiresDate } ?? true
         }
-        guard let ending, ending.asOf < longest else { return longest }
+        guard let ending, ending.asOf < longest else { return (longest, true) }
         citations.cite(ending.offset)
-        return ending.asOf
+        return (ending.asOf, false)
     }
 }
 

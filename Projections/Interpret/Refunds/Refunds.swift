@@ -248,7 +248,7 @@ private struct RefundSurroundings {
     ) -> [RefundCase] {
         let drafts = RefundMachine(
             notices + purchase.revocationEvents + purchase.itemRefundEvents
-                + purchase.seatRefundEvents
+                + purchase.seatRefundEvents + purchase.denials(of: notices)
         ).drafts
         return drafts.map { draft in
             var citations = draft.citations

@@ -23,6 +23,29 @@ extension Purchase {
     }
 }
 
+extension Purchase {
+    /// For each announced refund the first statement about the purchase that was signed with it or
+    /// later and has no revocation date.
+    ///
+    /// Apple's dates have precedence over what it announces (Decisions: a status that Apple signs).
+    /// A refund of seats is denied only by a format that can state seats.
+    func denials(of notices: [RefundMachine.Event]) -> [RefundMachine.Event] {
+        notices.compactMap { notice in
+            guard case .refundNotice(let isOfSeats) = notice.word else { return nil }
+            let signed = Instant(
+                milliseconds: notice.asOf.milliseconds - SignedStatuses.signingSpread
+            )
+            let denial = assertions.sorted.first { assertion in
+                assertion.asOf >= signed && assertion.fields.contains(.revocationDate)
+                    && (!isOfSeats || assertion.content.format == .signedTransaction)
+            }
+            return denial.map {
+                .init(asOf: max($0.asOf, notice.asOf), word: .noticeDenial, offset: $0.offset)
+            }
+        }
+    }
+}
+
 extension Assertions {
     /// Whether any of them states a revocation.
     var stateRevocation: Bool {

@@ -63,6 +63,8 @@ struct RefundMachine {
         case refundNotice(ofSeats: Bool)
         case refusal
         case itemDenial
+        /// The purchase is stated without the refund that was announced by then.
+        case noticeDenial
         case reversalNotice
 
         fileprivate var rank: Int {
@@ -76,7 +78,8 @@ struct RefundMachine {
             case .refundNotice: 5
             case .refusal: 6
             case .itemDenial: 7
-            case .reversalNotice: 8
+            case .noticeDenial: 8
+            case .reversalNotice: 9
             }
         }
 
@@ -136,6 +139,10 @@ struct RefundMachine {
             close(open, event, .inferred)
         case .itemDenial:
             guard let open, drafts[open].state == .refunded, drafts[open].revocation.date == nil
+            else { return }
+            close(open, event, .inferred)
+        case .noticeDenial:
+            guard let open, drafts[open].state == .refunded, drafts[open].isOnlyAnnounced
             else { return }
             close(open, event, .inferred)
         case .reversalNotice:
