@@ -18,20 +18,26 @@ struct PlainActivePeriods {
             return state(of: .webOrderLineItemId, in: usable)
         }
         var groups: [GroupKey: [Fact]] = [:]
+        var seats: [[Fact]] = []
         for (subject, facts) in subjects {
-            let family = lineItems.filter { other in
-                other.value != .unknown && other.key.name.utf8.elementsEqual(subject.name.utf8)
-                    && other.key.purchaseDate == subject.purchaseDate
+            let isOfFamily = { (other: Subject) in
+                other.name.utf8.elementsEqual(subject.name.utf8)
+                    && other.purchaseDate == subject.purchaseDate
             }
+            let all = subjects.filter { isOfFamily($0.key) }
+            if all.contains(where: { $0.value.contains(where: \.isOfSeats) }) {
+                // Each family once.
+                guard all.keys.allSatisfy({ $0.expiresDate >= subject.expiresDate }) else {
+                    continue
+                }
+                seats += PlainPurchase.seatTransactions(all.values.flatMap { $0 })
+                continue
+            }
+            let family = lineItems.filter { $0.value != .unknown && isOfFamily($0.key) }
             let own = lineItems[subject] ?? .unknown
             let lineItem = own != .unknown ? own : family.values.min() ?? .unknown
-            let isOfSeats = subjects.contains { other in
-                other.key.purchaseDate == subject.purchaseDate
-                    && other.key.name.utf8.elementsEqual(subject.name.utf8)
-                    && other.value.contains { $0.statedSeats != nil }
-            }
             let key =
-                lineItem == .unknown || isOfSeats
+                lineItem == .unknown
                 ? GroupKey(lineItem: lineItem, second: subject.purchaseDate, name: subject.name)
                 : GroupKey(lineItem: lineItem, second: Instant(milliseconds: 0), name: "")
             groups[key, default: []] += facts
@@ -39,7 +45,16 @@ struct PlainActivePeriods {
         let transactions = groups.map {
             PlainPurchase(facts: $0.value, lineItem: $0.key.lineItem)
         }
-        purchases = PlainPurchase.periods(of: transactions)
+        let ofSeats = seats.map { facts in
+            PlainPurchase(
+                facts: facts,
+                lineItem: state(
+                    of: .webOrderLineItemId,
+                    in: facts.filter { !["", "0"].contains($0.content.text(.webOrderLineItemId)) }
+                )
+            )
+        }
+        purchases = PlainPurchase.periods(of: transactions + ofSeats)
     }
 
     private struct GroupKey: Hashable {
@@ -59,8 +74,10 @@ struct PlainActivePeriods {
         for purchase in purchases {
             let (end, reason, isNatural) = end(of: purchase)
             drafts.append((purchase, purchase.kind, purchase.start, end, reason))
-            if isNatural, let graceEnd = graceEnd(of: purchase) {
-                let taken = purchase.revocation.flatMap { $0 < graceEnd ? $0 : nil }
+            if isNatural, let (graceEnd, isDated) = graceEnd(of: purchase) {
+                let taken = purchase.revocation.flatMap {
+                    $0 < graceEnd || $0 == graceEnd && !isDated ? $0 : nil
+                }
                 let end = taken.map { max($0, purchase.expiry) } ?? graceEnd
                 let reason = taken == nil ? nil : purchase.takingReason
                 drafts.append((purchase, .grace, purchase.expiry, end, reason))
@@ -87,34 +104,15 @@ struct PlainActivePeriods {
     }
 
     private func end(of purchase: PlainPurchase) -> (Instant, ActivePeriod.EndReason?, Bool) {
-        let overtaker = overtaker(of: purchase)
-        let others = purchases.filter {
-            $0 != purchase && !$0.isRevokedBeforeStart && self.overtaker(of: $0) == nil
-        }
-        let sameSecond = others.filter { $0.start == purchase.start && purchase.isReplaced(by: $0) }
-        let later = others.filter { $0.start > purchase.start }
-        let candidates = sameSecond.isEmpty ? later : sameSecond
-        var cut = candidates.map(\.start).min().flatMap { $0 < purchase.expiry ? $0 : nil }
-        var successor = candidates.filter { $0.start == cut }.first { candidate in
-            candidates.allSatisfy { $0.start != cut || !candidate.isReplaced(by: $0) }
-        }
-        if let overtaker { (cut, successor) = (purchase.start, overtaker) }
+        var (cut, successor, _) = replacement(of: purchase)
         let upgraded = purchase.isUpgraded
         if upgraded, cut == nil {
             cut = purchase.allFacts.filter { $0.content.boolean(.isUpgraded) == true }.map(\.asOf)
                 .min().flatMap { $0 < purchase.expiry ? $0 : nil }
         }
         let end = cut ?? purchase.expiry
-        let revocation = purchase.revocation
-        let isReplaced = revocation.map { revocation in
-            guard let cut, let successor else { return false }
-            let isOther = FieldValue.text(successor.product) != .text(purchase.product)
-            let isUntyped = purchase.text(.revocationType) == nil
-            return [cut, overtaker?.start ?? cut].contains {
-                abs(revocation.milliseconds - $0.milliseconds) <= 60_000
-            } && (purchase.isMarked || isOther && isUntyped)
-        }
-        let taken = isReplaced == true ? nil : revocation
+        let isReplaced = purchase.lastTaken.map { takesRestBack($0, of: purchase) } ?? false
+        let taken = isReplaced ? nil : purchase.revocation
         let validTo = max(purchase.start, min(end, taken ?? end))
         if upgraded { return (validTo, .upgraded, false) }
         if let taken, taken < end { return (validTo, purchase.takingReason, false) }
@@ -125,22 +123,52 @@ struct PlainActivePeriods {
         return (validTo, nil, cut == nil)
     }
 
-    // The purchase that runs when this one begins, if it was bought after it.
-    /// Whether a purchase was bought before another one that begins earlier.
-    var hasOvertaken: Bool { purchases.contains { overtaker(of: $0) != nil } }
+    // What replaces a purchase, and when.
+    private func replacement(
+        of purchase: PlainPurchase
+    ) -> (cut: Instant?, successor: PlainPurchase?, overtaker: PlainPurchase?) {
+        if let overtaker = overtaker(of: purchase) { return (purchase.start, overtaker, overtaker) }
+        let others = purchases.filter {
+            $0 != purchase && $0.isAssigned == purchase.isAssigned && !$0.isRevokedBeforeStart
+                && overtaker(of: $0) == nil
+        }
+        let sameSecond = others.filter { $0.start == purchase.start && purchase.isReplaced(by: $0) }
+        let later = others.filter { $0.start > purchase.start }
+        let candidates = sameSecond.isEmpty ? later : sameSecond
+        let cut = candidates.map(\.start).min().flatMap { $0 < purchase.expiry ? $0 : nil }
+        let successor = candidates.filter { $0.start == cut }.first { candidate in
+            candidates.allSatisfy { $0.start != cut || !candidate.isReplaced(by: $0) }
+        }
+        return (cut, successor, nil)
+    }
 
+    /// Whether the revocation of a transaction only takes back what another purchase had replaced.
+    func takesRestBack(_ transaction: PlainPurchase, of period: PlainPurchase) -> Bool {
+        let (cut, successor, overtaker) = replacement(of: period)
+        guard let cut, successor != nil, let date = transaction.instant(.revocationDate) else {
+            return false
+        }
+        let type = transaction.text(.revocationType)
+        let isRefund = type != nil && type != "FAMILY_REVOKE" && type != "ASSIGNMENT_REVOKE"
+        return [cut, overtaker?.start ?? cut].contains {
+            abs(date.milliseconds - $0.milliseconds) <= 60_000
+        } && (transaction.isMarked || !isRefund)
+    }
+
+    // The purchase that runs when this one begins, if it was bought after it.
     private func overtaker(of late: PlainPurchase) -> PlainPurchase? {
         let before = purchases.filter {
-            $0.comesBefore(late) && !$0.isRevokedBeforeStart && overtaker(of: $0) == nil
+            $0.comesBefore(late) && $0.isAssigned == late.isAssigned && !$0.isRevokedBeforeStart
+                && overtaker(of: $0) == nil
         }
         let running = before.first { one in before.allSatisfy { !one.comesBefore($0) } }
         guard let early = running, early.start < late.start, late.start < early.expiry,
             !early.everExpiries.contains(late.start)
         else { return nil }
         let (start, bought) = (late.start.milliseconds, early.start.milliseconds)
-        let revoked = late.instant(.revocationDate)?.milliseconds ?? .max
-        if revoked < start, revoked < bought - 60_000 { return nil }
-        let isRunning = early.instant(.revocationDate).map { $0 >= late.start } ?? true
+        let revoked = late.revocation?.milliseconds ?? .max
+        if late.isRevokedBeforeStart, revoked < bought - 60_000 { return nil }
+        let isRunning = early.revocation.map { $0 >= late.start } ?? true
         guard isRunning || late.isUpgraded else { return nil }
         if late.firstAsOf < early.firstAsOf, late.firstAsOf < early.start { return early }
         let reason = late.text(.transactionReason)
@@ -151,13 +179,14 @@ struct PlainActivePeriods {
             $0.start < early.start && $0.everExpiries.contains(late.start)
         }
         if reason == "RENEWAL" || renewsAnother { return early }
-        let marks = late.facts.filter { $0.content.boolean(.isUpgraded) == true }.map(\.asOf)
+        let marks = late.allFacts.filter { $0.content.boolean(.isUpgraded) == true }.map(\.asOf)
         let next = purchases.filter { late.comesBefore($0) }.map(\.start).min()
         guard late.isUpgraded, !early.isUpgraded, let mark = marks.min() else { return nil }
         return next.map { mark < $0 } ?? true ? early : nil
     }
 
-    private func graceEnd(of purchase: PlainPurchase) -> Instant? {
+    // With whether it is a date, rather than the as-of of a statement.
+    private func graceEnd(of purchase: PlainPurchase) -> (Instant, isDated: Bool)? {
         let renewals = facts.filter { $0.kind == .renewal }
         let about = Set(renewals.map(\.asOf)).sorted().filter { asOf in
             let fresh = renewals.filter { $0.asOf == asOf }
@@ -175,33 +204,33 @@ struct PlainActivePeriods {
             state(of: .autoRenewStatus, in: renewals.filter { $0.asOf <= asOf })
                 == .value(.integer(0))
         }
-        var end: Instant
+        var (end, isDated): (Instant, Bool)
         if let first = carrying.first, let last = carrying.last,
             case .value(.instant(let date)) = grace(last)
         {
             let ending = about.first { asOf in
                 asOf > first && (grace(asOf) == .none || isOff(asOf)) && signedStatus(at: asOf) != 4
             }
-            end = min(date, ending ?? date)
+            (end, isDated) = (min(date, ending ?? date), ending.map { $0 >= date } ?? true)
         } else if let undated = undatedGraceEnd(after: purchase, isOff) {
-            end = undated
+            (end, isDated) = undated
         } else {
             return nil
         }
         for other in purchases
         where other != purchase && other.start >= purchase.expiry && overtaker(of: other) == nil
-            && !other.isRevokedBeforeStart
+            && !other.isRevokedBeforeStart && other.isAssigned == purchase.isAssigned
         {
-            end = min(end, other.start)
+            if other.start < end { (end, isDated) = (other.start, true) }
         }
-        return end > purchase.expiry ? end : nil
+        return end > purchase.expiry ? (end, isDated) : nil
     }
 
     // Of a grace that was announced without a date: until Apple's next word, or for 28 days.
     private func undatedGraceEnd(
         after purchase: PlainPurchase,
         _ isOff: (Instant) -> Bool
-    ) -> Instant? {
+    ) -> (Instant, Bool)? {
         let effective = purchases.filter { overtaker(of: $0) == nil }
         let announced = facts.filter { fact in
             guard fact.kind == .notification, fact.plainSignedStatus == 4 else { return false }
@@ -236,7 +265,8 @@ struct PlainActivePeriods {
         }
         let next = (denials.map(\.asOf) + stops).filter { $0 > last }.min()
         let longest = Instant(milliseconds: purchase.expiry.milliseconds + 28 * 86_400_000)
-        return next.map { min($0, longest) } ?? longest
+        guard let next, next < longest else { return (longest, true) }
+        return (next, false)
     }
 
     // The lowest of the statuses first signed at that instant, within a second before it, or later.

@@ -28,13 +28,7 @@ struct PlainPurchase: Equatable {
     var firstAsOf: Instant { facts.map(\.asOf).min() ?? start }
 
     /// Its expiry as stated at each instant at which one was stated.
-    var everExpiries: Set<Instant> {
-        Set(
-            Dictionary(grouping: facts, by: \.asOf).values.compactMap {
-                $0.map(\.expiresDate).max()
-            }
-        )
-    }
+    var everExpiries: Set<Instant> { Set([expiry] + periodChanges.map(\.from)) }
 
     // The earliest date since the last statement without one.
     private var ownRevocation: Instant? {
@@ -84,7 +78,7 @@ struct PlainPurchase: Equatable {
     var revocation: Instant? { lastTaken?.instant(.revocationDate) }
 
     // The transaction that was taken back last, the earlier one of two; nil while one is left.
-    private var lastTaken: PlainPurchase? {
+    var lastTaken: PlainPurchase? {
         var last: PlainPurchase?
         for transaction in [self] + additions {
             guard let date = transaction.instant(.revocationDate) else { return nil }
@@ -97,8 +91,17 @@ struct PlainPurchase: Equatable {
     func isReplaced(by other: PlainPurchase) -> Bool {
         if lineItem != other.lineItem { return lineItem < other.lineItem }
         if isMarked != other.isMarked { return isMarked }
-        return product.utf8.lexicographicallyPrecedes(other.product.utf8)
+        if !product.utf8.elementsEqual(other.product.utf8) {
+            return product.utf8.lexicographicallyPrecedes(other.product.utf8)
+        }
+        return firstId < other.firstId
     }
+
+    // The seats of one second have ids of one length here.
+    private var firstId: String { facts.compactMap { $0.content.text(.transactionId) }.min() ?? "" }
+
+    /// Whether another party bought it for its owner.
+    var isAssigned: Bool { text(.inAppOwnershipType) == "ASSIGNED" }
 
     func text(_ field: Field) -> String? {
         if case .value(.text(let text)) = state(of: field, in: facts) { text } else { nil }
@@ -131,8 +134,11 @@ extension PlainPurchase {
     }
 
     private func adds(to period: PlainPurchase) -> Bool {
-        guard period.isOfSeats, period.start < start, seats?.isAddition ?? true,
-            product.utf8.elementsEqual(period.product.utf8)
+        guard period.isOfSeats, product.utf8.elementsEqual(period.product.utf8),
+            period.start == start || period.start < start && seats?.isAddition ?? true,
+            period.isAssigned == isAssigned,
+            (period.text(.inAppOwnershipType) == "FAMILY_SHARED")
+                == (text(.inAppOwnershipType) == "FAMILY_SHARED")
         else { return false }
         let stated = ([period] + period.additions).flatMap(\.expiries)
         return expiries.contains { stated.contains($0) }
@@ -172,13 +178,54 @@ extension PlainPurchase {
         return changes
     }
 
-    fileprivate var lastExpiry: Instant {
-        var last: Instant?
+    // The changes of the end of a period, whichever transaction Apple states them for.
+    private var periodChanges: [(asOf: Instant, from: Instant, to: Instant)] {
+        if additions.isEmpty { return changes }
+        var chain: [(asOf: Instant, from: Instant, to: Instant)] = []
         let all = ([self] + additions).flatMap(\.changes)
         for change in all.sorted(by: { ($0.asOf, $0.to) < ($1.asOf, $1.to) }) {
-            if last == nil || change.from == last { last = change.to }
+            let last = chain.last?.to
+            if change.to != last, last == nil || change.from == last { chain.append(change) }
         }
-        return last ?? ownExpiry
+        return chain
+    }
+
+    fileprivate var lastExpiry: Instant { periodChanges.last?.to ?? ownExpiry }
+}
+
+extension PlainPurchase {
+    /// The facts about one product and second by transaction of seats: those that are connected by
+    /// an id, or by a line item and equal terms.
+    static func seatTransactions(_ facts: [Fact]) -> [[Fact]] {
+        var groups: [[Fact]] = []
+        for fact in facts {
+            let own = groups.filter { $0.contains { $0.isOfSameTransaction(as: fact) } }
+            groups.removeAll { $0.contains { $0.isOfSameTransaction(as: fact) } }
+            groups.append(own.flatMap { $0 } + [fact])
+        }
+        return groups
+    }
+}
+
+extension Fact {
+    /// Whether it is of seats, as far as it states.
+    var isOfSeats: Bool { statedSeats != nil || content.integer(.quantity) ?? 0 > 1 }
+
+    fileprivate func isOfSameTransaction(as other: Fact) -> Bool {
+        func agree(_ field: Field) -> Bool {
+            let (left, right) = (content[field], other.content[field])
+            return left == nil || right == nil || left == right
+        }
+        if let id = content.text(.transactionId), id == other.content.text(.transactionId) {
+            return true
+        }
+        let (left, right) = (statedSeats?.tiers ?? [], other.statedSeats?.tiers ?? [])
+        let haveSameTiers =
+            left.isEmpty || right.isEmpty
+            || left.map { [$0.quantity, $0.price] }.sorted { $0.lexicographicallyPrecedes($1) }
+                == right.map { [$0.quantity, $0.price] }.sorted { $0.lexicographicallyPrecedes($1) }
+        return agree(.webOrderLineItemId) && agree(.inAppOwnershipType) && agree(.quantity)
+            && agree(.price) && haveSameTiers
     }
 }
 

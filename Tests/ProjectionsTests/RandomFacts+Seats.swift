@@ -2,49 +2,109 @@ import Events
 
 /// Seats and bundles, so few and small that additions, refunds and members collide.
 extension RandomFacts {
-    /// Facts about one subscription in which nearly every purchase has seats, and only those
-    /// details that are about seats.
-    mutating func seatFacts(_ count: Int, areRevoked: Bool = true) -> [Fact] {
-        (0..<count).map { _ in
-            var content = Content(format: transactionFormat())
-            content[.productId] = pick([.text("a"), .text("a"), .text("a"), .text("b")])
-            content[.transactionId] = pick([.text("t1"), .text("t2"), .text("t3")])
-            content[.webOrderLineItemId] = pick([.text("1"), .text("1"), .text("2"), nil])
-            if content.format == .signedTransaction {
-                content[.price] = pick([.integer(990), .integer(100), nil])
-                addSeats(to: &content)
-                if content[.quantity] == .integer(.max) { content[.quantity] = .integer(3) }
-                if chance(5) { content[.inAppOwnershipType] = .text("ASSIGNED") }
-                if chance(8) { content[.inAppOwnershipType] = .text("FAMILY_SHARED") }
-                if chance(6) { content[.isUpgraded] = .boolean(true) }
-            }
-            if areRevoked, chance(4) {
-                content[.revocationDate] = pick([.instant(day(2)), .instant(day(4))])
-                content[.revocationReason] = pick([nil, .integer(0), .integer(2)])
-                content[.revocationType] = pick([
-                    nil, .text("REFUND_FULL"), .text("ASSIGNMENT_REVOKE"),
-                ])
-            }
-            let key = key()
-            let end = key.end ?? Instant(milliseconds: key.start.milliseconds + 86_400_000)
-            return fact(RandomFacts.streams[0], .transaction, key.start, end, content)
-        }
+    /// What Apple never changes about a transaction of seats: its id, line item, owner, seats and
+    /// their prices.
+    private struct Transaction {
+        let number: Int
+        let lineItem: String?
+        var owner: String?
+        let quantity: Int64
+        let price: Int64?
+        var tiers: String?
     }
 
-    /// Seats of a purchase, of an addition or of a member, some taken back; or a bundle.
-    mutating func addSeats(to content: inout Content) {
-        content[.quantity] = pick([nil, .integer(1), .integer(4), .integer(8), .integer(.max)])
-        guard !chance(6) else { return }
+    // Two additions of one line item, two that differ in nothing else, a restore without a line
+    // item, a member, and a member of the family.
+    private static let transactions = [
+        Transaction(number: 1, lineItem: "1", quantity: 8, price: 990, tiers: tiers(990, 8)),
+        Transaction(number: 2, lineItem: "1", quantity: 4, price: 100),
+        Transaction(number: 3, lineItem: "2", quantity: 4, price: 100),
+        Transaction(number: 4, lineItem: nil, quantity: 8, price: 990, tiers: tiers(990, 8)),
+        Transaction(number: 5, lineItem: "3", owner: "ASSIGNED", quantity: 8, price: 990),
+        Transaction(number: 6, lineItem: "4", owner: "FAMILY_SHARED", quantity: 4, price: 100),
+        Transaction(
+            number: 7,
+            lineItem: "5",
+            quantity: 5,
+            price: 394,
+            tiers: tiers(990, 1, 245, 4)
+        ),
+        Transaction(number: 8, lineItem: "6", quantity: 1, price: nil),
+    ]
+
+    // Its total does not fit into 64 bits.
+    private static let hugeTransaction = Transaction(
+        number: 9,
+        lineItem: "7",
+        quantity: .max,
+        price: 990
+    )
+
+    private static func tiers(_ numbers: Int64...) -> String {
+        stride(from: 0, to: numbers.count, by: 2).map {
+            "{\"price\":\(numbers[$0]),\"quantity\":\(numbers[$0 + 1])}"
+        }.joined(separator: ",")
+    }
+
+    /// Facts about one subscription in which every purchase has seats, and only those details that
+    /// are about seats.
+    mutating func seatFacts(_ count: Int) -> [Fact] {
+        (0..<count).map { _ in seatFact(RandomFacts.streams[0]) }
+    }
+
+    /// A transaction of seats; one of them is not stated as of the same instant as another.
+    mutating func seatFact(_ stream: StreamID, isHuge: Bool = false) -> Fact {
+        let bought = isHuge ? RandomFacts.hugeTransaction : pick(RandomFacts.transactions)
+        var content = Content(format: transactionFormat())
+        content[.productId] = pick([.text("s"), .text("s"), .text("s"), .text("u")])
+        content[.transactionId] = .text("t\(bought.number)")
+        content[.webOrderLineItemId] = bought.lineItem.map { .text($0) }
+        content[.quantity] = .integer(bought.quantity)
+        if content.format == .signedTransaction {
+            content[.inAppOwnershipType] = .text(bought.owner ?? "PURCHASED")
+            content[.price] = bought.price.map { .integer($0) }
+            addSeats(of: bought, to: &content)
+            if chance(6) { content[.isUpgraded] = .boolean(true) }
+        }
+        if chance(4) {
+            content[.revocationDate] = pick([.instant(day(2)), .instant(day(4))])
+            content[.revocationReason] = pick([nil, .integer(0), .integer(2)])
+            content[.revocationType] = pick([
+                nil, .text("REFUND_FULL"), .text("ASSIGNMENT_REVOKE"),
+            ])
+        }
+        let key = key()
+        let end = key.end ?? Instant(milliseconds: key.start.milliseconds + 86_400_000)
+        let made = fact(stream, .transaction, key.start, end, content)
+        return Fact(
+            stream: stream,
+            bundleId: made.bundleId,
+            kind: .transaction,
+            purchaseDate: key.start,
+            expiresDate: end,
+            asOf: Instant(milliseconds: made.asOf.milliseconds + Int64(bought.number) * 10),
+            content: content
+        )
+    }
+
+    // Seats of a purchase, of an addition or of a member, some taken back; some in a bundle.
+    private mutating func addSeats(of bought: Transaction, to content: inout Content) {
+        let (quantity, owner) = (bought.quantity, bought.owner)
         var info = "\"invitationManagement\":\"\(pick(["APPLE", "DEVELOPER"]))\""
-        info += pick(["", ",\"priceTiers\":[\(tiers())]"])
-        info += pick(["", "", ",\"revokedSeatQuantity\":\(pick([0, 1, 3, 8]))"])
+        info += bought.tiers.map { ",\"priceTiers\":[\($0)]" } ?? ""
+        let taken = owner == nil ? pick([nil, nil, 0, 1, quantity]) : nil
+        info += taken.map { ",\"revokedSeatQuantity\":\($0)" } ?? ""
         let reason = pick(["", "\"additionalTransactionReason\":\"SEAT_ADDITION\","])
         let bundle = chance(5) ? "\"bundleProductId\":\"suite\"," : ""
-        content[.extra] = pick([
-            .text("{\(reason)\(bundle)\"multiSeatInfo\":{\(info)}}"),
-            .text("{\(reason)\(bundle)\"multiSeatInfo\":{\(info)}}"),
-            .text("{\"bundleOriginalTransactionId\":\"8000\",\"bundleProductId\":\"suite\"}"),
-        ])
+        content[.extra] = .text("{\(reason)\(bundle)\"multiSeatInfo\":{\(info)}}")
+    }
+
+    /// The bundle that a purchase without seats is part of.
+    mutating func addBundle(to content: inout Content) {
+        content[.extra] = .text(
+            "{\"bundleOriginalTransactionId\":\"8000\",\"bundleProductId\":\"suite\"}"
+        )
+        if chance(3) { content[.revocationReason] = .integer(2) }
     }
 
     /// How many seats renew, and for how much.

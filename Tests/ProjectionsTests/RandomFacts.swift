@@ -63,6 +63,7 @@ struct RandomFacts {
     }
 
     private mutating func transaction(_ stream: StreamID) -> Fact {
+        if chance(4) { return seatFact(stream, isHuge: chance(9)) }
         var content = Content(format: transactionFormat())
         content[.productId] = pick([.text("a"), .text("a"), .text("b"), .text("e\u{301}")])
         content[.transactionId] = pick([nil, .text(""), .text("t1"), .text("t2"), .text("t3")])
@@ -85,7 +86,7 @@ struct RandomFacts {
         if chance(3) { addPerson(to: &content) }
         if chance(4) { addBillingPlan(to: &content) }
         if chance(5) { addItems(to: &content) }
-        if chance(4) { addSeats(to: &content) }
+        if chance(8) { addBundle(to: &content) }
         let key = key()
         return fact(stream, .transaction, key.start, key.end, content)
     }
