@@ -21,6 +21,16 @@ import Testing
         #expect(differences.isEmpty, "\(Histories.summary(differences))")
     }
 
+    @Test func `every table gives the truth of 2000 lives with seats, bundles and other extras`()
+        async throws
+    {
+        let simulator = AppStoreSimulator(seed: Self.seed, flaws: .unsigned, extras: .all)
+        let differences = try await Histories.each(Histories.numbers(unlessTold: 2000)) { index in
+            try Self.differences(simulator.life(index), seed: index)
+        }
+        #expect(differences.isEmpty, "\(Histories.summary(differences))")
+    }
+
     @Test(arguments: SimulatedStory.allCases)
     func `every table gives the truth of the stories of 2026`(story: SimulatedStory) throws {
         let simulator = AppStoreSimulator(seed: Self.seed, flaws: .unsigned)

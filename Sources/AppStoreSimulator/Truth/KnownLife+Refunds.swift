@@ -6,7 +6,9 @@ extension KnownLife {
     var refundCases: [SimulatedRefund] {
         let cases = state.refunds
         return cases.indices.sorted { left, right in
-            (cases[left].purchase, left) < (cases[right].purchase, right)
+            let starts = [left, right].map { transaction(of: cases[$0]).purchaseDate }
+            return (starts[0], cases[left].purchase, left)
+                < (starts[1], cases[right].purchase, right)
         }.map { index in
             row(of: cases[index], isNet: isNet(index, among: cases))
         }
