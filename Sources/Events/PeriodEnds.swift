@@ -1,8 +1,9 @@
 /// The ends that were stated for purchases.
 ///
-/// From these, the log detects a later statement that takes an extension back. The end is part of a subject, so a purchase that was extended is two subjects, and what is
-/// known about one does not show that the other was stated since. A statement of the old end
-/// repeats an old event word for word, and yet changes the answer: it is new.
+/// From these, the log detects a later statement that takes an extension back. The end is part of a
+/// subject, so a purchase that was extended is two subjects, and what is known about one does not
+/// show that the other was stated since. A statement of the old end repeats an old event word for
+/// word, and yet changes the answer: it is new.
 public struct PeriodEnds: Sendable {
     private var stated: [Purchase: [End]] = [:]
 
@@ -40,6 +41,23 @@ public struct PeriodEnds: Sendable {
     public mutating func learn(_ subject: Subject, asOf: Instant) {
         guard let purchase = Purchase(subject) else { return }
         stated[purchase, default: []].append(End(asOf: asOf, expiresDate: subject.expiresDate))
+    }
+
+    /// The purchase dates, in milliseconds, of the purchases that have several ends among these
+    /// subjects.
+    ///
+    /// Whoever judges their facts must have learned all ends that were stated for them: a purchase
+    /// with one end in the log may get a second one from a fact and the first again from the next.
+    package static func movedPurchases(in subjects: [Subject]) -> [Int64] {
+        var ends: [Purchase: Instant] = [:]
+        var moved: Set<Int64> = []
+        for subject in subjects {
+            guard let purchase = Purchase(subject) else { continue }
+            let end = ends.updateValue(subject.expiresDate, forKey: purchase)
+            guard let end, end != subject.expiresDate else { continue }
+            moved.insert(subject.purchaseDate.milliseconds)
+        }
+        return Array(moved)
     }
 
     /// Whether a fact moves the end of its purchase, compared with the newest statement as of its

@@ -247,27 +247,3 @@ extension Knowledge {
         return price
     }
 }
-
-extension Fact {
-    /// The same fact about a period that ends on another day.
-    fileprivate func ending(on day: Int64) -> Fact {
-        with(expiresDate: TestFacts.instant(day: day), asOf: asOf)
-    }
-
-    /// The same fact, stated on another day.
-    fileprivate func stated(on day: Int64) -> Fact {
-        with(expiresDate: expiresDate, asOf: TestFacts.instant(day: day))
-    }
-
-    private func with(expiresDate: Instant, asOf: Instant) -> Fact {
-        Fact(
-            stream: stream,
-            bundleId: bundleId,
-            kind: kind,
-            purchaseDate: purchaseDate,
-            expiresDate: expiresDate,
-            asOf: asOf,
-            content: content
-        )
-    }
-}

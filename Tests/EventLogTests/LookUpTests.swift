@@ -90,32 +90,32 @@ struct LookUpTests {
 
     /// The model knows everything; the log looks up little.
     ///
-    /// Both must judge every fact the same.
-    @Test(arguments: Variant.extremes, [UInt64(1), 2, 3, 4, 5, 6])
+    /// Both must judge every fact the same, however many payloads are appended together.
+    @Test(arguments: Variant.extremes, [UInt64(1), 2, 3, 4, 5, 6, 7, 8])
     func `random facts in any order are new exactly if full knowledge says so`(
         variant: Variant,
         seed: UInt64
     ) async throws {
         try await variant.withLog { log, settings in
             var random = TestSupport.SeededGenerator(seed: seed)
-            var model: [Subject: Knowledge] = [:]
-            var offsets: [Subject: Int64] = [:]
+            var model = FullKnowledge()
             for round in 0..<60 {
-                let facts = (0..<Int.random(in: 1...6, using: &random)).map { _ in
-                    Self.randomFact(using: &random)
-                }
-                let trust = Verification.Trust.allCases.randomElement(using: &random) ?? .signed
-                let outcomes = try await log.append(
-                    verified(facts, payload: Array("\(seed) \(round)".utf8), trust: trust)
-                )
-                for (fact, outcome) in zip(facts, outcomes) {
-                    let judgement = model[fact.subject, default: Knowledge()].judge(
-                        fact,
-                        trust: trust
+                let batch = (0..<Int.random(in: 1...3, using: &random)).map { payload in
+                    let facts = (0..<Int.random(in: 1...6, using: &random)).map { _ in
+                        Self.randomFact(using: &random)
+                    }
+                    let trust = Verification.Trust.allCases.randomElement(using: &random)
+                    return verified(
+                        facts,
+                        payload: Array("\(seed) \(round) \(payload)".utf8),
+                        trust: trust ?? .signed
                     )
-                    let isNews = judgement == .new
-                    #expect(outcome.isNew == isNews, "seed \(seed), round \(round): \(fact)")
-                    Self.learn(fact, judgement, trust, &model, &offsets)
+                }
+                let outcomes = try await log.append(batch)
+                for (payload, outcomes) in zip(batch, outcomes) {
+                    let trust = payload.evidence.verification.trust
+                    let expected = model.append(payload.value, trust)
+                    #expect(outcomes.map(\.isNew) == expected, "seed \(seed), round \(round)")
                 }
             }
             try await expectSound(log, settings)
@@ -123,26 +123,51 @@ struct LookUpTests {
         }
     }
 
-    private static func learn(
-        _ fact: Fact,
-        _ judgement: Knowledge.Judgement,
-        _ trust: Verification.Trust,
-        _ model: inout [Subject: Knowledge],
-        _ offsets: inout [Subject: Int64]
-    ) {
-        switch judgement {
-        case .new:
-            let offset = offsets[fact.subject, default: 0] + 1
-            offsets[fact.subject] = offset
-            model[fact.subject, default: Knowledge()].learn(
+    /// Everything that was stated, in memory.
+    private struct FullKnowledge {
+        private var subjects: [Subject: Knowledge] = [:]
+        private var offsets: [Subject: Int64] = [:]
+        private var ends = PeriodEnds()
+
+        /// Whether each fact of a payload is new.
+        mutating func append(_ facts: [Fact], _ trust: Verification.Trust) -> [Bool] {
+            let expected = facts.map { append($0, with: facts, trust) }
+            for fact in facts { ends.learn(fact.subject, asOf: fact.asOf) }
+            return expected
+        }
+
+        private mutating func append(
+            _ fact: Fact,
+            with facts: [Fact],
+            _ trust: Verification.Trust
+        ) -> Bool {
+            let subject = fact.subject
+            let judgement = subjects[subject, default: Knowledge()].judge(fact, trust: trust)
+            if case .known(_, let repetitions) = judgement {
+                let isMoved = ends.areMoved(by: fact, of: subject, together: facts)
+                guard !repetitions.isEmpty, isMoved else {
+                    learn(repetitions, of: fact, trust)
+                    return false
+                }
+            }
+            let offset = offsets[subject, default: 0] + 1
+            offsets[subject] = offset
+            subjects[subject, default: Knowledge()].learn(
                 offset: offset,
                 asOf: fact.asOf,
                 content: fact.content,
                 trust: trust
             )
-        case .known(_, let repetitions):
+            return true
+        }
+
+        private mutating func learn(
+            _ repetitions: [Knowledge.Repetition],
+            of fact: Fact,
+            _ trust: Verification.Trust
+        ) {
             for repetition in repetitions {
-                model[fact.subject]?.learn(
+                subjects[fact.subject]?.learn(
                     Confirmation(
                         position: Position(lane: 0, offset: repetition.offset),
                         asOf: fact.asOf,
@@ -156,6 +181,30 @@ struct LookUpTests {
         }
     }
 
+    /// The log knows the purchase with one end and the batch states another one first.
+    @Test(arguments: Variant.extremes)
+    func `what the log has already is not appended again after an end from the same batch`(
+        variant: Variant
+    ) async throws {
+        try await variant.withLog { log, settings in
+            func stated(until day: Int64, asOf: Int64, under id: String) -> Fact {
+                let fact = TestFacts.transaction(asOf: asOf, transactionId: id)
+                return fact.ending(on: day)
+            }
+            let known = stated(until: 30, asOf: 3, under: "T1")
+            #expect(try await log.append(verified(known)).map(\.isNew) == [true])
+            let batch = [
+                verified(stated(until: 44, asOf: 2, under: "T1")),
+                // The same statement under the id of a restore, and a later one of the same end.
+                verified([stated(until: 30, asOf: 3, under: "T2")], payload: [1]),
+                verified(stated(until: 30, asOf: 4, under: "T1")),
+            ]
+            let outcomes = try await log.append(batch).flatMap { $0 }
+            #expect(outcomes.map(\.isNew) == [true, false, false])
+            try await expectSound(log, settings)
+        }
+    }
+
     // Few values and few instants, some within a minute of each other, so that they collide.
     private static func randomFact(using random: inout TestSupport.SeededGenerator) -> Fact {
         let fact = TestFacts.transaction(
@@ -165,12 +214,14 @@ struct LookUpTests {
             transactionId: "T\(Int.random(in: 1...3, using: &random))",
             revoked: Bool.random(using: &random) ? 5 : nil
         )
+        // Mostly one end, and now and then another.
+        let end = Int.random(in: 0...3, using: &random) == 0 ? 44 : 30
         return Fact(
             stream: fact.stream,
             bundleId: fact.bundleId,
             kind: fact.kind,
             purchaseDate: fact.purchaseDate,
-            expiresDate: fact.expiresDate,
+            expiresDate: TestFacts.instant(day: Int64(end)),
             asOf: Instant(
                 milliseconds: TestFacts.start + 25_000 * .random(in: 0...9, using: &random)
             ),

@@ -83,3 +83,27 @@ func verified(
 
 /// The same for one fact.
 func verified(_ fact: Fact) -> Verified<[Fact]> { verified([fact]) }
+
+extension Fact {
+    /// The same fact about a period that ends on another day.
+    func ending(on day: Int64) -> Fact {
+        with(expiresDate: TestFacts.instant(day: day), asOf: asOf)
+    }
+
+    /// The same fact, stated on another day.
+    func stated(on day: Int64) -> Fact {
+        with(expiresDate: expiresDate, asOf: TestFacts.instant(day: day))
+    }
+
+    private func with(expiresDate: Instant, asOf: Instant) -> Fact {
+        Fact(
+            stream: stream,
+            bundleId: bundleId,
+            kind: kind,
+            purchaseDate: purchaseDate,
+            expiresDate: expiresDate,
+            asOf: asOf,
+            content: content
+        )
+    }
+}

@@ -44,7 +44,7 @@ extension AppendLookUp {
             WHERE \(EvidenceSummary.isAsked) AND lane = $1 OFFSET 0) v
         """
 
-    // The events of purchases whose end was moved: nearly always none.
+    // The events of purchases whose end was moved, or is moved by the batch: nearly always none.
     static let movedEnds = """
         SELECT stream.ordinal, e.lane_offset, e.purchase_date_ms, e.expires_date_ms, e.product_id,
             e.as_of_ms
@@ -57,7 +57,7 @@ extension AppendLookUp {
                 AND environment = stream.environment
                 AND kind = 'transaction' AND expires_date_ms <> 0
             WINDOW purchase AS (PARTITION BY purchase_date_ms, product_id)) e
-        WHERE e.is_moved
+        WHERE e.is_moved OR e.purchase_date_ms = ANY ($4)
         """
 
     static let between = """

@@ -135,7 +135,12 @@ struct AppendLookUp {
                 AppendLookUp.trusts,
                 [.int4(Int32(lane)), .int8Array(Array(Set(asked.map(\.evidence))))]
             ),
-            PostgresStatement(AppendLookUp.movedEnds, AppendLookUp.parameters(lane, streams)),
+            PostgresStatement(
+                AppendLookUp.movedEnds,
+                AppendLookUp.parameters(lane, streams) + [
+                    .int8Array(PeriodEnds.movedPurchases(in: subjects.map(\.subject)))
+                ]
+            ),
         ])
         try known.learnMovedEnds(in: answers[3], of: streams)
         for row in answers[0] {
