@@ -159,26 +159,34 @@ struct ClaimSeatCommand: AsyncParsableCommand, SeatChange {
     }
 }
 
-struct UnclaimSeatCommand: AsyncParsableCommand, SeatChange {
-    static let configuration = CommandConfiguration(
-        commandName: "unclaim-seat",
-        abstract: "Release the claim of a seat, so that another member can have it.",
-        discussion: """
-            Prints the request, and which seats are claimed. With --execute, sends the request.
-
-            \(SandboxOnly.help)
-            """
-    )
-
+/// A claim that a command changes.
+struct SeatClaimOptions: ParsableArguments {
     @Argument(help: "A transaction id of the subscription.")
     var id: String
 
     @Argument(help: "The id of the claim, as `claim-seat` and `seats` print it.")
     var claimId: String
 
+    /// What the help of such a command states.
+    fileprivate static let discussion = """
+        Prints the request, and how many seats are claimed. With --execute, sends the request.
+
+        \(SandboxOnly.help)
+        """
+}
+
+struct UnclaimSeatCommand: AsyncParsableCommand, SeatChange {
+    static let configuration = CommandConfiguration(
+        commandName: "unclaim-seat",
+        abstract: "Release the claim of a seat, so that another member can have it.",
+        discussion: SeatClaimOptions.discussion
+    )
+
+    @OptionGroup var claim: SeatClaimOptions
     @OptionGroup var change: AppleChangeOptions
 
     func run() async throws {
+        let (id, claimId) = (claim.id, claim.claimId)
         let command = ServerCommand.unclaimSeat(id, claim: claimId)
         try await run(command, of: id, "unclaim-seat") { client, environment in
             try await client.unclaimSeat(claimId, of: id, in: environment)
@@ -191,18 +199,10 @@ struct AssociateSeatCommand: AsyncParsableCommand, SeatChange {
     static let configuration = CommandConfiguration(
         commandName: "associate-seat",
         abstract: "State which customer has a claimed seat.",
-        discussion: """
-            Prints the request, and which seats are claimed. With --execute, sends the request.
-
-            \(SandboxOnly.help)
-            """
+        discussion: SeatClaimOptions.discussion
     )
 
-    @Argument(help: "A transaction id of the subscription.")
-    var id: String
-
-    @Argument(help: "The id of the claim, as `claim-seat` and `seats` print it.")
-    var claimId: String
+    @OptionGroup var claim: SeatClaimOptions
 
     @Argument(help: "The member's app transaction id.")
     var appTransactionId: String
@@ -210,6 +210,7 @@ struct AssociateSeatCommand: AsyncParsableCommand, SeatChange {
     @OptionGroup var change: AppleChangeOptions
 
     func run() async throws {
+        let (id, claimId) = (claim.id, claim.claimId)
         let command = ServerCommand.associateSeat(
             id,
             claim: claimId,
