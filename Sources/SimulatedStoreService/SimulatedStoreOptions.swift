@@ -1,9 +1,12 @@
+public import AppStoreSimulator
 public import Events
 
 /// The contents of a served store, the speed of its time, and its deliberate failures.
 public struct SimulatedStoreOptions: Sendable {
     /// The seed of all random numbers.
     public var seed: UInt64 = 1
+    /// What the app sells besides subscriptions for one customer.
+    public var extras: AppStoreSimulator.Extras = []
     /// Subscriptions of production.
     public var subscriptions = 20
     /// Subscriptions of the sandbox, with other ids.

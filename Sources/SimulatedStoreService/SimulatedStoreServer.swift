@@ -46,8 +46,9 @@ public struct SimulatedStoreServer: Service {
         self.options = options
         self.logger = logger
         self.onListening = onListening
-        let production = AppStoreSimulator(seed: options.seed, environment: .production)
-        let sandbox = AppStoreSimulator(seed: options.seed, environment: .sandbox)
+        let (production, sandbox) = (
+            Self.simulator(.production, options), Self.simulator(.sandbox, options)
+        )
         lives = Self.lives(0..<options.subscriptions, of: production, options)
         let sandboxNumbers =
             options.subscriptions..<options.subscriptions + options.sandboxSubscriptions
@@ -58,6 +59,17 @@ public struct SimulatedStoreServer: Service {
             ServedStore(sandbox.store, lives: sandboxLives),
         ]
         key = Self.key(seed: options.seed)
+    }
+
+    private static func simulator(
+        _ environment: Events.Environment,
+        _ options: SimulatedStoreOptions
+    ) -> AppStoreSimulator {
+        AppStoreSimulator(
+            seed: options.seed,
+            environment: environment,
+            extras: options.extras
+        )
     }
 
     /// The app in which everything is bought.

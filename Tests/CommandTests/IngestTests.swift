@@ -36,6 +36,38 @@ struct IngestTests {
         }
     }
 
+    @Test func `lives with seats, bundles and retention offers give their true periods`()
+        async throws
+    {
+        let folder = try TestFolder()
+        let (payloads, truth) = (folder.path(of: "store"), folder.path(of: "truth.ndjson"))
+        try await withLedger { command, _ in
+            try await command.expect(
+                0,
+                [
+                    "simulate", "--quiet", "--subscriptions", "40", "--seed", "36", "--extras",
+                    "all", "--format", "v2,history", "--truth", truth, "--out", payloads,
+                ]
+            )
+            let report = try await command.ingest(
+                "--root-certificate",
+                "\(payloads)/root.der",
+                payloads
+            )
+            #expect(report.rejected == 0)
+            let truths = try String(contentsOfFile: truth, encoding: .utf8).split(separator: "\n")
+            for line in truths {
+                let truth = try JSONDecoder().decode(PeriodsDocument.self, from: Data(line.utf8))
+                let told = try await command.json(
+                    PeriodsDocument.self,
+                    "periods",
+                    truth.originalTransactionId
+                )
+                #expect(told == truth)
+            }
+        }
+    }
+
     @Test func `lines, an array, single files and stdin give the same facts`() async throws {
         let simulation = try await Simulation.shared
         let folder = try TestFolder()

@@ -84,6 +84,42 @@ import Testing
         #expect(all == summary)
     }
 
+    @Test func `lives with extras have the true periods, and those without are the same as before`()
+        async throws
+    {
+        let folder = try TestFolder()
+        func simulate(_ name: String, _ extras: [String]) async throws -> Set<String> {
+            try await command.expect(
+                0,
+                [
+                    "simulate", "--quiet", "--subscriptions", "60", "--seed", "5", "--truth",
+                    folder.path(of: "truth-\(name)"), "--out", folder.path(of: name),
+                ] + extras
+            )
+            let truth = try String(
+                contentsOfFile: folder.path(of: "truth-\(name)"),
+                encoding: .utf8
+            )
+            return try truth.split(separator: "\n").reduce(into: []) { kinds, line in
+                let life = try JSONDecoder().decode(Kinds.self, from: Data(line.utf8))
+                kinds.formUnion(life.kinds)
+            }
+        }
+        let new: Set<String> = ["seatsBought", "assigned", "inBundle", "retentionOffer"]
+        #expect(try await simulate("plain", []).isDisjoint(with: new))
+        #expect(try await simulate("all", ["--extras", "all"]).isSuperset(of: new))
+        let seats = try await simulate("seats", ["--extras", "seats"])
+        #expect(seats.intersection(new) == ["seatsBought", "assigned"])
+        let others = try await simulate("others", ["--extras", "bundles,retention"])
+        #expect(others.intersection(new) == ["inBundle", "retentionOffer"])
+        let refused = try await command.run("simulate", "--out", "x", "--extras", "seats,chairs")
+        #expect(refused.code == 64 && refused.errors.contains("seats"), "\(refused.errors)")
+    }
+
+    private struct Kinds: Decodable {
+        let kinds: [String]
+    }
+
     private struct Summary: Decodable {
         struct Place: Decodable {
             let path: String

@@ -128,11 +128,12 @@ struct ServedStoreOptions: ParsableArguments {
         port: Int,
         subscriptions: Int,
         seed: UInt64,
+        extras: AppStoreSimulator.Extras,
         folder: String,
         sharedSecret: String
     ) async throws {
         var options = SimulatedStoreOptions(clock: { .systemClock() })
-        options.seed = seed
+        (options.seed, options.extras) = (seed, extras)
         options.subscriptions = subscriptions
         options.sandboxSubscriptions = sandboxSubscriptions
         options.monthMilliseconds = month

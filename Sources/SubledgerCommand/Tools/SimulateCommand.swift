@@ -30,6 +30,11 @@ struct SimulateCommand: AsyncParsableCommand {
             that happened after it was created; verifyReceipt and V1 contain no prices, and only \
             the receipt inside them is signed.
 
+            With --extras, some customers buy seats for a group or an organisation, buy bundles \
+            and suites, or accept an offer instead of cancelling. Only v2 and history contain \
+            what is new in these; where Apple has not published how a fact is written, the \
+            article Apple's Data: Seats states what the payloads contain.
+
             --serve PORT serves a store of these subscriptions over HTTP instead: the App Store \
             Server API with its tokens, pages and rate limits, verifyReceipt, and notifications to \
             --notify URL with Apple's retries. Production is at /, the sandbox at /sandbox. The \
@@ -68,6 +73,16 @@ struct SimulateCommand: AsyncParsableCommand {
         )
     )
     var formats: [SimulationFormats] = []
+
+    @Option(
+        name: .customLong("extras"),
+        help: ArgumentHelp(
+            "What the app sells since 2026: seats, bundles, retention, several separated by "
+                + "commas, or all. Default: none of these.",
+            valueName: "extras"
+        )
+    )
+    var extras: [SimulationExtras] = []
 
     @Option(help: "The shared secret in V1 notifications.")
     var sharedSecret = SubscriptionLife.sharedSecret
@@ -123,11 +138,16 @@ struct SimulateCommand: AsyncParsableCommand {
                 port: port,
                 subscriptions: subscriptions,
                 seed: seed,
+                extras: chosenExtras,
                 folder: out,
                 sharedSecret: sharedSecret
             )
         }
-        let simulator = AppStoreSimulator(seed: seed, environment: Environment(environment))
+        let simulator = AppStoreSimulator(
+            seed: seed,
+            environment: Environment(environment),
+            extras: chosenExtras
+        )
         var writer = try SimulationWriter(
             folder: out,
             isOneFileEach: files,
@@ -153,6 +173,10 @@ struct SimulateCommand: AsyncParsableCommand {
         progress.finish()
         try writer.finish()
         try printSummary(writer)
+    }
+
+    private var chosenExtras: AppStoreSimulator.Extras {
+        extras.reduce(into: []) { $0.formUnion($1.extras) }
     }
 
     private func printSummary(_ writer: SimulationWriter) throws {

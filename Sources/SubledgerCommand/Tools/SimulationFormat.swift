@@ -47,3 +47,25 @@ struct SimulationFormats: ExpressibleByArgument {
 
     static var allValueStrings: [String] { SimulationFormat.allCases.map(\.rawValue) + ["all"] }
 }
+
+/// One argument of `--extras`: what the app sells since 2026, several with commas between them, or
+/// `all`.
+struct SimulationExtras: ExpressibleByArgument {
+    let extras: AppStoreSimulator.Extras
+
+    /// The words, in listing order.
+    private static let words: KeyValuePairs<String, AppStoreSimulator.Extras> = [
+        "seats": .seats, "bundles": .bundles, "retention": .retentionOffers, "all": .all,
+    ]
+
+    init?(argument: String) {
+        var extras: AppStoreSimulator.Extras = []
+        for word in argument.split(separator: ",", omittingEmptySubsequences: false) {
+            guard let named = Self.words.first(where: { $0.key == word }) else { return nil }
+            extras.formUnion(named.value)
+        }
+        self.extras = extras
+    }
+
+    static var allValueStrings: [String] { words.map { $0.key } }
+}
