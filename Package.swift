@@ -135,6 +135,7 @@ let package = Package(
                 .embedInCode("Analytics/analytics-movements.sql"),
                 .embedInCode("Analytics/analytics-periods.sql"),
                 .embedInCode("Analytics/analytics-recorded-at.sql"),
+                .embedInCode("Analytics/analytics-repeated-purchases.sql"),
                 .embedInCode("Analytics/analytics-retention-at.sql"),
                 .embedInCode("Analytics/analytics-retention.sql"),
                 .embedInCode("Analytics/analytics-subscriptions.sql"),

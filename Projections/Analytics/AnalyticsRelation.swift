@@ -1,3 +1,5 @@
+internal import Events
+
 /// A view or function of schema `analytics`, for analysts, defined over the live views of
 /// projections.
 package struct AnalyticsRelation: Sendable {
@@ -69,6 +71,13 @@ extension AnalyticsRelation {
         ),
         AnalyticsRelation("last_signed_at", PackageResources.analytics_last_signed_at_sql),
         AnalyticsRelation("recorded_at", PackageResources.analytics_recorded_at_sql),
+        AnalyticsRelation(
+            "repeated_purchases",
+            Array(
+                String(decoding: PackageResources.analytics_repeated_purchases_sql, as: UTF8.self)
+                    .replacing("{{placeholder}}", with: Placeholder.pattern).utf8
+            )
+        ),
         AnalyticsRelation(
             "customers",
             PackageResources.analytics_customers_sql,

@@ -22,6 +22,7 @@ CROSS JOIN LATERAL (
     SELECT NOT t.is_shared AND t.purchase_price_milliunits > 0
         AS is_payment
 ) p
+WHERE NOT t.is_repeated
 GROUP BY t.environment, c.customer_id, t.currency;
 COMMENT ON VIEW analytics.customer_value IS
     'What each customer paid and got back: one row a customer and currency. Purchases of which Apple did not say the price count nowhere.'

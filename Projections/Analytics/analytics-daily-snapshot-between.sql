@@ -36,8 +36,7 @@ WITH bound AS (
     JOIN analytics.transactions t
         ON t.start_time < b.until AND t.effective_end_time >= b.until
             AND t.start_time < t.effective_end_time
-    WHERE t.is_paid OR t.is_trial_period
-        AND NOT t.is_shared
+    WHERE (t.is_paid OR t.is_trial_period AND NOT t.is_shared) AND NOT t.is_repeated
     ORDER BY b.day, t.lane, t.environment, t.original_transaction_id, t.start_time DESC,
         t.ordinal DESC
 ), paid AS (
@@ -57,7 +56,7 @@ WITH bound AS (
     JOIN analytics.transactions t
         ON t.lane = s.lane AND t.environment = s.environment
             AND t.original_transaction_id = s.original_transaction_id
-            AND t.start_time < b.until AND t.is_auto_renewable
+            AND t.start_time < b.until AND t.is_auto_renewable AND NOT t.is_repeated
     ORDER BY b.day, t.lane, t.environment, t.original_transaction_id, t.start_time DESC,
         t.ordinal DESC
 ), moved AS (
@@ -76,7 +75,12 @@ WITH bound AS (
     ) t ON true
     WHERE m.occurred_at >= first_day::timestamp AT TIME ZONE 'UTC'
         AND m.occurred_at < (last_day + interval '1 day') AT TIME ZONE 'UTC'
-        AND NOT m.is_shared
+        AND NOT m.is_shared AND NOT EXISTS (
+            SELECT FROM analytics.repeated_purchases() r
+            WHERE r.lane = m.lane AND r.environment = m.environment
+                AND r.original_transaction_id = m.original_transaction_id
+                AND r.purchase_date_ms = m.purchase_date_ms
+                AND r.product_identifier = m.product_identifier)
 ), part AS (
     SELECT p.day, p.environment, p.product_identifier, p.country, p.currency, p.offer_type,
         p.renewal_number,
@@ -103,6 +107,7 @@ WITH bound AS (
         SELECT min(t.start_time) AS since FROM analytics.transactions t
         WHERE t.lane = p.lane AND t.environment = p.environment
             AND t.original_transaction_id = p.original_transaction_id AND t.is_paid
+            AND NOT t.is_repeated
     ) f
     WHERE p.day_before IS DISTINCT FROM p.day - 1
     UNION ALL
@@ -135,7 +140,7 @@ WITH bound AS (
     FROM analytics.transactions t
     WHERE t.start_time >= first_day::timestamp AT TIME ZONE 'UTC'
         AND t.start_time < (last_day + interval '1 day') AT TIME ZONE 'UTC'
-        AND NOT t.is_shared
+        AND NOT t.is_shared AND NOT t.is_repeated
 )
 SELECT p.day, p.environment, p.product_identifier, p.country, p.currency, p.offer_type,
     p.renewal_number, sum(p.active_paid), sum(p.active_trial), sum(p.in_grace), sum(p.in_retry),

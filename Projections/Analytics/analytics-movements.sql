@@ -14,6 +14,12 @@ SELECT m.lane, m.environment, m.original_transaction_id, m.ordinal,
     m.amount_milliunits, m.currency, m.is_family_shared, m.is_shared, m.seat_quantity, m.is_resubscribe,
     m.expiration_reason,
     {{corrects}} AS corrects_ordinal,
+    EXISTS (
+        SELECT FROM analytics.repeated_purchases() d
+        WHERE d.lane = m.lane AND d.environment = m.environment
+            AND d.original_transaction_id = m.original_transaction_id
+            AND d.purchase_date_ms = m.purchase_date_ms
+            AND d.product_identifier = m.product_identifier) AS is_repeated,
     m.positions[1] AS ledger_position_first,
     m.positions[cardinality(m.positions)] AS ledger_position_last{{knowledge}}
 FROM projection.{{table}} m

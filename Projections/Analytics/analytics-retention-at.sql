@@ -18,7 +18,8 @@ WITH purchase AS (
         t.effective_end_time AT TIME ZONE 'UTC' AS end_time,
         CASE WHEN t.start_time <= as_of
             THEN coalesce(t.product_duration, t.billing_duration)::interval END AS length
-    FROM analytics.transactions t WHERE t.is_paid AND t.start_time < t.effective_end_time
+    FROM analytics.transactions t
+    WHERE t.is_paid AND t.start_time < t.effective_end_time AND NOT t.is_repeated
 ), payer AS MATERIALIZED (
     -- Collects the purchases of each subscription once, because PostgreSQL plans a join for each of
     -- its periods as a nested loop.

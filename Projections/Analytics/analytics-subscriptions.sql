@@ -17,7 +17,7 @@ SELECT n.lane, n.environment, n.original_transaction_id,
     s.renewal_price_milliunits, s.renewal_currency, a.last_signed_at
 FROM (
     SELECT DISTINCT ON (t.lane, t.environment, t.original_transaction_id) t.*
-    FROM analytics.transactions t WHERE t.is_auto_renewable
+    FROM analytics.transactions t WHERE t.is_auto_renewable AND NOT t.is_repeated
     ORDER BY t.lane, t.environment, t.original_transaction_id, t.start_time DESC, t.ordinal DESC
 ) n
 JOIN (
@@ -25,7 +25,7 @@ JOIN (
         min(t.start_time) AS first_start_time,
         min(t.start_time) FILTER (WHERE t.is_paid) AS first_paid_time,
         count(*) FILTER (WHERE t.is_paid) AS payments_count
-    FROM analytics.transactions t WHERE t.is_auto_renewable
+    FROM analytics.transactions t WHERE t.is_auto_renewable AND NOT t.is_repeated
     GROUP BY t.lane, t.environment, t.original_transaction_id
 ) h USING (lane, environment, original_transaction_id)
 CROSS JOIN a

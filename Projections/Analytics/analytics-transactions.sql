@@ -44,7 +44,14 @@ SELECT t.lane, t.environment, t.original_transaction_id, t.ordinal,
     t.renewal_number, t.consecutive_paid_periods, t.is_trial_conversion, t.is_resubscribe,
     t.gap_seconds, t.plan_change, t.previous_product_identifier, t.refunded_at,
     t.revocation_reason, t.revocation_percentage, t.is_upgraded, t.unsubscribe_detected_at,
-    t.billing_issues_detected_at, t.positions[1] AS ledger_position_first,
+    t.billing_issues_detected_at,
+    EXISTS (
+        SELECT FROM analytics.repeated_purchases() r
+        WHERE r.lane = t.lane AND r.environment = t.environment
+            AND r.original_transaction_id = t.original_transaction_id
+            AND r.purchase_date_ms = t.purchase_date_ms
+            AND r.product_identifier = t.product_identifier) AS is_repeated,
+    t.positions[1] AS ledger_position_first,
     t.positions[cardinality(t.positions)] AS ledger_position_last{{knowledge}}
 FROM projection.{{table}} t
 CROSS JOIN LATERAL (

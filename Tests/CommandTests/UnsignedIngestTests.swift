@@ -1,3 +1,5 @@
+import Foundation
+import Postgres
 import TestSupport
 import Testing
 
@@ -88,9 +90,10 @@ struct UnsignedIngestTests {
         }
         let folder = try TestFolder()
         let file = try folder.write("lines.ndjson", Array(paid.joined(separator: "\n").utf8))
-        try await withLedger { command, _ in
+        try await withLedger { command, settings in
             #expect(try await command.ingest("--vouch", file).appended == 3)
             try await command.expect(0, ["rebuild", "--quiet"])
+            try await Self.expectOnce(settings)
             let days = ["--from", "2025-03-01", "--to", "2025-03-10"]
             for known in [[], ["--known-at", "3"]] {
                 for report in ["revenue", "mrr", "ltv", "cohorts"] {
@@ -101,8 +104,43 @@ struct UnsignedIngestTests {
                     #expect(text.contains("19980"), "\(report): \(text)")
                     #expect(!text.contains("29970"), "\(report): \(text)")
                 }
+                let renewals = try await command.expect(
+                    0,
+                    ["report", "renewals", "--json"] + days + known
+                )
+                #expect(renewals.contains("\"paymentsCount\":2"), "\(renewals)")
             }
+            let out = folder.path(of: "export")
+            try await command.expect(0, "export", "--out", out, "--quiet", "transactions")
+            let schema = try String(contentsOfFile: "\(out)/schema.json", encoding: .utf8)
+            #expect(schema.contains("is_repeated"))
         }
+    }
+
+    // Every view and function that sums or counts, and how those that list rows mark them.
+    private static func expectOnce(_ settings: ConnectionSettings) async throws {
+        let session = try await PostgresSession.connect(settings)
+        let sums = [
+            "sum(gross_milliunits) FROM analytics.customer_value": 19_980,
+            "sum(gross_milliunits) FROM analytics.daily_snapshot": 19_980,
+            "max(mrr_milliunits) FROM analytics.daily_snapshot": 19_980,
+            "max(active_paid) FROM analytics.daily_snapshot": 2,
+            "sum(new_paid) FROM analytics.daily_snapshot": 2,
+            "sum(mrr_milliunits) FROM analytics.subscriptions": 19_980,
+            "max(cohort_size) FROM analytics.retention": 2,
+            "count(*) FROM analytics.transactions": 3,
+            "count(*) FROM analytics.transactions WHERE is_repeated": 1,
+            "sum(price_milliunits) FROM analytics.transactions WHERE NOT is_repeated": 19_980,
+            "sum(amount_milliunits) FROM analytics.movements WHERE NOT is_repeated": 19_980,
+        ]
+        for (query, expected) in sums {
+            let value = try await session.query(
+                "SELECT (\(query.replacing(" FROM", with: ")::bigint FROM"))"
+            )
+            .single().int8(0)
+            #expect(value == Int64(expected), "\(query)")
+        }
+        await session.close()
     }
 
     @Test func `a file with several shared secrets proves the notifications of each`() async throws
@@ -116,9 +154,11 @@ struct UnsignedIngestTests {
         )
         let root = "\(payloads)/root.der"
         var signed = 0
+        var rows: [String] = []
         try await withLedger { command, _ in
             let report = try await command.ingest("--root-certificate", root, payloads)
             signed = report.appended + report.duplicates
+            rows = try await command.rebuiltDigest()
         }
         try await withLedger { command, _ in
             func ingest(_ secrets: String) async throws -> IngestDocument {
@@ -132,8 +172,10 @@ struct UnsignedIngestTests {
                 )
             }
             let other = try await ingest("of another app\nolder\n")
-            // How many of them are new depends on their order.
+            // How many facts are events and how many confirmations depends on their order; no row
+            // of a table does.
             #expect(other.appended + other.duplicates == signed && other.rejected == 0)
+            #expect(try await command.rebuiltDigest() == rows)
             #expect(other.leftOutByReason.map(\.reason) == ["shared-secret-mismatch"])
             #expect(other.leftOutByReason.first?.advice?.contains("one a line") == true)
             let right = try await ingest("older\n\n 5ec4e7-of-today \r\nnewer")

@@ -129,11 +129,13 @@ private struct ReportRun {
 
     private func rows(_ ground: AnalyticsGround, _ bounds: Bounds) async throws -> PostgresRows {
         let money = conversion(ground)
-        let hasMoney = question.report.columns.contains { $0.kind == .money }
-        let repeated =
-            hasMoney
-            ? try await RepeatedPurchases.find(in: question.environment, ground, session) : .none
         let text = question.report.text(by: question.by, limit: question.limit + 1, money)
+        let readsPurchases = AnalyticsRelation.needed(by: text).contains {
+            $0.name == "repeated_purchases"
+        }
+        let repeated =
+            readsPurchases
+            ? try await RepeatedPurchases.find(in: question.environment, ground, session) : .none
         let parameters: [PostgresValue] =
             [
                 .text(bounds.from.day), .text(bounds.to.day), .text(question.environment.word),
