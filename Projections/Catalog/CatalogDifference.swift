@@ -80,7 +80,7 @@ extension CatalogDifference {
         Described(
             productId: product.productId,
             values: [
-                ("type", "Auto-Renewable Subscription"),
+                ("type", product.contents.type),
                 ("subscriptionGroupIdentifier", product.subscriptionGroupIdentifier),
                 ("groupName", product.groupName), ("level", "\(product.level)"),
                 ("duration", "\(product.duration)"), ("referenceName", product.referenceName),
@@ -89,6 +89,7 @@ extension CatalogDifference {
                 ("prices", list(product.prices.map(\.summary))),
                 ("billingPlans", list(product.billingPlans.map(\.summary))),
                 ("offers", list(product.offers.map(\.summary))),
+                ("bundledProductIds", list(product.contents.productIds)),
             ]
         )
     }
@@ -102,7 +103,7 @@ extension CatalogDifference {
                 ("displayName", product.displayName),
                 ("familyShareable", product.isFamilyShareable ? "true" : "false"),
                 ("prices", list(product.prices.map(\.summary))), ("billingPlans", nil),
-                ("offers", nil),
+                ("offers", nil), ("bundledProductIds", nil),
             ]
         )
     }

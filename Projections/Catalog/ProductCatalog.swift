@@ -73,6 +73,8 @@ extension ProductCatalog {
         public let level: Int
         /// The length of a period at the standard price.
         public let duration: SubscriptionPeriod
+        /// What it contains.
+        public let contents: Contents
         /// The developer's own name for it; nil if the catalog does not state it.
         public let referenceName: String?
         /// The name customers see, in the catalog's own language; nil if the catalog does not state
@@ -94,6 +96,7 @@ extension ProductCatalog {
             groupName: String? = nil,
             level: Int,
             duration: SubscriptionPeriod,
+            contents: Contents = .itself,
             referenceName: String? = nil,
             displayName: String? = nil,
             isFamilyShareable: Bool = false,
@@ -106,12 +109,40 @@ extension ProductCatalog {
             self.groupName = groupName
             self.level = level
             self.duration = duration
+            self.contents = contents
             self.referenceName = referenceName
             self.displayName = displayName
             self.isFamilyShareable = isFamilyShareable
             self.prices = prices
             self.billingPlans = billingPlans
             self.offers = offers
+        }
+    }
+
+    /// What a subscription product contains (Apple's data: bundles).
+    public enum Contents: Hashable, Sendable {
+        /// Nothing but itself: it is no bundle.
+        case itself
+        /// A bundle of these products, in the catalog's order; each is also sold alone.
+        case bundle([String])
+        /// A suite of these products, in the catalog's order, which are sold only together.
+        case suite([String])
+
+        /// Apple's `type` of the product, in the words of a transaction.
+        public var type: String {
+            switch self {
+            case .itself: "Auto-Renewable Subscription"
+            case .bundle: "Subscription Bundle"
+            case .suite: "Subscription Suite"
+            }
+        }
+
+        /// The products in it.
+        public var productIds: [String] {
+            switch self {
+            case .itself: []
+            case .bundle(let ids), .suite(let ids): ids
+            }
         }
     }
 

@@ -43,6 +43,10 @@ public struct CatalogDocument: Codable, Sendable {
         let groupName: String?
         let level: Int
         let duration: String
+        /// `bundle` or `suite`; nil for any other subscription.
+        let kind: String?
+        /// The products of the bundle or suite; nil for any other subscription.
+        let bundledProductIds: [String]?
         let referenceName: String?
         let displayName: String?
         let familyShareable: Bool
@@ -121,6 +125,18 @@ extension CatalogDocument {
         )
     }
 
+    private static func contents(
+        _ product: Subscription
+    ) throws -> ProductCatalog.Contents {
+        let ids = product.bundledProductIds ?? []
+        switch product.kind {
+        case nil: return .itself
+        case "bundle": return .bundle(ids)
+        case "suite": return .suite(ids)
+        default: throw Unexpected()
+        }
+    }
+
     fileprivate static func value(
         _ product: Subscription
     ) throws -> ProductCatalog.Subscription {
@@ -130,6 +146,7 @@ extension CatalogDocument {
             groupName: product.groupName,
             level: product.level,
             duration: try period(product.duration),
+            contents: try contents(product),
             referenceName: product.referenceName,
             displayName: product.displayName,
             isFamilyShareable: product.familyShareable,
@@ -168,6 +185,8 @@ extension CatalogDocument.Subscription {
             groupName: product.groupName,
             level: product.level,
             duration: "\(product.duration)",
+            kind: product.contents.word,
+            bundledProductIds: product.contents.word.map { _ in product.contents.productIds },
             referenceName: product.referenceName,
             displayName: product.displayName,
             familyShareable: product.isFamilyShareable,
@@ -194,6 +213,17 @@ extension CatalogDocument.Subscription {
 
     fileprivate func value() throws -> ProductCatalog.Subscription {
         try CatalogDocument.value(self)
+    }
+}
+
+extension ProductCatalog.Contents {
+    /// The word of the document; nil for what is no bundle.
+    fileprivate var word: String? {
+        switch self {
+        case .itself: nil
+        case .bundle: "bundle"
+        case .suite: "suite"
+        }
     }
 }
 

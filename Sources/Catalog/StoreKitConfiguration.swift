@@ -46,6 +46,8 @@ struct StoreKitConfiguration: Decodable {
 
     struct Subscription: Decodable {
         let productID: LooseText
+        let type: String?
+        let bundledSubscriptions: [Bundled]?
         let subscriptionGroupID: LooseText?
         let groupNumber: Int
         let recurringSubscriptionPeriod: String
@@ -62,6 +64,11 @@ struct StoreKitConfiguration: Decodable {
         let adHocOffers: [Offer]?
         let codeOffers: [Offer]?
         let winbackOffers: [Offer]?
+    }
+
+    /// A subscription in a bundle or suite.
+    struct Bundled: Decodable {
+        let productID: LooseText
     }
 
     struct BillingPlan: Decodable {
@@ -175,6 +182,7 @@ extension StoreKitConfiguration {
             groupName: group.name,
             level: read.groupNumber,
             duration: duration,
+            contents: contents(read),
             referenceName: read.referenceName,
             displayName: displayName(read.localizations),
             isFamilyShareable: read.familyShareable ?? false,
@@ -188,6 +196,20 @@ extension StoreKitConfiguration {
             },
             offers: offers(read, &builder)
         )
+    }
+
+    // Xcode's words for the types of StoreKit's Product.ProductType. They are not confirmed: to
+    // change one, change one line here (Apple's data: bundles).
+    private static let bundleType = "SubscriptionBundle"
+    private static let suiteType = "SubscriptionSuite"
+
+    private func contents(_ read: Subscription) -> ProductCatalog.Contents {
+        let ids = (read.bundledSubscriptions ?? []).map(\.productID.text)
+        return switch read.type {
+        case Self.bundleType: .bundle(ids)
+        case Self.suiteType: .suite(ids)
+        default: .itself
+        }
     }
 
     private func offers(

@@ -15,7 +15,7 @@ import Testing
             more: Fixtures.billingPlans
         )
         let texts = [
-            storekit, Fixtures.storekit1, Fixtures.groups, Fixtures.subscriptions,
+            storekit, Fixtures.storekit1, Fixtures.bundles, Fixtures.groups, Fixtures.subscriptions,
             String(decoding: SimulatedCatalog.storekit, as: UTF8.self),
         ]
         for text in texts {
@@ -29,6 +29,12 @@ import Testing
             #expect(again == catalog)
             #expect(try CatalogDocument(again).bytes() == body)
         }
+    }
+
+    @Test func `a catalog without bundles has the bytes that earlier versions stored`() throws {
+        let catalog = try read(Fixtures.subscription(Fixtures.needed)).catalog
+        let body = String(decoding: try CatalogDocument(catalog).bytes(), as: UTF8.self)
+        #expect(!body.contains("kind") && !body.contains("bundled"), "\(body)")
     }
 
     @Test func `a catalog has one text, whatever the layout of its file`() throws {

@@ -130,6 +130,18 @@ enum Fixtures {
         "productID":"a","groupNumber":1,"recurringSubscriptionPeriod":"P1M"
         """
 
+    /// A bundle and a suite, in the words that are assumed (Apple's data: bundles).
+    static let bundles = """
+        {"subscriptionGroups":[{"id":"20000004","name":"G","subscriptions":[
+        {"productID":"office","type":"SubscriptionBundle","groupNumber":1,
+        "recurringSubscriptionPeriod":"P1M","displayPrice":"19.99",
+        "bundledSubscriptions":[{"productID":"mail"},{"productID":"drive","price":4.99}]},
+        {"productID":"studio","type":"SubscriptionSuite","groupNumber":2,
+        "recurringSubscriptionPeriod":"P1M"},
+        {"productID":"mail","type":"RecurringSubscription","groupNumber":3,
+        "recurringSubscriptionPeriod":"P1M"}]}]}
+        """
+
     /// Groups with their subscriptions included.
     static let groups = """
         {"data":[{"type":"subscriptionGroups","id":"21400001","attributes":{"referenceName":"Plans"},

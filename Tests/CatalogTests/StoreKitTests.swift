@@ -56,6 +56,18 @@ import Testing
         )
     }
 
+    @Test func `bundles and suites are read with what they contain`() throws {
+        let content = try read(Fixtures.bundles)
+        #expect(
+            content.subscriptions.map { "\($0.productId) \($0.contents.type)" } == [
+                "mail Auto-Renewable Subscription", "office Subscription Bundle",
+                "studio Subscription Suite",
+            ]
+        )
+        #expect(content.subscriptions.map(\.contents.productIds) == [[], ["mail", "drive"], []])
+        #expect(content.warnings.isEmpty, "\(content.warnings)")
+    }
+
     @Test func `a newer format is read as far as it is known`() throws {
         let content = try read(Fixtures.storekit(6, introductory: Fixtures.listedOffers))
         #expect(content.warningCodes == ["newer-format"])

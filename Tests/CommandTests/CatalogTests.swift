@@ -227,6 +227,36 @@ struct CatalogTests {
         }
     }
 
+    @Test func `a bundle is shown with what it contains, and a change of that as a difference`()
+        async throws
+    {
+        let folder = try TestFolder()
+        func file(_ parts: String) throws -> String {
+            try folder.write(
+                "\(parts.count).storekit",
+                """
+                {"subscriptionGroups":[{"id":"21400010","subscriptions":[{"productID":"office",
+                "type":"SubscriptionBundle","groupNumber":1,"recurringSubscriptionPeriod":"P1M",
+                "bundledSubscriptions":[\(parts)]}]}]}
+                """.utf8
+            )
+        }
+        let (mail, drive) = (#"{"productID":"mail"}"#, #"{"productID":"drive"}"#)
+        try await withLedger { command, _ in
+            try await command.expect(0, "catalog", "import", try file(mail))
+            try await command.expect(0, "catalog", "import", try file("\(mail),\(drive)"))
+            let shown = try await command.expect(0, "catalog", "show")
+            #expect(shown.contains(" Subscription Bundle  office: mail, drive\n"), "\(shown)")
+            let difference = try await command.expect(0, "catalog", "diff")
+            #expect(
+                difference.contains("    bundledProductIds: mail → mail, drive\n"),
+                "\(difference)"
+            )
+            let json = try await command.expect(0, "catalog", "show", "--json")
+            #expect(json.contains(#""bundledProductIds":["mail","drive"]"#), "\(json)")
+        }
+    }
+
     @Test func `an unreadable version exits with 3 and is named`() async throws {
         for (body, digest, words) in [
             ("{}", "{}", ["version 1", "import the file again", "[unreadable-version]"]),

@@ -48,6 +48,13 @@ struct CatalogShowCommand: AsyncParsableCommand {
             }
             Terminal.print(table.text)
         }
+        for product in version.catalog.subscriptions where product.contents != .itself {
+            let parts = product.contents.productIds.joined(separator: ", ")
+            Terminal.print(
+                " \(product.contents.type)  \(product.productId): "
+                    + (parts.isEmpty ? "its products are not listed" : parts)
+            )
+        }
         for product in version.catalog.otherProducts {
             Terminal.print(" \(product.type)  \(product.productId)")
         }
