@@ -84,6 +84,30 @@ import Testing
         )
     }
 
+    /// A period whose first seats are refunded, and then those that were added.
+    private static let seats = """
+        03-01T00:00:05 @03-01 purchase monthly 03-01..04-01 woli=1 seats=8x1000
+        03-11T00:00:05 @03-11 purchase monthly 03-11..04-01 woli=2 seats=4x1000 added
+        03-15T00:00:05 @03-15 purchase monthly 03-01..04-01 woli=1 seats=8x1000 added revoked=03-15
+        03-20T00:00:05 @03-20 purchase monthly 03-11..04-01 woli=2 seats=4x1000 added revoked=03-20
+        """
+
+    @Test func `the refund of added seats ends access where the first ones are refunded already`()
+        throws
+    {
+        try expect(
+            Self.seats,
+            at: "03-25",
+            """
+            entitled no refunded
+            served no refunded
+            because #1 opened - 03-01 lag 5s
+            because #4 ended - 03-20 lag 5s
+            changes #4
+            """
+        )
+    }
+
     @Test func `a late extension wrongly denies access`() throws {
         try expect(
             """

@@ -1,4 +1,4 @@
-internal import Events
+package import Events
 
 /// The seats of one transaction of a multiseat subscription, as Apple states them.
 ///
@@ -58,11 +58,23 @@ public struct Seats: Hashable, Sendable {
 
     /// The total for all seats: the sum over the tiers, otherwise the average price of a seat times
     /// the seats; nil if it is not known, or does not fit in 64 bits.
-    func total(averagePrice: Int64?) -> Int64? {
+    package func total(averagePrice: Int64?) -> Int64? {
         if !priceTiers.isEmpty { return PriceTier.total(of: priceTiers) }
         guard let averagePrice, let quantity else { return averagePrice }
         let (total, overflow) = averagePrice.multipliedReportingOverflow(by: quantity)
         return overflow ? nil : total
+    }
+}
+
+extension Content {
+    /// The seats that a transaction states; nil if it is not one of a multiseat subscription.
+    package var seats: Seats? {
+        text(.extra).flatMap { Seats(ExtraObject($0), quantity: integer(.quantity)) }
+    }
+
+    /// How many seats renew, as renewal info states it; nil if it does not.
+    package var renewalQuantity: Int64? {
+        text(.extra).flatMap { ExtraObject($0).integer(Seats.Word.renewalQuantity) }
     }
 }
 

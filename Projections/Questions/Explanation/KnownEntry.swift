@@ -11,11 +11,21 @@ struct KnownEntry {
     /// The notification in the same payload; nil if there was none.
     let notification: Fact?
 
-    /// Whether it is a transaction of that purchase.
+    /// Whether it is a transaction of that purchase, or one that added seats to its period.
     func isAbout(_ row: ActivePeriod) -> Bool {
         let fact = event.fact
-        return fact.kind == .transaction && fact.purchaseDate == row.purchaseDate
-            && byBytes(fact.content.text(.productId) ?? "", row.productId) == nil
+        guard fact.kind == .transaction,
+            byBytes(fact.content.text(.productId) ?? "", row.productId) == nil
+        else { return false }
+        return fact.purchaseDate == row.purchaseDate || addsSeats(to: row)
+    }
+
+    // Apple marks every transaction of a period that has several. Their ends may differ, because an
+    // extension may have moved one of them only.
+    private func addsSeats(to row: ActivePeriod) -> Bool {
+        let fact = event.fact
+        return row.purchaseDate < fact.purchaseDate && fact.purchaseDate < row.expiresDate
+            && fact.content.seats?.isOneOfSeveral == true
     }
 
     /// Whether it is a transaction of that one-time purchase, whatever date it states for it.

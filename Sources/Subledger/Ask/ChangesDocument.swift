@@ -13,11 +13,42 @@ public struct ChangesDocument: Codable, Hashable, Sendable {
     public let isKnown: Bool
     /// Its changes, including those that were requested and withdrawn.
     public let changes: [Change]
+    /// Its changes for which Apple opened a new subscription: from one of the customer's that had
+    /// lapsed, or between one that is sold alone and one in a bundle, to or from this one.
+    public let moves: [Move]
     /// What was erased of it.
     public let erasures: [ErasureMark]
     /// Other subscriptions of the same customer; nil if they cannot be counted: there are too many,
     /// or lanes of a distributed ledger cannot be reached.
     public let otherSubscriptions: Int?
+
+    /// A change from one subscription to another.
+    public struct Move: Codable, Hashable, Sendable {
+        /// The old subscription.
+        public let fromOriginalTransactionId: String
+        /// The new subscription.
+        public let toOriginalTransactionId: String
+        /// The last product of the old one.
+        public let fromProductId: String
+        /// The first product of the new one.
+        public let toProductId: String
+        /// The bundle that the old one was part of; nil if it was sold alone.
+        public let fromBundleProductId: String?
+        /// The bundle that the new one is part of; nil if it is sold alone.
+        public let toBundleProductId: String?
+        /// The status of the old one just before.
+        public let previousStatus: String
+        /// `upgrade`, `downgrade` or `crossgrade` by the catalog; `plan_change` without one.
+        public let `class`: String
+        /// When the new one began.
+        public let effective: Instant
+        /// Whether the periods of both products have the same length; nil without a catalog.
+        public let sameDuration: Bool?
+        /// The version of the catalog that classifies it.
+        public let catalogVersion: Int?
+        /// The events it is based on, of both subscriptions.
+        public let positions: [PositionValue]
+    }
 
     /// A change that took effect, or was requested.
     public struct Change: Codable, Hashable, Sendable {
@@ -72,8 +103,8 @@ extension Ledger {
     ///
     /// - Parameters:
     ///   - subject: The subscription.
-    ///   - instant: Only changes that were pending at the instant, and the last change in effect by
-    ///     then; nil for all.
+    ///   - instant: Only changes that were pending at the instant, the last change in effect by
+    ///     then, and moves by then; nil for all.
     ///   - knownAt: How much of the log is used.
     /// - Returns: The answer.
     /// - Throws: `QuestionError`, `EventLogError`, `CatalogError`.
@@ -84,8 +115,19 @@ extension Ledger {
     ) async throws -> ChangesDocument {
         let known = try await known(subject, knownAt: knownAt)
         let catalogs = try await catalogs(knownAt: knownAt)
-        return ChangesDocument(known, PlanChanges(known.timeline, catalogs).rows.asked(at: instant))
+        let moves = PlanChanges.acrossStreams(known.notes.customerTimelines, catalogs).filter {
+            [$0.from, $0.to].contains(known.stream) && instant.map($0.isInEffect) ?? true
+        }
+        return ChangesDocument(
+            known,
+            PlanChanges(known.timeline, catalogs).rows.asked(at: instant),
+            moves
+        )
     }
+}
+
+extension StreamChange {
+    fileprivate func isInEffect(at instant: Instant) -> Bool { effective <= instant }
 }
 
 extension [PlanChange] {
@@ -102,7 +144,11 @@ extension [PlanChange] {
 }
 
 extension ChangesDocument {
-    fileprivate init(_ known: KnownSubscription, _ rows: [PlanChange]) {
+    fileprivate init(
+        _ known: KnownSubscription,
+        _ rows: [PlanChange],
+        _ moves: [StreamChange]
+    ) {
         originalTransactionId = known.stream.originalTransactionId
         environment = known.stream.environment
         isKnown = !known.history.events.isEmpty
@@ -130,7 +176,25 @@ extension ChangesDocument {
                 positions: row.positions.values(lanes: known.lanes)
             )
         }
+        self.moves = moves.map { Move($0, lanes: known.lanes) }
         erasures = known.notes.erasures
         otherSubscriptions = known.notes.others
+    }
+}
+
+extension ChangesDocument.Move {
+    fileprivate init(_ change: StreamChange, lanes: LaneCount) {
+        fromOriginalTransactionId = change.from.originalTransactionId
+        toOriginalTransactionId = change.to.originalTransactionId
+        fromProductId = change.fromProductId
+        toProductId = change.toProductId
+        fromBundleProductId = change.fromBundleProductId
+        toBundleProductId = change.toBundleProductId
+        previousStatus = change.previousStatus.description
+        `class` = change.changeClass.rawValue
+        effective = change.effective
+        sameDuration = change.hasSameDuration
+        catalogVersion = change.catalogVersion
+        positions = change.positions.values(lanes: lanes)
     }
 }

@@ -19,6 +19,9 @@ struct SubscriptionNotes {
     /// Other subscriptions of its customer, which the answer does not cover; nil if they cannot be
     /// counted: there are too many, or lanes cannot be reached.
     let others: Int?
+    /// All subscriptions of its customer, including this one; empty if it is not theirs, or if they
+    /// cannot be counted.
+    let customerTimelines: [Timeline]
 }
 
 extension Ledger {
@@ -83,11 +86,15 @@ extension Ledger {
             // A link may have assigned the id to another customer.
             let isTheirs = customer.streams.contains { $0.stream == stream }
             let others = isTheirs ? customer.streams.count - 1 : 0
-            return SubscriptionNotes(erasures: erasures, others: others)
+            return SubscriptionNotes(
+                erasures: erasures,
+                others: others,
+                customerTimelines: isTheirs ? customer.streams.map(\.timeline) : []
+            )
         } catch {
             // The answer itself needs only the lane of its subscription.
             guard [.tooManyStreams, .lanesUnavailable].contains(error.code) else { throw error }
-            return SubscriptionNotes(erasures: erasures, others: nil)
+            return SubscriptionNotes(erasures: erasures, others: nil, customerTimelines: [])
         }
     }
 }

@@ -9,7 +9,9 @@ struct ChangesCommand: AsyncParsableCommand {
         abstract: "Changes of product, billing plan or seats: requested, withdrawn and in effect.",
         discussion: """
             Computed from the log, not read from a table. The catalog (`subledger catalog`) \
-            decides which change is an upgrade; without one, every change is a plan_change.
+            decides which change is an upgrade; without one, every change is a plan_change. \
+            Changes for which Apple opened a new subscription are listed below the others: a new \
+            start after a lapse, and a move into or out of a bundle.
             """
     )
 
@@ -17,7 +19,8 @@ struct ChangesCommand: AsyncParsableCommand {
 
     @Option(
         help: Clock.help(
-            "Only requests that were open at this instant, and the change in effect by then."
+            "Only requests that were open at this instant, the change in effect by then, and "
+                + "moves by then."
         ),
         transform: Clock.time
     )
@@ -46,7 +49,8 @@ extension ChangesDocument {
         let title = "\(originalTransactionId) · \(environment) · UTC"
         guard isKnown else { return [title, NothingKnown.words] }
         guard !changes.isEmpty else {
-            return [title, "no change of product, billing plan or seats was requested or made"]
+            let none = "no change of product, billing plan or seats was requested or made"
+            return [title] + (moves.isEmpty ? [none] : moves.map(\.text))
         }
         var table = TextTable([
             "from", "to", "change", "timing", "state", "requested", "effective", "withdrawn",
@@ -68,16 +72,30 @@ extension ChangesDocument {
                 row.positions.text,
             ])
         }
-        return [title, table.text]
+        return [title, table.text] + moves.map(\.text)
     }
 
-    // The product, and its billing plan and number of seats if Apple stated them.
+    // The product, its billing plan and number of seats if Apple stated them.
     private static func plan(
         _ productId: String,
         _ billingPlanType: String?,
         _ seats: Int64?
     ) -> String {
         productId + (billingPlanType.map { " · \($0)" } ?? "")
-            + (seats.map { " · \($0) seats" } ?? "")
+            + (seats.map { " · " + counted($0, "seat") } ?? "")
+    }
+}
+
+extension ChangesDocument.Move {
+    /// The move as a line.
+    fileprivate var text: String {
+        func part(_ id: String, _ productId: String, _ bundle: String?) -> String {
+            "\(id) (\(productId)" + (bundle.map { " in the bundle \($0)" } ?? "") + ")"
+        }
+        return "\(effective.clock)  \(`class`) from the subscription "
+            + part(fromOriginalTransactionId, fromProductId, fromBundleProductId)
+            + ", which was \(previousStatus.replacing("_", with: " ")), to "
+            + part(toOriginalTransactionId, toProductId, toBundleProductId)
+            + ", because of \(positions.text)"
     }
 }

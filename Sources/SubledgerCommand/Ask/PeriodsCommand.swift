@@ -71,7 +71,7 @@ extension PeriodsDocument.Period {
         if let expires = commitment?.commitmentExpiresDate {
             words.append("committed until \(expires.clock)")
         }
-        if let seatQuantity { words.append("\(seatQuantity) seats") }
+        if let seatQuantity { words.append(counted(seatQuantity, "seat")) }
         if let bundleProductId { words.append("in bundle \(bundleProductId)") }
         words += (advancedCommerceItems ?? []).map { item in
             let name = item.displayName.map { " “\($0)”" } ?? ""

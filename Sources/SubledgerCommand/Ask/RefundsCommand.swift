@@ -104,6 +104,6 @@ extension RefundsDocument.Case {
     /// The state as text, with the number of seats that were taken back.
     fileprivate var stateWords: String {
         let words = RefundWords.text(state, kind)
-        return seatQuantity.map { words.replacing("seats", with: "\($0) seats") } ?? words
+        return seatQuantity.map { words.replacing("seats", with: counted($0, "seat")) } ?? words
     }
 }

@@ -73,7 +73,9 @@ extension StateDocument.State {
     fileprivate var nextCharge: String {
         var words: [String] = []
         if let renewalQuantity {
-            words.append("\(renewalQuantity) seats for \(Amount.text(renewalTotal, currency))")
+            words.append(
+                counted(renewalQuantity, "seat") + " for " + Amount.text(renewalTotal, currency)
+            )
         } else if let renewalPrice {
             words.append(Amount.text(renewalPrice, currency))
         }
