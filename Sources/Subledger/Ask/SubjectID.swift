@@ -175,6 +175,15 @@ extension SubjectID {
         )
     }
 
+    /// The error for a question about a customer by an id to which no purchase belongs.
+    var noPurchase: QuestionError {
+        QuestionError(
+            .unknownId,
+            "no purchase belongs to \(id): the ledger knows this id only from other statements, "
+                + "such as renewal info about a period that has not begun"
+        )
+    }
+
     /// The error for a link that gives the customer an id that Apple gave to another customer's
     /// purchase.
     func ambiguous(with named: StreamID, _ customer: Customer) -> QuestionError {

@@ -178,7 +178,9 @@ extension Ledger {
                 "\(subject.id) is unknown in \(environment), but known in \(known)"
             )
         }
-        guard knownAt != .latest else { return subject.noSubscription }
+        guard knownAt != .latest else {
+            return subject.isAlone ? subject.noSubscription : subject.noPurchase
+        }
         return QuestionError(
             .nothingKnownThen,
             "nothing was known of \(subject.id) as of \(knownAt.text(lanes: log.identity.lanes))"

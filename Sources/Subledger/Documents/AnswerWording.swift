@@ -146,7 +146,7 @@ package enum RefundWords {
         switch kind {
         case nil: state
         case RefundCase.Kind.untyped.rawValue: "\(state) (type not stated)"
-        case RefundCase.Kind.replaced.rawValue: "\(state) by upgrade"
+        case RefundCase.Kind.replaced.rawValue: "\(state) for a replaced period"
         case RefundCase.Kind.familyRevoke.rawValue where isWithoutMoney(state):
             NoAccessReason.revoked.words
         case RefundCase.Kind.assignmentEnded.rawValue where isWithoutMoney(state):

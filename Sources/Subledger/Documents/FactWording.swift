@@ -30,8 +30,10 @@ extension Fact {
         case .transaction: transactionSummary
         case .renewal: renewalSummary
         case .notification:
-            [content.text(.notificationType) ?? "", content.text(.subtype)]
-                .compactMap { $0 }.joined(separator: "/")
+            ([
+                [content.text(.notificationType) ?? "", content.text(.subtype)]
+                    .compactMap { $0 }.joined(separator: "/")
+            ] + sectionWords).joined(separator: " · ")
         case .link: linkSummary
         case .catalog:
             "version \(content.integer(.catalogVersion) ?? 0) of the catalog from "
@@ -63,9 +65,7 @@ extension Fact {
             let end = expiresDate.ifSet == nil ? "" : " → \(expiresDate.clock)"
             words.append(purchaseDate.clock + end)
         }
-        if let price = content.integer(.price) {
-            words.append(Amount.text(price, content.text(.currency)))
-        }
+        if let price = priceWords { words.append(price) }
         if let offer = content.text(.offerDiscountType) { words.append(offer) }
         if content.boolean(.isUpgraded) == true { words.append("upgraded") }
         if let revoked = content.instant(.revocationDate) {
@@ -92,6 +92,7 @@ extension Fact {
         if let next = content.text(.autoRenewProductId), next != content.text(.productId) {
             words.append("next \(next)")
         }
+        if let seats = renewalSeatWords { words.append(seats) }
         if content.boolean(.isInBillingRetryPeriod) == true { words.append("billing retry") }
         if let grace = content.instant(.gracePeriodExpiresDate) {
             words.append("grace until \(grace.clock)")
