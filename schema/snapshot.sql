@@ -11,6 +11,7 @@ COMMENT ON SCHEMA operation IS 'What running programs write for themselves, and 
 
 CREATE FUNCTION ledger.content_fields(content bytea) RETURNS jsonb
     LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 DECLARE
     names constant jsonb := '{
@@ -74,6 +75,7 @@ COMMENT ON FUNCTION ledger.content_fields(content bytea) IS 'The fields of event
 
 CREATE FUNCTION ledger.content_text(content bytea, wanted integer) RETURNS text
     LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 DECLARE
     at int := 2;
@@ -177,6 +179,7 @@ COMMENT ON FUNCTION ledger.erase(erasure_lane integer, erasure_offset bigint, of
 
 CREATE FUNCTION ledger.is_erasing(asked_lane integer, asked_environment text, asked_id text) RETURNS boolean
     LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 BEGIN
     -- What this transaction has written bears its number; a transaction without one wrote nothing.
@@ -193,6 +196,7 @@ COMMENT ON FUNCTION ledger.is_erasing(asked_lane integer, asked_environment text
 
 CREATE FUNCTION ledger.json_or_text(source text) RETURNS jsonb
     LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 BEGIN
     RETURN source::jsonb;
@@ -208,9 +212,10 @@ CREATE FUNCTION ledger.lane_of(original_transaction_id text) RETURNS integer
     LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
     AS $$
 BEGIN
-    RETURN CASE WHEN 1 = 1 THEN 0 ELSE
-        (('x' || encode(substr(sha256(convert_to(original_transaction_id, 'UTF8')), 1, 4), 'hex'))
-            ::bit(32)::bigint & (1 - 1))::int
+    RETURN CASE WHEN 1 OPERATOR(pg_catalog.=) 1 THEN 0 ELSE
+        (('x' OPERATOR(pg_catalog.||) pg_catalog.encode(pg_catalog.substr(pg_catalog.sha256(
+            pg_catalog.convert_to(original_transaction_id, 'UTF8')), 1, 4), 'hex'))
+            ::bit(32)::bigint OPERATOR(pg_catalog.&) (1 OPERATOR(pg_catalog.-) 1))::int
     END;
 END
 $$;
@@ -219,6 +224,7 @@ COMMENT ON FUNCTION ledger.lane_of(original_transaction_id text) IS 'First four 
 
 CREATE FUNCTION ledger.refuse_change() RETURNS trigger
     LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $_$
 DECLARE
     -- On Citus the rows of a lane are in tables of its own, its shards, with numbers after their
@@ -247,6 +253,7 @@ COMMENT ON FUNCTION ledger.refuse_change() IS 'Refuses UPDATE, DELETE and TRUNCA
 
 CREATE FUNCTION ledger.refuse_orphan(lane integer, commit_no bigint) RETURNS integer
     LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 BEGIN
     RAISE EXCEPTION 'commit % of lane % does not follow the commit that it was built upon',
@@ -260,6 +267,7 @@ COMMENT ON FUNCTION ledger.refuse_orphan(lane integer, commit_no bigint) IS 'Ref
 
 CREATE FUNCTION ledger.refuse_unless_blanked() RETURNS trigger
     LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 DECLARE
     kept jsonb := to_jsonb(OLD);
@@ -331,6 +339,7 @@ COMMENT ON COLUMN ledger.confirmation.transaction_ids IS 'The transaction ids th
 
 CREATE FUNCTION ledger.repetitions(row_of ledger.confirmation) RETURNS TABLE(evidence_no bigint, lane_offset bigint, as_of_ms bigint, fields integer[], transaction_id text)
     LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 DECLARE
     bytes constant bytea := row_of.repetitions;
@@ -388,6 +397,7 @@ COMMENT ON FUNCTION ledger.repetitions(row_of ledger.confirmation) IS 'What a co
 
 CREATE FUNCTION ledger.text_without_nul(utf8 bytea) RETURNS text
     LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 DECLARE
     rest bytea := utf8;

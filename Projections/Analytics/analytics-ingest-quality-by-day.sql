@@ -6,7 +6,7 @@ RETURNS TABLE (
     restored_transaction_ids bigint, rejected bigint, rejected_by_reason jsonb, events bigint,
     late_events bigint, out_of_order_events bigint
 )
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 WITH run AS (
     SELECT (i.finished_at AT TIME ZONE 'UTC')::date AS day, i.source, count(*) AS runs,

@@ -1,7 +1,7 @@
 -- Views that need a last day use the day of Apple's newest signature, not the ledger's clock. The
 -- function runs with the rights of its owner, so readers of the views need no rights on the log.
 CREATE OR REPLACE FUNCTION analytics.last_signed_at() RETURNS timestamptz
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
     -- Arrays, because Citus joins a distributed table in this way with nothing else.
     WITH kept AS MATERIALIZED (

@@ -3,7 +3,7 @@
 -- columns of the log itself.
 CREATE OR REPLACE FUNCTION analytics.recorded_at(lane integer, lane_offset bigint)
 RETURNS timestamptz
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT e.recorded_at FROM ledger.event e WHERE e.lane = $1 AND e.lane_offset = $2
 $$;

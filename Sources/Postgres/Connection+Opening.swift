@@ -12,15 +12,22 @@ extension Connection {
     convenience init(_ settings: ConnectionSettings) throws(PostgresError) {
         try self.init(connectingTo: settings)
         let mark = String(UInt64.random(in: 1...UInt64.max), radix: 16)
-        let first = try ask(Self.prepare(mark: mark))
+        let first = try ask(prepare(mark: mark))
         if try first.int4(0) != PQbackendPID(handle) {
             isPooled = true
             guard try first.textIfPresent(1)?.isEmpty ?? true,
-                try ask(Self.readMark).textIfPresent(0) == mark,
+                try ask("SELECT \(Self.readMark)").textIfPresent(0) == mark,
                 Self.markSeenBySecondConnection(settings) != mark
             else { throw Self.shared() }
         }
         if let role = settings.role { try become(role) }
+    }
+
+    /// Sets again what this module sets in every session, after a DISCARD ALL: it also removes the
+    /// prepared statements, and so shows itself by the error that one is missing.
+    func restoreSettings(after error: PostgresError) throws(PostgresError) {
+        guard error.code == .server("26000") else { return }
+        _ = try ask(prepare(mark: String(UInt64.random(in: 1...UInt64.max), radix: 16)))
     }
 
     private func become(_ role: String) throws(PostgresError) {
@@ -36,24 +43,44 @@ extension Connection {
         }
     }
 
+    // Until the search path is set, names are looked up where a role, a database or a schema called
+    // like a role leads, so every function here is named with its schema, and there is no operator.
+    // Afterwards, a name without a schema is PostgreSQL's own; pg_temp is named because it would
+    // otherwise come first. With row_security off, a policy that would hide rows is an error.
+    //
     // The mark detects a pooler: a fresh session of PostgreSQL has none, keeps the one that it is
     // given, and shows it to no other session.
     //
     // Sessions hold transactions while they fold, so the timeouts for idle and long transactions
     // are switched off. Read-only transactions declare themselves, so a read-only default is
     // overridden.
-    private static func prepare(mark: String) -> String {
-        """
-        SELECT pg_backend_pid(), current_setting('subledger.session', true),
-            set_config('subledger.session', '\(mark)', false),
-            set_config('idle_in_transaction_session_timeout', '0', false),
-            set_config('default_transaction_read_only', 'off', false),
-            CASE WHEN current_setting('transaction_timeout', true) IS NOT NULL
-                THEN set_config('transaction_timeout', '0', false) END
-        """
+    private func prepare(mark: String) -> String {
+        var settings = Self.settings
+        if !hasOwnOption("statement_timeout") { settings.append(("statement_timeout", "0")) }
+        if !hasOwnOption("lock_timeout") { settings.append(("lock_timeout", "0")) }
+        let set = settings.map { "pg_catalog.set_config('\($0)', '\($1)', false)" }
+        return """
+            SELECT pg_catalog.pg_backend_pid(), \(Self.readMark),
+                pg_catalog.set_config('subledger.session', '\(mark)', false),
+                \(set.joined(separator: ",\n    ")),
+                CASE WHEN pg_catalog.current_setting('transaction_timeout', true) IS NOT NULL
+                    THEN pg_catalog.set_config('transaction_timeout', '0', false) END
+            """
     }
 
-    private static let readMark = "SELECT current_setting('subledger.session', true)"
+    private static let settings = [
+        ("search_path", "pg_catalog, pg_temp"), ("standard_conforming_strings", "on"),
+        ("row_security", "off"), ("idle_in_transaction_session_timeout", "0"),
+        ("default_transaction_read_only", "off"),
+    ]
+
+    // A limit of a role or a database is for its other users; one in the options of this
+    // connection is for us.
+    private func hasOwnOption(_ name: String) -> Bool {
+        option("options")?.contains(name) ?? false
+    }
+
+    private static let readMark = "pg_catalog.current_setting('subledger.session', true)"
 
     /// The result of one statement, which is not prepared.
     private func ask(_ sql: String) throws(PostgresError) -> PostgresRow {
@@ -78,7 +105,7 @@ extension Connection {
         do {
             let other = try Connection(connectingTo: settings)
             other.deadline = Deadline(after: probeTimeout)
-            return try other.ask(readMark).textIfPresent(0)
+            return try other.ask("SELECT \(readMark)").textIfPresent(0)
         } catch {
             // A pooler without a free place is not a reason to refuse.
             return nil

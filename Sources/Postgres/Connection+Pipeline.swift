@@ -31,6 +31,7 @@ extension Connection {
         } catch {
             // Everything was rolled back, so outside a transaction the retry is invisible.
             guard forgetStale(statements, error), wasIdle, isIdle else { throw error }
+            try restoreSettings(after: error)
             return try runPipeline(statements, cancellation)
         }
     }
@@ -52,6 +53,7 @@ extension Connection {
             return Array(try runFramed(framed, cancellation)[1...statements.count])
         } catch {
             guard forgetStale(framed, error), isIdle else { throw unframed(error, statements) }
+            try restoreSettings(after: error)
         }
         do {
             return Array(try runFramed(framed, cancellation)[1...statements.count])

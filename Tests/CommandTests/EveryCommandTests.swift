@@ -46,6 +46,29 @@ struct EveryCommandTests {
         await store.end()
     }
 
+    /// Every session sets its own search path before anything is looked up in the one that the
+    /// database has; with `standard_conforming_strings` off, a text of ours would be another.
+    @Test func `no command calls a hostile function or operator that a search path puts first`()
+        async throws
+    {
+        let store = try await ServedStore.start()
+        try await TestServer.shared.withDatabase { settings in
+            try await HostileShadows.plant(in: settings)
+            let (command, simulation) = (Command(settings), try await Simulation.shared)
+            try await command.expect(0, "migrate")
+            try await command.expect(0, simulation.arguments + [simulation.payloads])
+            try await command.expect(0, "rebuild", "--quiet")
+            let values = try await placeholders(command, store)
+            for line in EveryCommand.all {
+                guard let code = line.onFilled else { continue }
+                let ending = try await command.run(values.fill(line.words))
+                expect(ending, code, line)
+                #expect(!(ending.output + ending.errors).contains("hostile"), "\(line)")
+            }
+        }
+        await store.end()
+    }
+
     @Test func `the service starts on an empty ledger, and a signal ends it with success`()
         async throws
     {

@@ -133,7 +133,7 @@ struct EmbeddedServerTests {
         let settings = try await server.start()
         let first = try await Self.pid(server)
         let session = try await PostgresSession.connect(settings)
-        try await session.execute("CREATE TABLE kept (i int)")
+        try await session.execute("CREATE TABLE public.kept (i int)")
         #expect(try await server.start() == settings)
         #expect(try await Self.pid(server) == first)
         try await server.stop()
@@ -141,7 +141,7 @@ struct EmbeddedServerTests {
         try await server.stop()
         _ = try await server.start()
         let again = try await PostgresSession.connect(settings)
-        let count = try await again.query("SELECT count(*) FROM kept").single().int8(0)
+        let count = try await again.query("SELECT count(*) FROM public.kept").single().int8(0)
         #expect(count == 0)
     }
 
@@ -150,13 +150,13 @@ struct EmbeddedServerTests {
         let settings = try await server.start()
         let first = try await Self.pid(server)
         let session = try await PostgresSession.connect(settings)
-        try await session.execute("CREATE TABLE kept (i int)")
+        try await session.execute("CREATE TABLE public.kept (i int)")
         let rows = try await session.query("SHOW unix_socket_directories")
         try FileManager.default.removeItem(atPath: try rows[0].text(0) + "/.s.PGSQL.5432")
         #expect(try await server.start() == settings)
         #expect(try await Self.pid(server) != first)
         let again = try await PostgresSession.connect(settings)
-        #expect(try await again.query("SELECT count(*) FROM kept").single().int8(0) == 0)
+        #expect(try await again.query("SELECT count(*) FROM public.kept").single().int8(0) == 0)
     }
 
     @Test func `concurrent starts, as from several processes, create one server`() async throws {
@@ -226,13 +226,15 @@ struct EmbeddedServerTests {
         )
         let settings = try await server.start()
         let session = try await PostgresSession.connect(settings)
-        try await session.execute("CREATE TABLE kept (i int); INSERT INTO kept VALUES (1)")
+        try await session.execute(
+            "CREATE TABLE public.kept (i int); INSERT INTO public.kept VALUES (1)"
+        )
         kill(try await Self.pid(server), SIGKILL)
         let lost = await codeOf { try await session.query("SELECT pg_sleep(10)") }
         #expect(lost == .connectionLost)
         _ = try await server.start()
         let again = try await PostgresSession.connect(settings)
-        let count = try await again.query("SELECT count(*) FROM kept").single().int8(0)
+        let count = try await again.query("SELECT count(*) FROM public.kept").single().int8(0)
         #expect(count == 1)
     }
 

@@ -97,12 +97,12 @@ struct PredecessorTests {
                 for statement in [
                     "SET citus.enable_unsafe_triggers = on",
                     """
-                    CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS
+                    CREATE FUNCTION public.fail() RETURNS trigger LANGUAGE plpgsql AS
                         $$ BEGIN RAISE 'no' USING ERRCODE = 'XX000'; END $$
                     """,
                     """
                     CREATE TRIGGER fail BEFORE INSERT ON ledger.\(table)
-                        FOR EACH ROW EXECUTE FUNCTION fail()
+                        FOR EACH ROW EXECUTE FUNCTION public.fail()
                     """,
                 ] { try await inspector.session.execute(statement) }
             }

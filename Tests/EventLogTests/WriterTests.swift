@@ -109,7 +109,7 @@ struct WriterTests {
             #expect(news.count == facts.count)
             #expect(Set(appended.map(\.position.offset)) == Set(1...40))
             let attempts = try await Inspector.inspect(settings) { inspector in
-                try await inspector.number("SELECT last_value FROM attempt")
+                try await inspector.number("SELECT last_value FROM public.attempt")
             }
             let commits = try await Inspector.count("commit", settings)
             #expect(attempts > commits, "no race was lost, so this test showed nothing")
@@ -119,16 +119,16 @@ struct WriterTests {
 
     /// Counts the commits that were attempted: a sequence keeps the number of a lost race, too.
     private static let countedAttempts = """
-        CREATE SEQUENCE attempt;
-        GRANT USAGE ON attempt TO PUBLIC;
-        CREATE FUNCTION count_attempt() RETURNS trigger LANGUAGE plpgsql AS $$
+        CREATE SEQUENCE public.attempt;
+        GRANT USAGE ON public.attempt TO PUBLIC;
+        CREATE FUNCTION public.count_attempt() RETURNS trigger LANGUAGE plpgsql AS $$
         BEGIN
-            PERFORM nextval('attempt');
+            PERFORM nextval('public.attempt');
             RETURN NEW;
         END
         $$;
         CREATE TRIGGER counted_attempt BEFORE INSERT ON ledger.commit
-            FOR EACH ROW EXECUTE FUNCTION count_attempt()
+            FOR EACH ROW EXECUTE FUNCTION public.count_attempt()
         """
 
     /// The trigger simulates a faster writer: no commit passes until the lane's row is locked.
@@ -143,7 +143,7 @@ struct WriterTests {
             let (attempts, confirmed) = try await Inspector.inspect(settings) { inspector in
                 let again = TestFacts.transaction(asOf: 2)
                 let outcomes = try await log.append(verified(again))
-                return (try await inspector.number("SELECT nextval('attempt')"), outcomes)
+                return (try await inspector.number("SELECT nextval('public.attempt')"), outcomes)
             }
             #expect(confirmed.map(\.position.offset) == [1])
             // Twice: three lost races and the attempt that locks; then this count itself.
@@ -153,11 +153,11 @@ struct WriterTests {
     }
 
     private static let fasterWriter = """
-        CREATE SEQUENCE attempt;
-        GRANT USAGE ON attempt TO PUBLIC;
-        CREATE FUNCTION win_the_race() RETURNS trigger LANGUAGE plpgsql AS $$
+        CREATE SEQUENCE public.attempt;
+        GRANT USAGE ON public.attempt TO PUBLIC;
+        CREATE FUNCTION public.win_the_race() RETURNS trigger LANGUAGE plpgsql AS $$
         BEGIN
-            PERFORM nextval('attempt');
+            PERFORM nextval('public.attempt');
             IF NOT EXISTS (
                 SELECT FROM pg_locks WHERE pid = pg_backend_pid() AND mode = 'RowShareLock'
                     AND relation = 'ledger.lane'::regclass)
@@ -168,7 +168,7 @@ struct WriterTests {
         END
         $$;
         CREATE TRIGGER faster_writer BEFORE INSERT ON ledger.commit
-            FOR EACH ROW EXECUTE FUNCTION win_the_race()
+            FOR EACH ROW EXECUTE FUNCTION public.win_the_race()
         """
 
     /// The loser waits before its third lost race until the other writer has appended the same
@@ -216,14 +216,14 @@ struct WriterTests {
     }
 
     private static let slowLoser = """
-        CREATE SEQUENCE attempt;
-        GRANT USAGE ON attempt TO PUBLIC;
-        CREATE FUNCTION lose_slowly() RETURNS trigger LANGUAGE plpgsql AS $$
+        CREATE SEQUENCE public.attempt;
+        GRANT USAGE ON public.attempt TO PUBLIC;
+        CREATE FUNCTION public.lose_slowly() RETURNS trigger LANGUAGE plpgsql AS $$
         DECLARE
             attempt bigint;
         BEGIN
             IF current_setting('application_name') = 'loser' THEN
-                attempt := nextval('attempt');
+                attempt := nextval('public.attempt');
                 IF attempt = 3 THEN PERFORM pg_advisory_xact_lock(7); END IF;
                 IF attempt <= 3 THEN
                     RAISE unique_violation USING CONSTRAINT = 'commit_pkey', TABLE = 'commit';
@@ -233,7 +233,7 @@ struct WriterTests {
         END
         $$;
         CREATE TRIGGER slow_loser BEFORE INSERT ON ledger.commit
-            FOR EACH ROW EXECUTE FUNCTION lose_slowly();
+            FOR EACH ROW EXECUTE FUNCTION public.lose_slowly();
         SELECT pg_advisory_lock(7)
         """
 

@@ -37,18 +37,18 @@ struct CancellationTests {
     @Test func `cancelling a task rolls back its transaction and its pipeline`() async throws {
         try await TestServer.shared.withDatabase { settings in
             let session = try await PostgresSession.connect(settings)
-            try await session.execute("CREATE TABLE t (i int)")
+            try await session.execute("CREATE TABLE public.t (i int)")
             let code = try await Self.cancelled(settings) { session in
                 try await session.transaction { db throws(PostgresError) in
-                    try db.query("INSERT INTO t VALUES (1)")
+                    try db.query("INSERT INTO public.t VALUES (1)")
                     try db.pipeline([
-                        PostgresStatement("INSERT INTO t VALUES (2)"),
+                        PostgresStatement("INSERT INTO public.t VALUES (2)"),
                         PostgresStatement("SELECT pg_sleep(60)"),
                     ])
                 }
             }
             #expect(code == .cancelled)
-            let row = try await session.query("SELECT count(*) FROM t").single()
+            let row = try await session.query("SELECT count(*) FROM public.t").single()
             #expect(try row.int8(0) == 0)
         }
     }
@@ -68,14 +68,16 @@ struct CancellationTests {
     @Test func `a task that is already cancelled sends nothing`() async throws {
         try await TestServer.shared.withDatabase { settings in
             let session = try await PostgresSession.connect(settings)
-            try await session.execute("CREATE TABLE t (i int)")
+            try await session.execute("CREATE TABLE public.t (i int)")
             let task = Task {
                 withUnsafeCurrentTask { $0?.cancel() }
-                return await codeOf { _ = try await session.query("INSERT INTO t VALUES (1)") }
+                return await codeOf {
+                    _ = try await session.query("INSERT INTO public.t VALUES (1)")
+                }
             }
             let code = await task.value
             #expect(code == .cancelled)
-            let row = try await session.query("SELECT count(*) FROM t").single()
+            let row = try await session.query("SELECT count(*) FROM public.t").single()
             #expect(try row.int8(0) == 0)
         }
     }

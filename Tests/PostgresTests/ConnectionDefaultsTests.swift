@@ -40,7 +40,7 @@ struct ConnectionDefaultsTests {
                 """
             )
             let session = try await PostgresSession.connect(settings)
-            try await session.query("CREATE TABLE t (i int)")
+            try await session.query("CREATE TABLE public.t (i int)")
             try await session.transaction(.readOnlySnapshot) { db throws(PostgresError) in
                 try db.query("SELECT 1")
                 usleep(50_000)

@@ -40,9 +40,10 @@ struct CopyTests {
     }
 
     private static let table =
-        "CREATE TABLE t (id int8, text text, bytes bytea, flag bool, small int4, at timestamptz)"
-    private static let copyIn = "COPY t FROM STDIN (FORMAT BINARY)"
-    private static let copyOut = "COPY (SELECT * FROM t ORDER BY id) TO STDOUT (FORMAT BINARY)"
+        "CREATE TABLE public.t (id int8, text text, bytes bytea, flag bool, small int4, at timestamptz)"
+    private static let copyIn = "COPY public.t FROM STDIN (FORMAT BINARY)"
+    private static let copyOut =
+        "COPY (SELECT * FROM public.t ORDER BY id) TO STDOUT (FORMAT BINARY)"
 
     private static func rows(_ count: Int, seed: UInt64) -> [Row] {
         var random = SeededGenerator(seed: seed)
@@ -105,7 +106,7 @@ struct CopyTests {
                 #expect(try Self.parse(bytes, chunk: chunk) == rows, "seed \(seed), chunk \(chunk)")
             }
             for chunk in [1, 2, 3, 7, 19, 20, 21, bytes.count] {
-                try await session.execute("TRUNCATE t")
+                try await session.execute("TRUNCATE public.t")
                 let count = try await session.copyIn(Self.copyIn, from: bytes[...]) {
                     (rest) throws(PostgresError) -> [UInt8]? in
                     guard !rest.isEmpty else { return nil }
@@ -154,7 +155,7 @@ struct CopyTests {
                 }
             }
             #expect(refusal == .misuse)
-            let row = try await session.query("SELECT count(*) FROM t").single()
+            let row = try await session.query("SELECT count(*) FROM public.t").single()
             #expect(try row.int8(0) == 0)
         }
     }
@@ -182,7 +183,7 @@ struct CopyTests {
     {
         try await TestServer.shared.withDatabase { settings in
             let session = try await PostgresSession.connect(settings)
-            try await session.execute("CREATE TABLE t (id int8 PRIMARY KEY)")
+            try await session.execute("CREATE TABLE public.t (id int8 PRIMARY KEY)")
             let refusal = await codeOf {
                 try await session.copyIn(Self.copyIn, from: 0) {
                     (sent, writer: inout CopyBinaryWriter) throws(PostgresError) in
@@ -202,8 +203,8 @@ struct CopyTests {
     @Test func `a statement of the wrong kind is refused and the session survives`() async throws {
         try await TestServer.shared.withDatabase { settings in
             let session = try await PostgresSession.connect(settings)
-            try await session.execute("CREATE TABLE t (id int8)")
-            for sql in ["SELECT 1", "COPY t TO STDOUT", "INSERT INTO t VALUES (1)"] {
+            try await session.execute("CREATE TABLE public.t (id int8)")
+            for sql in ["SELECT 1", "COPY public.t TO STDOUT", "INSERT INTO public.t VALUES (1)"] {
                 let refusal = await codeOf {
                     try await session.copyIn(sql, from: 0) {
                         (_) throws(PostgresError) -> [UInt8]? in nil
@@ -211,7 +212,7 @@ struct CopyTests {
                 }
                 #expect(refusal == .misuse, "\(sql)")
             }
-            for sql in ["SELECT 1", "COPY t FROM STDIN"] {
+            for sql in ["SELECT 1", "COPY public.t FROM STDIN"] {
                 let refusal = await codeOf {
                     try await session.copyOut(sql, into: 0) {
                         (_, _: UnsafeRawBufferPointer) throws(PostgresError) in
@@ -219,7 +220,7 @@ struct CopyTests {
                 }
                 #expect(refusal == .misuse, "\(sql)")
             }
-            for sql in ["COPY t FROM STDIN", "COPY t TO STDOUT; SELECT 1"] {
+            for sql in ["COPY public.t FROM STDIN", "COPY public.t TO STDOUT; SELECT 1"] {
                 let refusal = await codeOf { try await session.execute(sql) }
                 #expect(refusal == .misuse, "\(sql)")
             }
@@ -229,7 +230,7 @@ struct CopyTests {
                 }
             }
             #expect(unknown == .server("42P01"))
-            let row = try await session.query("SELECT count(*) FROM t").single()
+            let row = try await session.query("SELECT count(*) FROM public.t").single()
             #expect(try row.int8(0) == 1)
         }
     }

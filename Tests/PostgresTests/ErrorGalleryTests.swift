@@ -30,11 +30,11 @@ struct ErrorGalleryTests {
             let session = try await PostgresSession.connect(settings)
             try await session.execute(
                 """
-                CREATE TABLE customer (id text PRIMARY KEY, age int NOT NULL,
+                CREATE TABLE public.customer (id text PRIMARY KEY, age int NOT NULL,
                   CONSTRAINT customer_age_positive CHECK (age > 0));
                 """
             )
-            let insert = "INSERT INTO customer VALUES ($1, $2)"
+            let insert = "INSERT INTO public.customer VALUES ($1, $2)"
             let row: [PostgresValue] = [.text(Self.secret), .int4(1)]
             try await session.query(insert, row)
             let unique = try await Self.failure(session, insert, row)

@@ -5,25 +5,26 @@ import Testing
 @Suite(.enabled { await TestServer.isAvailable })
 struct PipelineTests {
     private static func insert(_ value: Int32) -> PostgresStatement {
-        PostgresStatement("INSERT INTO t VALUES ($1)", [.int4(value)])
+        PostgresStatement("INSERT INTO public.t VALUES ($1)", [.int4(value)])
     }
 
     private static func table(_ settings: ConnectionSettings) async throws -> PostgresSession {
         let session = try await PostgresSession.connect(settings)
-        try await session.execute("CREATE TABLE t (i int PRIMARY KEY)")
+        try await session.execute("CREATE TABLE public.t (i int PRIMARY KEY)")
         return session
     }
 
     private static func count(_ session: PostgresSession) async throws -> Int64 {
-        try await session.query("SELECT count(*) FROM t").single().int8(0)
+        try await session.query("SELECT count(*) FROM public.t").single().int8(0)
     }
 
     @Test func `every statement returns its own rows`() async throws {
         try await TestServer.shared.withDatabase { settings in
             let session = try await Self.table(settings)
             let results = try await session.pipeline([
-                Self.insert(1), Self.insert(2), PostgresStatement("SELECT i FROM t ORDER BY i"),
-                PostgresStatement("DELETE FROM t"),
+                Self.insert(1), Self.insert(2),
+                PostgresStatement("SELECT i FROM public.t ORDER BY i"),
+                PostgresStatement("DELETE FROM public.t"),
             ])
             #expect(results.map(\.count) == [0, 0, 2, 0])
             #expect(results.map(\.affectedRows) == [1, 1, 2, 2])
@@ -53,9 +54,9 @@ struct PipelineTests {
         try await TestServer.shared.withDatabase { settings in
             let session = try await Self.table(settings)
             try await session.execute(
-                "CREATE TABLE d (i int UNIQUE DEFERRABLE INITIALLY DEFERRED)"
+                "CREATE TABLE public.d (i int UNIQUE DEFERRABLE INITIALLY DEFERRED)"
             )
-            let twice = PostgresStatement("INSERT INTO d VALUES (1)")
+            let twice = PostgresStatement("INSERT INTO public.d VALUES (1)")
             let error = await #expect(throws: PostgresError.self) {
                 try await session.pipeline([twice, twice, Self.insert(7)])
             }
@@ -84,7 +85,7 @@ struct PipelineTests {
     {
         try await TestServer.shared.withDatabase { settings in
             let session = try await Self.table(settings)
-            let later = PostgresStatement("SELECT i FROM later WHERE i = $1", [.int4(1)])
+            let later = PostgresStatement("SELECT i FROM public.later WHERE i = $1", [.int4(1)])
             for _ in 0..<3 {
                 let error = await #expect(throws: PostgresError.self) {
                     try await session.pipeline([Self.insert(1), later, Self.insert(2)])
@@ -92,7 +93,7 @@ struct PipelineTests {
                 #expect(error?.code == .server("42P01"))
                 #expect(error?.statementIndex == 1)
             }
-            try await session.execute("CREATE TABLE later (i int)")
+            try await session.execute("CREATE TABLE public.later (i int)")
             let results = try await session.pipeline([Self.insert(1), later, Self.insert(2)])
             #expect(results.count == 3)
         }
@@ -150,9 +151,9 @@ struct PipelineTests {
     {
         try await TestServer.shared.withDatabase { settings in
             let session = try await Self.table(settings)
-            let read = "SELECT * FROM t"
+            let read = "SELECT * FROM public.t"
             #expect(try await session.query(read).columnCount == 1)
-            try await session.execute("ALTER TABLE t ADD COLUMN j int")
+            try await session.execute("ALTER TABLE public.t ADD COLUMN j int")
             #expect(try await session.query(read).columnCount == 2)
             try await session.execute("DISCARD ALL")
             #expect(try await session.query(read).columnCount == 2)
@@ -161,9 +162,9 @@ struct PipelineTests {
 
     @Test func `a COPY in a query is refused and does not hang`() async throws {
         try await TestServer.shared.withDatabase { settings in
-            for copy in ["COPY t TO STDOUT", "COPY t FROM STDIN"] {
+            for copy in ["COPY public.t TO STDOUT", "COPY public.t FROM STDIN"] {
                 let session = try await PostgresSession.connect(settings)
-                try await session.execute("CREATE TABLE IF NOT EXISTS t (i int)")
+                try await session.execute("CREATE TABLE IF NOT EXISTS public.t (i int)")
                 let refusal = await codeOf { _ = try await session.query(copy) }
                 #expect(refusal == .misuse)
                 #expect(await session.isBroken)

@@ -127,12 +127,14 @@ struct SessionTests {
     @Test func `a text with several statements runs as one`() async throws {
         try await TestServer.shared.withDatabase { settings in
             let session = try await PostgresSession.connect(settings)
-            try await session.execute("CREATE TABLE a (i int); INSERT INTO a VALUES (1)")
+            try await session.execute(
+                "CREATE TABLE public.a (i int); INSERT INTO public.a VALUES (1)"
+            )
             let refusal = await codeOf {
-                try await session.execute("INSERT INTO a VALUES (2); SELECT 1/0")
+                try await session.execute("INSERT INTO public.a VALUES (2); SELECT 1/0")
             }
             #expect(refusal == .server("22012"))
-            let row = try await session.query("SELECT count(*) FROM a").single()
+            let row = try await session.query("SELECT count(*) FROM public.a").single()
             #expect(try row.int8(0) == 1)
         }
     }

@@ -144,7 +144,18 @@ public actor TestServer {
         try await administer("CREATE DATABASE \(name) TEMPLATE \(source)")
         var settings = try await settings()
         settings.database = name
+        if HostileShadows.areEverywhere { try await shadow(settings, isCopy: template != nil) }
         return settings
+    }
+
+    private func shadow(_ settings: ConnectionSettings, isCopy: Bool) async throws {
+        guard isCopy else {
+            try await HostileShadows.plant(in: settings)
+            return
+        }
+        let session = try await PostgresSession.connect(settings)
+        try await HostileShadows.mislead(session)
+        await session.close()
     }
 
     private func drop(_ name: String) async throws {

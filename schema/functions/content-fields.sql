@@ -3,6 +3,7 @@
 -- shown as U+FFFD; a tag of a later version as `tag` and its number, with the value in hexadecimal.
 CREATE OR REPLACE FUNCTION ledger.content_fields(content bytea) RETURNS jsonb
 LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     names constant jsonb := '{

@@ -2,6 +2,7 @@
 -- it what is too rare for a column of its own.
 CREATE OR REPLACE FUNCTION ledger.content_text(content bytea, wanted int) RETURNS text
 LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     at int := 2;

@@ -2,6 +2,7 @@
 CREATE OR REPLACE FUNCTION ledger.is_erasing(
     asked_lane int, asked_environment text, asked_id text) RETURNS boolean
 LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
     -- What this transaction has written bears its number; a transaction without one wrote nothing.

@@ -2,6 +2,7 @@
 -- The parameter is not named json, which PostgreSQL 17 and later reserve.
 CREATE OR REPLACE FUNCTION ledger.json_or_text(source text) RETURNS jsonb
 LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
     RETURN source::jsonb;

@@ -3,6 +3,7 @@
 -- ledger.refuse_unless_blanked then judges row by row.
 CREATE OR REPLACE FUNCTION ledger.refuse_change() RETURNS trigger
 LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     -- On Citus the rows of a lane are in tables of its own, its shards, with numbers after their

@@ -2,6 +2,7 @@
 -- servers under the connection, say. The writer reads the head and decides again.
 CREATE OR REPLACE FUNCTION ledger.refuse_orphan(lane int, commit_no bigint) RETURNS int
 LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
     RAISE EXCEPTION 'commit % of lane % does not follow the commit that it was built upon',

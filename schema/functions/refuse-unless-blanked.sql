@@ -1,6 +1,7 @@
 -- An erasure blanks rows; it changes nothing else, and no row of another stream.
 CREATE OR REPLACE FUNCTION ledger.refuse_unless_blanked() RETURNS trigger
 LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     kept jsonb := to_jsonb(OLD);

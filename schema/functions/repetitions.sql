@@ -4,6 +4,7 @@ CREATE OR REPLACE FUNCTION ledger.repetitions(row_of ledger.confirmation)
 RETURNS TABLE (evidence_no bigint, lane_offset bigint, as_of_ms bigint, fields int[],
     transaction_id text)
 LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     bytes constant bytea := row_of.repetitions;

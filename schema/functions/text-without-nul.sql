@@ -2,6 +2,7 @@
 -- can hold it. An escape counts only where the backslash is not itself escaped.
 CREATE OR REPLACE FUNCTION ledger.text_without_nul(utf8 bytea) RETURNS text
 LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     rest bytea := utf8;

@@ -39,7 +39,6 @@ extension LiveAlteration {
         try session.execute(
             """
             SAVEPOINT live_alterations;
-            SET LOCAL search_path = pg_catalog;
             SET LOCAL quote_all_identifiers = off
             """
         )

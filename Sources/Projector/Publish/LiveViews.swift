@@ -149,13 +149,12 @@ enum LiveViews {
 extension LiveViews {
     /// The beginning of a transaction that switches views to tables.
     ///
-    /// It makes the server print all objects with their schemas. It waits only briefly for the lock
-    /// on a view, because new readers wait behind it for as long.
+    /// It waits only briefly for the lock on a view, because new readers wait behind it for as
+    /// long.
     static let begin = """
         \(ProjectionSchema.staysHere);
         SET LOCAL ROLE ledger_projector;
-        SET LOCAL lock_timeout = 200;
-        SET LOCAL search_path = pg_catalog
+        SET LOCAL lock_timeout = 200
         """
 
     /// Switches the views to tables and rolls that back, so obstacles to a promotion are found

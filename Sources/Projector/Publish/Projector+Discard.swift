@@ -143,7 +143,6 @@ extension Projector {
                 \(ProjectionSchema.staysHere);
                 SET LOCAL ROLE ledger_projector;
                 SET LOCAL client_min_messages = warning;
-                SET LOCAL search_path = pg_catalog;
                 SET LOCAL lock_timeout = '\(ProjectionSchema.LockTimeout.maintenance.rawValue)';
                 \(AnalyticsSchema.dropAll);
                 DROP VIEW IF EXISTS \(ProjectionSchema.table(name, in: "projection"))
