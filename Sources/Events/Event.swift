@@ -12,6 +12,14 @@ public struct Position: Hashable, Sendable {
     }
 }
 
+extension Position {
+    /// More than the offsets, the commits or the payloads of any lane: sums of such numbers over all
+    /// lanes do not overflow.
+    ///
+    /// Whoever reads a log must expect others, because a role may insert any number.
+    package static let offsetMax: Int64 = 1 << 50
+}
+
 extension Position: Comparable {
     /// By lane, then offset.
     ///

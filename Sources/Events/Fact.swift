@@ -132,6 +132,13 @@ public struct Fact: Hashable, Sendable {
             name: name
         )
     }
+
+    /// Whether all its instants are of the calendar (`Instant.calendar`), so that a fold can add and
+    /// subtract them.
+    package var hasInstantsOfCalendar: Bool {
+        Instant.calendar.contains(purchaseDate) && Instant.calendar.contains(expiresDate)
+            && Instant.calendar.contains(asOf) && content.hasInstantsOfCalendar
+    }
 }
 
 /// What a fact is about: the key of a period and, if two subjects can share that key, a name.

@@ -130,6 +130,20 @@ extension Content {
         }
     }
 
+    /// Whether all instants that it carries are of the calendar.
+    package var hasInstantsOfCalendar: Bool {
+        let instants = Content.instants.intersection(carried)
+        guard !instants.isEmpty else { return true }
+        var areOfCalendar = true
+        forEachState(of: instants) {
+            guard case .value(.instant(let instant)) = $0 else { return }
+            areOfCalendar = areOfCalendar && Instant.calendar.contains(instant)
+        }
+        return areOfCalendar
+    }
+
+    private static let instants = FieldSet(Field.allCases.filter { $0.valueType == .instant })
+
     /// Calls `body` with the state of each field of a set, by ascending tag, in one scan.
     func forEachState(of fields: FieldSet, _ body: (Knowledge.State) -> Void) {
         canonicalBytes.withUnsafeBufferPointer { bytes in

@@ -16,8 +16,17 @@ public struct Instant: Hashable, Comparable, Sendable {
     /// (Apple's data: iOS 6 response), so the key of a period is floored to whole seconds.
     public var flooredToSecond: Instant {
         let remainder = milliseconds % 1000
-        return Instant(milliseconds: milliseconds - (remainder < 0 ? remainder + 1000 : remainder))
+        // The first second that `Int64` can hold is not whole.
+        let down = remainder < 0 && milliseconds >= .min + 1000 ? remainder + 1000 : remainder
+        return Instant(milliseconds: milliseconds - down)
     }
+
+    /// The years 1 to 9999: nothing that the App Store or an operator states lies outside, and sums
+    /// and differences of instants inside do not overflow.
+    ///
+    /// Whoever reads a log must expect others, because a role may insert any number.
+    package static let calendar =
+        Instant(milliseconds: -62_135_596_800_000)...Instant(milliseconds: 253_402_300_799_999)
 
     /// Whether the instant is one that App Store data can carry: from 2008 to the end of 2199.
     ///

@@ -116,6 +116,15 @@ public struct PostgresError: Error, Sendable, Equatable {
     }
 }
 
+extension PostgresError {
+    /// The error for a row whose values have the right types and cannot be what the caller wrote.
+    ///
+    /// `message` names the row and what to do, without its values.
+    public static func impossibleRow(_ message: String) -> PostgresError {
+        PostgresError(.typeMismatch, message)
+    }
+}
+
 extension PostgresError: CustomStringConvertible, CustomDebugStringConvertible {
     /// The failure in one line that is safe to log.
     public var description: String {

@@ -116,7 +116,7 @@ extension Projector {
             isKnown: retired(among: [first.name]).isEmpty,
             catalogVersion: first.catalogVersion,
             policy: first.policy,
-            positions: Dictionary(uniqueKeysWithValues: offsets),
+            positions: Dictionary(offsets, uniquingKeysWith: min),
             lag: parts.reduce(0) { $0 + (heads[$1.lane]?.offset ?? 0) - $1.head.offset },
             rows: content.rowCount,
             digest: content.digest,

@@ -58,7 +58,7 @@ enum AppendSQL {
         in rows: PostgresRows,
         lane: Int,
         genesis: Digest
-    ) throws(PostgresError) -> LaneHead {
+    ) throws -> LaneHead {
         guard rows.count > 0 else {
             return LaneHead(
                 lane: lane,
@@ -70,11 +70,15 @@ enum AppendSQL {
                 format: LedgerIdentity.format
             )
         }
+        let (commit, offset, evidence) = (
+            try rows[0].int8(0), try rows[0].int8(1), try rows[0].int8(4)
+        )
+        try EventLog.checkHead(lane: lane, commit, offset, evidence)
         return LaneHead(
             lane: lane,
-            offset: try rows[0].int8(1),
-            evidence: try rows[0].int8(4),
-            commitNumber: try rows[0].int8(0),
+            offset: offset,
+            evidence: evidence,
+            commitNumber: commit,
             committedAt: Instant(microseconds: try rows[0].timestamptz(2)),
             digest: Digest(bytes: try rows[0].bytea(3)) ?? .zero,
             format: Int(try rows[0].int4(5))

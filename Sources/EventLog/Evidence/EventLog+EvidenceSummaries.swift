@@ -38,11 +38,7 @@ extension EventLog {
         var events = history
         events.confirmations = []
         let summaries = try await evidenceSummaries(of: events)
-        return Dictionary(
-            uniqueKeysWithValues: history.events.compactMap { event in
-                summaries[event.evidence].map { (event.position, $0) }
-            }
-        )
+        return history.events.reduce(into: [:]) { $0[$1.position] = summaries[$1.evidence] }
     }
 
     /// The digests among these that any lane contains, each with the strongest trust with which it

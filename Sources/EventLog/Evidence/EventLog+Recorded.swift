@@ -23,8 +23,7 @@ extension EventLog {
                 PostgresStatement(EventLog.recordedEvents, parameters),
                 PostgresStatement(EventLog.recordedConfirmations, parameters),
             ])
-            var events: [Event] = []
-            for row in found[0] { events.append(try EventRows.event(in: row)) }
+            let events = try EventRows.events(in: found[0])
             var repetitions: [RecordedHistory.Repetition] = []
             for row in found[1] {
                 let recordedAt = Instant(microseconds: try row.timestamptz(7))

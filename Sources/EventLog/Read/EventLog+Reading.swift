@@ -34,7 +34,7 @@ extension EventLog {
                 let (events, confirmations) = (found[2 * index], found[2 * index + 1])
                 return StreamHistory(
                     stream: streams[index],
-                    events: try events.map { try EventRows.event(in: $0) },
+                    events: try EventRows.events(in: events),
                     confirmations: try confirmations.flatMap { row in
                         try EventRows.confirmations(in: row, lane: laneOf[index])
                     }
@@ -124,6 +124,18 @@ extension EventLog {
         Head(offset: 0, commit: 0, digest: identity.genesis(lane: lane))
     }
 
+    /// Throws `malformedLog` for a newest commit whose numbers no lane reaches: a role may insert
+    /// any, and what is computed from them would overflow.
+    static func checkHead(lane: Int, _ numbers: Int64...) throws {
+        guard numbers.allSatisfy((0...Position.offsetMax).contains) else {
+            throw EventLogError(
+                .malformedLog,
+                "the newest commit of lane \(lane) has a number that is out of range; run "
+                    + "`subledger verify`"
+            )
+        }
+    }
+
     /// The head of every lane with commits.
     public func heads() async throws(EventLogError) -> [Int: Head] {
         let lanes = PostgresValue.int4(Int32(identity.lanes.value))
@@ -141,9 +153,11 @@ extension EventLog {
             )
             var heads: [Int: Head] = [:]
             for row in rows {
+                let (lane, offset) = (Int(try row.int4(0)), try row.int8(1))
                 let commit = try row.int8(2)
-                heads[Int(try row.int4(0))] = Head(
-                    offset: try row.int8(1),
+                try EventLog.checkHead(lane: lane, offset, commit)
+                heads[lane] = Head(
+                    offset: offset,
                     commit: commit,
                     digest: try CommitMark.digest(in: row, 3, of: commit)
                 )

@@ -10,6 +10,27 @@ package enum EventRows {
         e.is_imported, e.salt
         """
 
+    /// The events in rows of `columns` that come by offset.
+    ///
+    /// Throws `malformedLog` if one cannot be read, or if an offset comes twice: without its key, the
+    /// table accepts any number of events there.
+    static func events(in rows: PostgresRows) throws -> [Event] {
+        var events: [Event] = []
+        events.reserveCapacity(rows.count)
+        for row in rows {
+            let event = try event(in: row)
+            if let last = events.last, last.position >= event.position {
+                throw EventLogError(
+                    .malformedLog,
+                    "offset \(event.position.lane):\(event.position.offset) has more than one "
+                        + "event; run `subledger verify`"
+                )
+            }
+            events.append(event)
+        }
+        return events
+    }
+
     /// The event in a row of `columns`.
     static func event(in row: borrowing some PostgresFields & ~Copyable) throws -> Event {
         let position = Position(
@@ -34,7 +55,9 @@ package enum EventRows {
             content: content
         )
         let salt = try row.bytea(13).count
-        guard let erased = CommitmentKeys.erased(inStored: salt) else { throw malformed(position) }
+        guard let erased = CommitmentKeys.erased(inStored: salt), fact.hasInstantsOfCalendar,
+            (1...Position.offsetMax).contains(position.offset)
+        else { throw malformed(position) }
         return Event(
             position: position,
             recordedAt: Instant(microseconds: try row.timestamptz(2)),
@@ -92,7 +115,9 @@ package enum EventRows {
     ) throws -> [Confirmation] {
         let found = try confirmationRow(in: row)
         guard !found.repetitions.isEmpty else { return [] }
-        guard let confirmations = found.confirmations(lane: lane) else {
+        guard let confirmations = found.confirmations(lane: lane),
+            confirmations.allSatisfy({ Instant.calendar.contains($0.asOf) })
+        else {
             throw EventLogError(
                 .malformedLog,
                 "a confirmation of \(found.stream.originalTransactionId) does not have the form that "

@@ -132,7 +132,24 @@ extension StreamHistory {
         let isInOrder = events.indices.dropFirst().allSatisfy {
             events[$0 - 1].position < events[$0].position
         }
-        if !isInOrder { events.sort { $0.position < $1.position } }
+        if !isInOrder {
+            events.sort { $0.position < $1.position }
+            setAsideRepeatedOffsets()
+        }
         if unreadable.count > 1 { unreadable.sort { $0.position < $1.position } }
+    }
+
+    // Without its key, the table accepts any number of events at an offset, and none of them is
+    // better than the others.
+    private mutating func setAsideRepeatedOffsets() {
+        var repeated: Set<Position> = []
+        for (event, next) in zip(events, events.dropFirst()) where event.position == next.position {
+            repeated.insert(event.position)
+        }
+        guard !repeated.isEmpty else { return }
+        events.removeAll { repeated.contains($0.position) }
+        unreadable += repeated.map {
+            UnreadableEvent(position: $0, reason: "More than one event has its offset.")
+        }
     }
 }

@@ -295,6 +295,9 @@ enum ScannedRow {
             asOf: parts.asOf,
             content: content
         )
+        guard fact.hasInstantsOfCalendar else {
+            throw Unreadable(position, "One of its instants is outside of the years 1 to 9999.")
+        }
         return Event(
             position: position,
             recordedAt: parts.recordedAt,

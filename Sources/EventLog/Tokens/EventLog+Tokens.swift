@@ -85,7 +85,13 @@ extension EventLog {
                     try row.bool(3) ? [] : EventLog.roles(try row.textArray(2))
                 return (try row.text(0), TokenGrant(digest: try row.bytea(1), roles: roles))
             }
-            return Dictionary(uniqueKeysWithValues: grants)
+            // Without its key, the table accepts a name twice: then it names no token.
+            return Dictionary(
+                grants,
+                uniquingKeysWith: { first, _ in
+                    TokenGrant(digest: first.digest, roles: [])
+                }
+            )
         }
     }
 

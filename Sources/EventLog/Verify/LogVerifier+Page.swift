@@ -76,6 +76,10 @@ extension LogVerifier {
         )
         for row in rows {
             let offset = try row.int8(1)
+            guard page.events[offset] == nil else {
+                page.events[offset] = .malformed("more than one event has this offset")
+                continue
+            }
             do {
                 let event = try EventRows.event(in: row)
                 guard let keys = CommitmentKeys(stored: try row.bytea(13)) else {

@@ -142,6 +142,9 @@ extension LogVerifier {
     }
 
     private func verifyOrder(of commit: Commit) throws(VerificationReport.Mismatch) {
+        guard commit.number >= nextCommit else {
+            throw mismatch(commit.number, "there is more than one commit of this number")
+        }
         guard commit.number == nextCommit else {
             throw mismatch(nextCommit, "the commit is missing; the next is \(commit.number)")
         }

@@ -35,7 +35,11 @@ enum UnaccountedRows {
             VerificationReport.Mismatch(lane: lane, commit: commit, offset: offset, reason: reason)
         }
         if let offset = try row.int8IfPresent(2) {
-            return mismatch(newest + 1, "event \(offset) belongs to no commit", offset: offset)
+            return mismatch(
+                newest.addingWithinRange(1),
+                "event \(offset) belongs to no commit",
+                offset: offset
+            )
         }
         if let commit = try row.int8IfPresent(3) {
             return mismatch(

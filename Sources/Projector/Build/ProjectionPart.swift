@@ -81,17 +81,22 @@ extension ProjectionPart {
         lane = Int(try row.int4(0))
         schema = try row.text(1)
         name = try row.text(2)
+        let numbers = (try row.int8(7), try row.int8(8), try row.int8(10))
         guard let state = State(rawValue: try row.text(3)),
             let commit = Digest(bytes: try row.bytea(9)),
-            let content = Digest(bytes: try row.bytea(11))
+            let content = Digest(bytes: try row.bytea(11)),
+            [numbers.0, numbers.1, numbers.2].allSatisfy((0...Position.offsetMax).contains)
         else {
-            preconditionFailure("ledger_projection holds what its constraints forbid")
+            throw PostgresError.impossibleRow(
+                "The row of \(schema).\(name) in projection.ledger_projection does not have the form "
+                    + "that this program writes. Discard and rebuild the tables."
+            )
         }
         self.state = state
         version = Int(try row.int4(4))
         catalogVersion = Int(try row.int4(5))
         policy = try row.textIfPresent(6)
-        head = EventLog.Head(offset: try row.int8(7), commit: try row.int8(8), digest: commit)
-        self.content = ProjectionDigest(content, rowCount: Int(try row.int8(10)))
+        head = EventLog.Head(offset: numbers.0, commit: numbers.1, digest: commit)
+        self.content = ProjectionDigest(content, rowCount: Int(numbers.2))
     }
 }

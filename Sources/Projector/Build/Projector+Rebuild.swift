@@ -302,7 +302,7 @@ extension Projector {
                 events: folded[name]?.events ?? 0,
                 refused: refused[TablePlace(schema: tables.schema, name: name)] ?? 0,
                 digest: content.digest,
-                positions: Dictionary(uniqueKeysWithValues: positions)
+                positions: Dictionary(positions, uniquingKeysWith: min)
             )
         }
     }

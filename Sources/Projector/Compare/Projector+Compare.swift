@@ -167,9 +167,9 @@ private struct Comparing: Sendable {
             let parts = live.filter { $0.name == projection.name }
             // A new projection has no live table, and is compared with no rows.
             guard !parts.isEmpty else { return newest }
-            return Dictionary(
-                uniqueKeysWithValues: parts.filter { $0.head.commit > 0 }.map { ($0.lane, $0.head) }
-            )
+            return parts.reduce(into: [:]) { heads, part in
+                if part.head.commit > 0 { heads[part.lane] = part.head }
+            }
         }
         let tables = ShadowTables(schema: build.schema, names: plan.names)
         return try await projector.orDrop(tables.schema, options, in: session) {

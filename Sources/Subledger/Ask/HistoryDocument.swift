@@ -218,8 +218,8 @@ extension EventEffects {
     // The changes made by each event; empty if the history is too long.
     fileprivate static func byPosition(_ history: RecordedHistory) -> [Position: [PeriodChange]] {
         guard let effects = EventEffects(history) else { return [:] }
-        return Dictionary(
-            uniqueKeysWithValues: zip(history.events.map(\.position), effects.changes)
-        )
+        return zip(history.events, effects.changes).reduce(into: [:]) {
+            $0[$1.0.position] = $1.1
+        }
     }
 }
