@@ -92,6 +92,11 @@ package struct DatabaseOptions: ParsableArguments {
         )
     }
 
+    /// Warns on stderr, also if nothing else is printed, that what `command` acknowledges may be lost.
+    package static func warnOfLoss(_ log: EventLog, _ command: String) {
+        if let fault = log.durabilityFault { Terminal.write("\(command): warning: \(fault)") }
+    }
+
     /// The log of the database.
     package func openLog(_ options: EventLog.Options? = nil) async throws -> EventLog {
         let options = try options ?? DatabaseOptions.logOptions()

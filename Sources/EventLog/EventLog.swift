@@ -8,6 +8,9 @@ internal import Synchronization
 public final class EventLog: Sendable {
     /// The unchangeable properties of this ledger.
     public let identity: LedgerIdentity
+    /// Why what an append answers may not survive a crash of the server, in one sentence without its
+    /// full stop; nil if it does.
+    public let durabilityFault: String?
     /// The most connections for reading.
     public let readersMax: Int
     /// How to connect to the database.
@@ -84,14 +87,24 @@ public final class EventLog: Sendable {
     ) async throws(EventLogError) -> EventLog {
         let pool = PostgresPool(settings, sessionsMax: options.readersMax)
         do {
-            let (identity, dictionaries, hasDirectory) = try await pool.borrowing { session in
+            let (identity, dictionaries, answers) = try await pool.borrowing { session in
                 (
                     try await Migrator.identity(of: session),
                     try await EvidenceDictionaries.read(from: session),
-                    try await session.query(LaneDirectory.exists).single().bool(0)
+                    try await session.pipeline([
+                        PostgresStatement(LaneDirectory.exists), PostgresStatement(durability),
+                    ])
                 )
             }
-            return EventLog(pool, identity, dictionaries, hasDirectory, settings, options)
+            return EventLog(
+                pool,
+                identity,
+                dictionaries,
+                hasDirectory: try answers[0].single().bool(0),
+                durabilityFault: try answers[1].single().textIfPresent(0),
+                settings,
+                options
+            )
         } catch {
             await pool.close()
             throw EventLog.error(error, doing: "open the ledger")
@@ -102,11 +115,13 @@ public final class EventLog: Sendable {
         _ pool: PostgresPool,
         _ identity: LedgerIdentity,
         _ dictionaries: EvidenceDictionaries,
-        _ hasDirectory: Bool,
+        hasDirectory: Bool,
+        durabilityFault: String?,
         _ settings: ConnectionSettings,
         _ options: Options
     ) {
         self.pool = pool
+        self.durabilityFault = durabilityFault
         self.settings = settings
         self.identity = identity
         self.dictionaries = dictionaries
@@ -132,6 +147,14 @@ public final class EventLog: Sendable {
             Appender(settings: settings, identity: identity, making: making, limits: limits)
         }
     }
+
+    private static let durability = """
+        SELECT CASE
+            WHEN current_setting('fsync') = 'off'
+                THEN 'fsync is off: a crash of the server can lose or damage the log'
+            WHEN current_setting('full_page_writes') = 'off'
+                THEN 'full_page_writes is off: a crash can damage pages that are half written' END
+        """
 
     /// Appends the new ones among verified facts, with the payloads that prove them.
     ///

@@ -59,7 +59,7 @@ public struct NotificationEndpoint: Sendable {
     /// - Returns: What answers at the address.
     /// - Throws: `CancellationError`.
     public func check() async throws -> Finding {
-        let transport = Transport(limits: limits, clock: { .epoch })
+        let transport = Transport(limits: limits, insists: false, clock: { .epoch })
         do {
             let finding = try await check(by: transport)
             try await transport.close()

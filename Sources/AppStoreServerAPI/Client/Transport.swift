@@ -26,20 +26,25 @@ final class Transport: Sendable {
     private let limits: ServerLimits
     private let clock: @Sendable () -> Instant
 
-    init(limits: ServerLimits, clock: @escaping @Sendable () -> Instant) {
+    /// A transport; unless it insists, a connection that is refused is an answer, and not tried
+    /// again until the limit.
+    init(
+        limits: ServerLimits,
+        insists: Bool = true,
+        clock: @escaping @Sendable () -> Instant
+    ) {
         self.limits = limits
         self.clock = clock
-        client = HTTPClient(
-            eventLoopGroupProvider: .singleton,
-            configuration: HTTPClient.Configuration(
-                // A token is sent only to the intended address.
-                redirectConfiguration: .disallow,
-                timeout: HTTPClient.Configuration.Timeout(
-                    connect: Transport.time(limits.connectSecondsMax),
-                    read: Transport.time(limits.silenceSecondsMax)
-                )
+        var configuration = HTTPClient.Configuration(
+            // A token is sent only to the intended address.
+            redirectConfiguration: .disallow,
+            timeout: HTTPClient.Configuration.Timeout(
+                connect: Transport.time(limits.connectSecondsMax),
+                read: Transport.time(limits.silenceSecondsMax)
             )
         )
+        configuration.connectionPool.retryConnectionEstablishment = insists
+        client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
     }
 
     /// Closes all connections.

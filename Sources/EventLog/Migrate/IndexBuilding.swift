@@ -4,6 +4,7 @@ internal import Postgres
 /// Builds the indexes of large tables after a migration's transaction, outside of any transaction.
 struct IndexBuilding: Sendable {
     let migrations: [Schema.Migration]
+    var lockTimeoutSeconds = Migrator.lockTimeoutSecondsDefault
     let notice: @Sendable (String) -> Void
 
     /// Builds the missing indexes, and rebuilds those that an interrupted run left invalid.
@@ -62,15 +63,20 @@ struct IndexBuilding: Sendable {
                     + "transactions that are open now"
         )
         let concurrently = isPartitioned ? "" : " CONCURRENTLY"
+        try await session.execute("SET ROLE ledger_owner")
+        // Whoever holds the whole table is waited for no longer than by the rest of a migration.
+        try await session.execute(
+            "BEGIN; SET LOCAL lock_timeout = '\(lockTimeoutSeconds)s'; "
+                + "LOCK TABLE ledger.\(index.table) IN SHARE UPDATE EXCLUSIVE MODE; COMMIT"
+        )
         // A concurrent build waits for other transactions, but none waits for it, so it needs no
         // limit.
         try await session.execute("SET lock_timeout = 0; SET statement_timeout = 0")
-        try await session.execute("SET ROLE ledger_owner")
         if isInvalid {
             try await session.execute("DROP INDEX\(concurrently) ledger.\(index.name)")
         }
         try await session.execute(index.statement(concurrently))
-        try await session.execute("RESET ROLE; RESET lock_timeout; RESET statement_timeout")
+        try await session.execute("RESET ROLE; SET lock_timeout = '\(lockTimeoutSeconds)s'")
     }
 }
 

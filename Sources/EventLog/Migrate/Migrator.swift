@@ -137,7 +137,8 @@ public enum Migrator {
             let session = try await PostgresSession.connect(settings)
             do {
                 let applied = try await session.atomically(.readOnlySnapshot) { session in
-                    try AppliedSchema.version(of: session, among: Schema.migrations)
+                    try session.execute("SET LOCAL lock_timeout = '\(lockTimeoutSecondsDefault)s'")
+                    return try AppliedSchema.version(of: session, among: Schema.migrations)
                 }
                 await session.close()
                 return Schema.migrations.map {

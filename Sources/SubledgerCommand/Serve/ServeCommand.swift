@@ -175,6 +175,7 @@ struct ServeCommand: AsyncParsableCommand {
             policy: try plan.trust.policy(),
             options: logOptions
         )
+        if let fault = ledger.log.durabilityFault { logger.warning("\(fault)") }
         let asking = try await plan.asking(ledger, credentials)
         var limits = ServiceLimits()
         limits.connectionsMax = OpenFiles.room(for: limits.connectionsMax)
