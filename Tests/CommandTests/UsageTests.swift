@@ -79,7 +79,7 @@ import Testing
     }
 
     @Test(arguments: [
-        ["migrate"], ["migrate", "status"], ["ingest", "--json", "/dev/null"], ["rebuild"],
+        ["migrate"], ["migrate", "status"], ["ingest", "--json", "/tmp"], ["rebuild"],
         ["verify", "--json"], ["periods", "1"], ["history", "1"], ["streams", "--json"], ["demo"],
         ["access", "1"], ["eligibility", "1"],
         ["rejections"], ["report", "ingest-quality"], ["verify", "--signatures"],

@@ -8,6 +8,7 @@ package actor PayloadReader {
     private let executor = QueueExecutor()
     private var walk: PayloadWalk
     private let read = Atomic<Int64>(0)
+    private let path = Mutex<String?>(nil)
 
     /// A reader of what the walk finds.
     package init(_ walk: sending PayloadWalk) { self.walk = walk }
@@ -22,13 +23,19 @@ package actor PayloadReader {
     /// Bytes read, as stored in files: compressed ones count with their compressed size.
     package nonisolated var bytesRead: Int64 { read.load(ordering: .relaxed) }
 
+    /// What is being read; nil before the first and after the last input.
+    package nonisolated var currentPath: String? { path.withLock { $0 } }
+
     /// What was skipped, as text.
     package var remarks: [String] { walk.skipped.sentences }
 
     /// The next payloads, as many as are available; nil after the last, and when the caller is
     /// cancelled.
     package func next() throws -> [LocatedPayload]? {
-        defer { read.store(walk.bytesRead, ordering: .relaxed) }
+        defer {
+            read.store(walk.bytesRead, ordering: .relaxed)
+            path.withLock { $0 = walk.currentPath }
+        }
         return try walk.nextBatch()
     }
 }

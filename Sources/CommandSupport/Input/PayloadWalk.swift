@@ -13,9 +13,14 @@ package struct PayloadWalk {
     private var pending: [Entry]
     private var open: OpenFile?
     private let column: String?
+    private let notice: @Sendable (String) -> Void
 
     /// The deepest nesting of folders.
     static let depthMax = 64
+
+    /// Bytes without a line break or a payload after which an input counts as endless, and is read
+    /// no further: many times the longest payload.
+    static let unendedByteCountMax = 1 << 28
 
     private enum Entry {
         case named(RawPath)
@@ -31,21 +36,40 @@ package struct PayloadWalk {
         var delivered = 0
         var isAtEnd = false
         var hasContent = false
+        /// Bytes since the last line break or payload.
+        var unendedByteCount = 0
     }
+
+    /// What is being read; nil between two inputs.
+    var currentPath: String? { open?.path }
 
     /// Bytes read, as stored in files.
     var bytesRead: Int64 { bytesDone + (open?.content.bytesRead ?? 0) }
 
     /// A walk over these paths, with `-` for stdin, and over the named column of tables, or all
     /// columns.
-    package init(_ paths: [String], column: String? = nil) throws {
+    ///
+    /// `notice` receives a sentence for each pipe that begins to be read: it may never end.
+    package init(
+        _ paths: [String],
+        column: String? = nil,
+        notice: @escaping @Sendable (String) -> Void = { _ in }
+    ) throws {
         let raw = paths.map(RawPath.init(argument:))
         for path in raw where path.text != "-" {
-            guard path.kind != nil else {
+            guard let kind = path.kind else {
                 throw Failure(Exit.inputMissing, "no such file or folder: \(path.text)")
+            }
+            guard [.file, .folder, .pipe].contains(kind) else {
+                throw Failure(
+                    Exit.inputMissing,
+                    "\(path.text) is \(kind.word), which may never end: name files, folders or "
+                        + "pipes, or write - to read stdin"
+                )
             }
         }
         self.column = column
+        self.notice = notice
         pending = raw.reversed().map(Entry.named)
     }
 
@@ -122,6 +146,7 @@ package struct PayloadWalk {
             skipped.files += 1
             return nil
         }
+        if kind == .pipe { notice("reading the pipe \(path.text) until its writers close it") }
         begin(path, file)
         return nil
     }
@@ -214,7 +239,12 @@ extension PayloadWalk.OpenFile {
         while ready.isEmpty, !isAtEnd {
             let chunk = content.read()
             hasContent = hasContent || !chunk.isEmpty
-            if chunk.isEmpty {
+            count(chunk)
+            if unendedByteCount > PayloadWalk.unendedByteCountMax {
+                isAtEnd = true
+                _ = splitter.finish()
+                ready = [.failure(PayloadWalk.endless)]
+            } else if chunk.isEmpty {
                 isAtEnd = true
                 ready = splitter.finish().reversed()
                 if let failure = content.failure {
@@ -223,8 +253,26 @@ extension PayloadWalk.OpenFile {
                 }
             } else {
                 ready = splitter.append(chunk[...]).reversed()
+                if !ready.isEmpty { unendedByteCount = 0 }
             }
         }
+    }
+
+    private mutating func count(_ chunk: [UInt8]) {
+        let hasLineBreak = chunk.withUnsafeBytes { bytes in
+            bytes.baseAddress.map { memchr($0, Int32(UInt8(ascii: "\n")), bytes.count) != nil }
+        }
+        unendedByteCount = hasLineBreak ?? true ? 0 : unendedByteCount + chunk.count
+    }
+}
+
+extension PayloadWalk {
+    fileprivate static var endless: Rejection {
+        Rejection(
+            .payloadTooLarge,
+            "It has more than \(unendedByteCountMax) bytes without a line break or a payload; the "
+                + "rest of it was not read."
+        )
     }
 }
 

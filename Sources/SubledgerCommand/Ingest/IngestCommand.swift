@@ -11,7 +11,7 @@ struct IngestCommand: AsyncParsableCommand {
         commandName: "ingest",
         abstract: "Verify payloads and append the new facts in them.",
         discussion: """
-            Reads files, folders and - (stdin). Payloads are notifications of both versions, bare \
+            Reads files, folders, named pipes and - (stdin). Payloads are notifications of both versions, bare \
             JWS, app receipts (DER or base64), responses of the App Store Server API and of \
             verifyReceipt, and verifyReceipt requests (only their receipt is kept). They are found \
             in JSON arrays, NDJSON, logs with other text, CSV, TSV, and the output of PostgreSQL's \
@@ -101,14 +101,18 @@ struct IngestCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let walk = try PayloadWalk(paths, column: column)
+        let isQuiet = output.quiet
+        let walk = try PayloadWalk(paths, column: column) { sentence in
+            if !isQuiet { Terminal.write("ingest: \(sentence)") }
+        }
         let policy = try trust.policy()
         let reader = PayloadReader(walk)
         let work = IngestWork(
             label: plan ? "plan" : "ingest",
             isQuiet: output.quiet,
             inputBytes: output.quiet ? nil : InputSize.bytes(of: paths),
-            bytesRead: { reader.bytesRead }
+            bytesRead: { reader.bytesRead },
+            currentPath: { reader.currentPath }
         )
         if plan { return try await printPlan(reader, policy, work) }
         let ledger = try await Ledger.open(
@@ -116,6 +120,7 @@ struct IngestCommand: AsyncParsableCommand {
             policy: policy,
             options: try DatabaseOptions.logOptions()
         )
+        DatabaseOptions.warnOfLoss(ledger.log, "ingest")
         Interrupt.heed()
         let report = try await work.run(on: ledger.log) { progress in
             try await ledger.ingest(

@@ -10,6 +10,8 @@ struct IngestWork {
     var inputBytes: Int64?
     /// How many of these bytes were read, as stored in the files.
     var bytesRead: @Sendable () -> Int64 = { 0 }
+    /// What is being read now; nil if unknown.
+    var currentPath: @Sendable () -> String? = { nil }
 
     /// Seconds that the work in progress may take after the operator asked to stop: a database that
     /// responds at all needs less.
@@ -42,7 +44,8 @@ struct IngestWork {
         progress.report(
             done.payloads,
             "payload",
-            bytes: inputBytes.map { (bytesRead(), $0) }
+            bytes: inputBytes.map { (bytesRead(), $0) },
+            note: currentPath().map { ", in \($0.harmless)" } ?? ""
         )
     }
 
