@@ -41,6 +41,8 @@ public struct EventLogError: Error, Sendable {
         case database = "database"
         /// Rows of the log are not in the format of this program.
         case malformedLog = "malformed-log"
+        /// The server stored fewer rows than an append sent; nothing was appended.
+        case rowsDropped = "rows-dropped"
         /// The clocks of this machine, the server and the newest commit are too far apart.
         case clockSkew = "clock-skew"
         /// Another import took the number of a version of the catalog.

@@ -125,7 +125,8 @@ extension Problem {
         case .notMigrated, .schemaTooNew, .schemaTooOld, .migrationEdited, .notUTF8,
             .laneCountFixed, .notDistributable, .permissionDenied, .roleMissing, .invalidSettings,
             .database,
-            .malformedLog, .clockSkew, .catalogTaken, .temporaryFile, .sharedConnection:
+            .malformedLog, .rowsDropped, .clockSkew, .catalogTaken, .temporaryFile,
+            .sharedConnection:
             self.init(failure: error.code.rawValue)
         }
     }

@@ -69,7 +69,7 @@ extension Failure {
         case .permissionDenied: Exit.permission
         case .databaseUnavailable, .lanesUnavailable, .catalogTaken: Exit.unavailable
         case .queueFull: Exit.tryAgain
-        case .malformedLog, .cursorNotOfLog, .cursorBeyondLog: Exit.mismatch
+        case .malformedLog, .rowsDropped, .cursorNotOfLog, .cursorBeyondLog: Exit.mismatch
         case .tooManyFacts, .tooManyStreams, .sharedPayloads: Exit.badInput
         case .database, .closed: Exit.internalError
         }

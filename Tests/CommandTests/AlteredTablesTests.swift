@@ -40,6 +40,48 @@ struct AlteredTablesTests {
         }
     }
 
+    @Test(arguments: [
+        (
+            "analytics.retention", "analytics.retention",
+            """
+            DO $$ BEGIN EXECUTE 'CREATE OR REPLACE VIEW analytics.retention AS '
+                || rtrim(pg_get_viewdef('analytics.retention'::regclass), ';') || ' LIMIT 0';
+            END $$
+            """,
+            "DROP VIEW analytics.retention"
+        ),
+        (
+            "analytics.last_signed_at", "analytics.last_signed_at",
+            """
+            CREATE OR REPLACE FUNCTION analytics.last_signed_at() RETURNS timestamptz
+            LANGUAGE sql STABLE AS 'SELECT now()'
+            """,
+            "DROP FUNCTION analytics.last_signed_at CASCADE"
+        ),
+        (
+            "operation.newest_signature", "in lane 0",
+            "UPDATE operation.newest_signature SET as_of_ms = as_of_ms + 86400000", "SELECT 1"
+        ),
+    ])
+    func `what reports read besides the tables is compared`(
+        place: String,
+        words: String,
+        change: String,
+        advice: String
+    ) async throws {
+        try await withSimulatedLedger(rebuilt: true) { command, settings in
+            try await settings.meddle(change)
+            let check = try await command.run("tables", "check")
+            #expect(check.code == 3, "\(check.errors)")
+            #expect(check.errors.contains(words), "\(check.errors)")
+            let document = try await command.json(Altered.self, exit: 3, "tables", "check")
+            #expect(document.alterations.map(\.projection) == [place])
+            try await settings.meddle(advice)
+            try await command.expect(0, "rebuild", "--quiet")
+            try await command.expect(0, "tables", "check", "--quiet")
+        }
+    }
+
     @Test func `a check before the first rebuild leaves nothing to repair`() async throws {
         try await withSimulatedLedger { command, _ in
             for words in [["tables", "check"], ["tables", "diff"]] {

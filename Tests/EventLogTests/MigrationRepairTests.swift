@@ -149,6 +149,58 @@ struct MigrationRepairTests {
             mended: ["function ledger.lane_of"]
         ),
         Damage(
+            sql: "ALTER TABLE ledger.event DROP CONSTRAINT event_pkey",
+            mended: ["key event_pkey of ledger.event"]
+        ),
+        Damage(
+            sql: """
+                ALTER TABLE ledger.commit DROP CONSTRAINT commit_pkey;
+                CREATE INDEX commit_pkey ON ledger.commit (lane, commit_no)
+                """,
+            mended: ["key commit_pkey of ledger.commit"]
+        ),
+        Damage(
+            sql: """
+                UPDATE pg_index SET indisunique = false
+                WHERE indexrelid = 'ledger.event_fact_unique'::regclass
+                """,
+            mended: ["key event_fact_unique of ledger.event"]
+        ),
+        Damage(
+            sql: """
+                UPDATE pg_index SET indisvalid = false
+                WHERE indexrelid = 'operation.token_pkey'::regclass
+                """,
+            mended: ["key token_pkey of operation.token"]
+        ),
+        Damage(
+            sql: "ALTER TABLE ledger.event ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY",
+            mended: ["row security of ledger.event"]
+        ),
+        Damage(
+            sql: "CREATE POLICY hidden ON ledger.event USING (false)",
+            mended: ["policy hidden of ledger.event"]
+        ),
+        Damage(
+            sql: "CREATE RULE lost AS ON INSERT TO ledger.event DO INSTEAD NOTHING",
+            mended: ["rule lost of ledger.event"]
+        ),
+        Damage(
+            sql: """
+                CREATE TABLE public.further () INHERITS (ledger.event)
+                """,
+            mended: ["inheritance of public.further from ledger.event"]
+        ),
+        Damage(
+            sql: """
+                CREATE FUNCTION public.drop_row() RETURNS trigger LANGUAGE plpgsql
+                AS 'BEGIN RETURN NULL; END';
+                CREATE TRIGGER dropped BEFORE INSERT ON ledger.event
+                FOR EACH ROW EXECUTE FUNCTION public.drop_row()
+                """,
+            mended: ["trigger dropped of ledger.event"]
+        ),
+        Damage(
             sql: "ALTER TABLE ledger.event RESET (autovacuum_freeze_min_age)",
             mended: ["storage options of ledger.event"]
         ),
@@ -263,6 +315,16 @@ struct MigrationRepairTests {
                 FROM pg_proc WHERE pronamespace = 'ledger'::regnamespace
                 UNION ALL SELECT concat_ws(' ', tgrelid::regclass, pg_get_triggerdef(oid), tgenabled)
                 FROM pg_trigger WHERE NOT tgisinternal
+                UNION ALL SELECT concat_ws(' ', c.conrelid::regclass, c.conname,
+                    pg_get_constraintdef(c.oid), i.indisunique, i.indisvalid)
+                FROM pg_constraint c JOIN pg_index i ON i.indexrelid = c.conindid
+                UNION ALL SELECT concat_ws(' ', oid::regclass, relrowsecurity, relforcerowsecurity)
+                FROM pg_class WHERE relrowsecurity OR relforcerowsecurity
+                UNION ALL SELECT polname FROM pg_policy
+                UNION ALL SELECT tablename || ' ' || rulename FROM pg_rules
+                WHERE schemaname = 'ledger'
+                UNION ALL SELECT inhrelid::regclass || ' of ' || inhparent::regclass
+                FROM pg_inherits
                 ORDER BY 1
                 """
             )

@@ -1,7 +1,9 @@
--- How the roles, owners, privileges, triggers and storage options of a ledger differ from what they
--- must be, with the statement that mends each difference (NULL: bootstrap.sql does). It only reads
--- catalogs, of which every role may, and takes no lock that anyone waits for. The migrator runs it
--- first, executes the statements, and runs it again after its migrations for what these have made.
+-- How the roles, owners, privileges, keys, triggers and storage options of a ledger differ from what
+-- they must be, and what else decides which rows a statement sees or writes (row security, policies,
+-- rules, inheritance), with the statement that mends each difference (NULL: bootstrap.sql does, or the
+-- migrating role may not). It only reads catalogs, of which every role may, and takes no lock that
+-- anyone waits for. The migrator runs it first, executes the statements, and runs it again after its
+-- migrations for what these have made.
 --
 -- Reads no table and calls no function of anyone's: what another role has put there would run with
 -- the rights of whoever migrates.
@@ -84,6 +86,34 @@ wanted AS (
     UNION ALL
     SELECT r.oid, f.attname, f.grantee, f.privilege
     FROM relation r JOIN further f ON r.name = f.relname),
+-- Without its key a table accepts a second event at an offset, or a second head of a lane.
+key (relname, name, definition) AS (VALUES
+    ('ledger.catalog', 'catalog_pkey', 'PRIMARY KEY (lane, version)'),
+    ('ledger.checkpoint', 'checkpoint_pkey', 'PRIMARY KEY (lane, digest)'),
+    ('ledger.commit', 'commit_pkey', 'PRIMARY KEY (lane, commit_no)'),
+    ('ledger.confirmation', 'confirmation_pkey',
+        'PRIMARY KEY (lane, environment, original_transaction_id, as_of_ms, commit_no)'),
+    ('ledger.event', 'event_fact_unique', 'UNIQUE (lane, original_transaction_id, fact_key)'),
+    ('ledger.event', 'event_pkey', 'PRIMARY KEY (lane, lane_offset)'),
+    ('ledger.evidence', 'evidence_pkey', 'PRIMARY KEY (lane, evidence_no)'),
+    ('ledger.evidence_dictionary', 'evidence_dictionary_pkey', 'PRIMARY KEY (version)'),
+    ('ledger.evidence_segment', 'evidence_segment_pkey', 'PRIMARY KEY (lane, segment_key)'),
+    ('ledger.ingestion', 'ingestion_pkey', 'PRIMARY KEY (lane, run_id, source)'),
+    ('ledger.lane', 'lane_pkey', 'PRIMARY KEY (lane)'),
+    ('ledger.ledger_config', 'ledger_config_pkey', 'PRIMARY KEY (singleton)'),
+    ('ledger.migration', 'migration_pkey', 'PRIMARY KEY (version)'),
+    ('ledger.rejection', 'rejection_pkey', 'PRIMARY KEY (lane, payload_digest, reason)'),
+    ('ledger.rejection_taken', 'rejection_taken_pkey', 'PRIMARY KEY (lane, payload_digest)'),
+    ('ledger.root_certificate', 'root_certificate_pkey', 'PRIMARY KEY (lane, root_key)'),
+    ('operation.backfill', 'backfill_pkey', 'PRIMARY KEY (environment, is_complete)'),
+    ('operation.currency_rate', 'currency_rate_pkey',
+        'PRIMARY KEY (base_currency, currency, day, revision)'),
+    ('operation.lease', 'lease_pkey', 'PRIMARY KEY (lane, folds)'),
+    ('operation.lookup_key', 'lookup_key_pkey', 'PRIMARY KEY (key, lane)'),
+    ('operation.lookup_lane', 'lookup_lane_pkey', 'PRIMARY KEY (lane)'),
+    ('operation.newest_signature', 'newest_signature_pkey', 'PRIMARY KEY (lane, environment)'),
+    ('operation.poll', 'poll_pkey', 'PRIMARY KEY (lane, environment, original_transaction_id)'),
+    ('operation.token', 'token_pkey', 'PRIMARY KEY (name)')),
 difference (stage, what, statement) AS (
     SELECT 0, 'role ' || grantee, NULL FROM our WHERE oid IS NULL
     UNION ALL
@@ -217,5 +247,46 @@ difference (stage, what, statement) AS (
         'autovacuum_vacuum_insert_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.05)',
         name)
     FROM guarded
-    WHERE relkind = 'r' AND NOT coalesce(reloptions @> '{autovacuum_freeze_min_age=0}', false))
+    WHERE relkind = 'r' AND NOT coalesce(reloptions @> '{autovacuum_freeze_min_age=0}', false)
+    UNION ALL
+    -- An index of the same name that is not unique, or not valid, keeps nothing.
+    SELECT 7, format('key %s of %s', k.name, r.name), format(
+        'ALTER TABLE %1$s DROP CONSTRAINT IF EXISTS %2$I; DROP INDEX IF EXISTS %3$I.%2$I; '
+        'ALTER TABLE %1$s ADD CONSTRAINT %2$I %4$s', r.name, k.name, r.nspname, k.definition)
+    FROM relation r JOIN key k ON k.relname = r.name
+    WHERE NOT EXISTS (
+        SELECT FROM pg_constraint c JOIN pg_index i ON i.indexrelid = c.conindid
+        WHERE c.conrelid = r.oid AND c.conname = k.name AND NOT c.condeferrable
+            AND i.indisunique AND i.indisvalid AND i.indisready
+            AND pg_get_constraintdef(c.oid) = k.definition)
+    UNION ALL
+    -- What follows decides which rows a statement sees or writes.
+    SELECT 7, 'row security of ' || r.name, format(
+        'ALTER TABLE %1$s DISABLE ROW LEVEL SECURITY; '
+        'ALTER TABLE %1$s NO FORCE ROW LEVEL SECURITY', r.name)
+    FROM relation r JOIN pg_class c ON c.oid = r.oid
+    WHERE c.relrowsecurity OR c.relforcerowsecurity
+    UNION ALL
+    SELECT 7, format('policy %I of %s', p.polname, r.name),
+        format('DROP POLICY %I ON %s', p.polname, r.name)
+    FROM relation r JOIN pg_policy p ON p.polrelid = r.oid
+    UNION ALL
+    SELECT 7, format('rule %I of %s', w.rulename, r.name),
+        format('DROP RULE %I ON %s', w.rulename, r.name)
+    FROM relation r JOIN pg_rewrite w ON w.ev_class = r.oid
+    WHERE r.relkind IN ('r', 'p') AND w.rulename <> '_RETURN'
+    UNION ALL
+    SELECT 7, format('inheritance of %s from %s', i.inhrelid::regclass, r.name),
+        CASE WHEN pg_has_role(c.relowner, 'USAGE')
+            THEN format('ALTER TABLE %s NO INHERIT %s', i.inhrelid::regclass, r.name) END
+    FROM relation r JOIN pg_inherits i ON i.inhparent = r.oid JOIN pg_class c ON c.oid = i.inhrelid
+    WHERE r.relkind = 'r'
+    UNION ALL
+    -- The functions of ours are compared with their files.
+    SELECT 7, format('trigger %I of %s', t.tgname, r.name),
+        format('DROP TRIGGER %I ON %s', t.tgname, r.name)
+    FROM relation r JOIN pg_trigger t ON t.tgrelid = r.oid JOIN pg_proc p ON p.oid = t.tgfoid
+    WHERE r.is_log AND NOT t.tgisinternal AND t.tgparentid = 0
+        AND NOT (t.tgname LIKE 'append\_only\_%'
+            AND p.pronamespace = to_regnamespace('ledger')::oid))
 SELECT what, statement FROM difference ORDER BY stage, what COLLATE "C"

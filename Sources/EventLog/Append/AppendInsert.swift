@@ -14,8 +14,8 @@ struct AppendInsert {
     /// committed.
     private(set) var shared = SharedParts()
 
-    private let plan: AppendPlan
-    private var statements: [PostgresStatement] = []
+    let plan: AppendPlan
+    private(set) var statements: [PostgresStatement] = []
 
     init(_ plan: AppendPlan, stored: SharedParts, ledgerId: [UInt8]) {
         self.plan = plan
@@ -78,32 +78,8 @@ struct AppendInsert {
         )
     }
 
-    /// Whether the events are written by COPY, which does not fit into one flush with the rest.
-    var copies: Bool { plan.events.count >= AppendInsert.copyEventsMin }
-
-    /// Writes the rows as one transaction: in one round trip, unless it uses COPY.
-    func run(in session: isolated PostgresSession) throws {
-        if copies {
-            try session.atomically { session in try write(in: session) }
-        } else {
-            try session.pipelineTransaction(allStatements)
-        }
-    }
-
-    /// Writes the rows inside an open transaction.
-    func write(in session: isolated PostgresSession) throws(PostgresError) {
-        try session.pipeline(copies ? statements : allStatements)
-        guard copies else { return }
-        _ = try session.copyIn(AppendInsert.copyEvent, from: plan.events.startIndex) {
-            [plan] index, writer throws(PostgresError) in
-            guard index < plan.events.endIndex else { return false }
-            writer.row(AppendInsert.row(of: plan.events[index]))
-            index += 1
-            return true
-        }
-    }
-
-    private var allStatements: [PostgresStatement] {
+    /// All but the events that COPY writes.
+    var allStatements: [PostgresStatement] {
         plan.events.isEmpty ? statements : statements + [eventStatement(plan.events, plan.commit)]
     }
 
@@ -284,7 +260,7 @@ struct AppendInsert {
 
 // The statements.
 extension AppendInsert {
-    private static func row(of new: AppendPlan.NewEvent) -> [PostgresValue] {
+    static func row(of new: AppendPlan.NewEvent) -> [PostgresValue] {
         StoredRow.event(new.event, key: new.key, salt: new.salt, isLate: new.isLate)
     }
 
@@ -340,7 +316,7 @@ extension AppendInsert {
             $19::text[], $20::text[], $21::bytea[], $22::bytea[]) AS e
         """
 
-    private static let copyEvent = "COPY \(StoredRow.eventTarget) FROM STDIN (FORMAT BINARY)"
+    static let copyEvent = "COPY \(StoredRow.eventTarget) FROM STDIN (FORMAT BINARY)"
 
     private static let confirmationTarget = """
         ledger.confirmation (lane, commit_no, known_from_offset, recorded_at, as_of_ms, evidence_no,

@@ -175,6 +175,12 @@ extension Appender {
         }
         guard let error = error as? PostgresError else {
             let known = error as? EventLogError
+            if known?.code == .rowsDropped {
+                // A plan that a rule has emptied depends on no table any more, so it would outlive the
+                // rule.
+                await session?.close()
+                session = nil
+            }
             return .refused(known ?? EventLogError(.database, "append: \(error)"))
         }
         if AppendInsert.isLostRace(error) { return .lostRace }

@@ -37,6 +37,11 @@ public struct LedgerInspector: Sendable {
         public let dataFolder: String?
         /// Whether server and client are on the same machine: the connection is a Unix socket.
         public let isLocal: Bool
+        /// Schemas that are called like a role, which others than the role can fill.
+        ///
+        /// Sessions of that role, this program's excepted, find there by default what they name
+        /// without a schema.
+        public let schemasLikeRoles: [String]
     }
 
     /// Reads the server's version and settings.
@@ -54,7 +59,8 @@ public struct LedgerInspector: Sendable {
                 user: try row.text(5),
                 roles: try row.text(6).split(separator: " ").map(String.init),
                 dataFolder: try row.textIfPresent(7),
-                isLocal: try row.bool(8)
+                isLocal: try row.bool(8),
+                schemasLikeRoles: try row.textArray(9)?.compactMap { $0 } ?? []
             )
         }
     }
@@ -68,7 +74,12 @@ public struct LedgerInspector: Sendable {
                 WHERE rolname LIKE 'ledger\\_%' AND pg_has_role(oid, 'USAGE')), ''),
             CASE WHEN pg_has_role('pg_read_all_settings', 'USAGE')
                 THEN current_setting('data_directory', true) END,
-            inet_server_addr() IS NULL
+            inet_server_addr() IS NULL, ARRAY(
+                SELECT n.nspname::text FROM pg_namespace n JOIN pg_roles r ON r.rolname = n.nspname
+                WHERE r.rolname LIKE 'ledger\\_%' OR n.nspowner <> r.oid OR EXISTS (
+                    SELECT FROM aclexplode(n.nspacl) a
+                    WHERE a.privilege_type = 'CREATE' AND a.grantee <> r.oid)
+                ORDER BY n.nspname)
         """
 
     /// The difference between the clocks of both sides, and the newest date in the log.
@@ -137,6 +148,8 @@ public struct LedgerInspector: Sendable {
                     .compactMap(\.workingTable).map { "table \($0)" }
                     + functions.filter { try !$0.isThere(in: session) }
                     .map { "function \($0.name)" }
+                    + FunctionSource.further(than: functions, in: session)
+                    .map { "further function \($0)" }
                     + Distribution.unguardedShards(in: session)
             }
             // Other servers do not share a snapshot with this one.

@@ -13,10 +13,17 @@ struct MigrationRun: Sendable {
     /// Compares, and changes what differs.
     func run(in session: PostgresSession) async throws -> Migrator.Changes {
         try await takeTurn(session)
+        // For every statement of the session: what a migration reads can be locked as well as what it
+        // changes.
+        try await session.execute("SET lock_timeout = '\(lockTimeoutSeconds)s'")
         do {
             var changes = try await change(session)
             changes.distributed = try await distribute(session)
-            let building = IndexBuilding(migrations: migrations, notice: notice)
+            let building = IndexBuilding(
+                migrations: migrations,
+                lockTimeoutSeconds: lockTimeoutSeconds,
+                notice: notice
+            )
             changes.indexed += try await building.run(isDryRun: isDryRun, in: session)
             return changes
         } catch let error as PostgresError where error.sqlState == "55P03" {
@@ -52,7 +59,6 @@ struct MigrationRun: Sendable {
         for (index, step) in steps.enumerated() {
             let found = try await session.atomically { session -> [String] in
                 try session.execute(MigrationRun.settings)
-                try session.execute("SET LOCAL lock_timeout = '\(lockTimeoutSeconds)s'")
                 guard let distribution = try distribution(in: session) else { return [] }
                 if !isDryRun, !distribution.missing.isEmpty { try step(distribution, session) }
                 return distribution.missing
@@ -109,6 +115,17 @@ struct MigrationRun: Sendable {
         return try Distribution(isAsked: layout.isDistributed, identity, in: session)
     }
 
+    // An operator's own, or what someone has put where names of the log are looked up: dropping it
+    // is the operator's decision.
+    private func reportFurther(
+        than ours: [FunctionSource],
+        in session: isolated PostgresSession
+    ) throws {
+        for name in try FunctionSource.further(than: ours, in: session) {
+            notice("not repaired: further function \(name); DROP it, or move it to another schema")
+        }
+    }
+
     private func change(_ session: PostgresSession) async throws -> Migrator.Changes {
         do {
             return try await session.atomically { session in
@@ -122,6 +139,7 @@ struct MigrationRun: Sendable {
                 let found = try SchemaDifference.all(in: session)
                 let functions = try FunctionSource.before(lanes: lanes) + FunctionSource.after
                 let replaced = try functions.filter { try !$0.isThere(in: session) }
+                try reportFurther(than: functions, in: session)
                 let pending = migrations.filter { $0.version > applied }
                 let lost = try AppliedSchema.lost(among: migrations, in: session)
                 var changes = Migrator.Changes()
@@ -144,12 +162,10 @@ struct MigrationRun: Sendable {
         }
     }
 
-    // Functions that others put into a search path must not run with the rights of the migrating
-    // role. Names are compared as text. On Citus, the guards of the log must reach the shards; and
+    // Names are compared as text. On Citus, the guards of the log must reach the shards; and
     // roles, tables and triggers that a transaction creates are visible to only one connection on
     // each server.
     static let settings = """
-        SET LOCAL search_path = pg_catalog, pg_temp;
         SET LOCAL quote_all_identifiers = off;
         SET LOCAL client_min_messages = warning;
         SET LOCAL citus.enable_unsafe_triggers = on;
@@ -222,7 +238,10 @@ struct MigrationRun: Sendable {
             }
         }
         for difference in try SchemaDifference.all(in: session) {
-            notice("not repaired: \(difference.what); a role other than ledger_owner granted it")
+            notice(
+                "not repaired: \(difference.what); run `migrate` as a superuser, or as the role that "
+                    + "made it"
+            )
         }
         for migration in lost + pending { try session.execute(migration.check) }
     }

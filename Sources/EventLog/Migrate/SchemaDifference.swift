@@ -74,6 +74,28 @@ struct FunctionSource {
         return try session.query(FunctionSource.lookUp, values).single().bool(0)
     }
 
+    /// The functions of the schemas of the log, with their arguments, that are none of ours, or have
+    /// the name of one and other arguments.
+    static func further(
+        than ours: [FunctionSource],
+        in session: isolated PostgresSession
+    ) throws -> [String] {
+        try session.query(
+            """
+            SELECT p.oid::regprocedure::text FROM (
+                SELECT p.*, count(*) OVER (PARTITION BY p.pronamespace, p.proname) AS same_name
+                FROM pg_proc p
+                WHERE p.pronamespace IN (to_regnamespace('ledger')::oid,
+                    to_regnamespace('operation')::oid)) p
+            LEFT JOIN unnest($1::text[], $2::text[]) AS our (name, body)
+                ON our.name = p.pronamespace::regnamespace || '.' || p.proname
+            WHERE our.name IS NULL OR p.same_name > 1 AND p.prosrc <> our.body
+            ORDER BY 1
+            """,
+            [.textArray(ours.map(\.name)), .textArray(ours.map(\.body))]
+        ).map { try $0.text(0) }
+    }
+
     // The text after a word, up to the end of the line or statement or, for a single word, a space.
     private func property(after word: String, _ next: String = "", in text: String? = nil) -> String
     {

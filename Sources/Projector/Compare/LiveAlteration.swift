@@ -81,7 +81,36 @@ extension LiveAlteration {
         try session.execute(
             "ROLLBACK TO SAVEPOINT live_alterations; RELEASE SAVEPOINT live_alterations"
         )
-        return alterations
+        return try alterations + others(in: session)
+    }
+
+    // What reports read besides the tables.
+    private static func others(
+        in session: isolated PostgresSession
+    ) throws(PostgresError) -> [LiveAlteration] {
+        var others: [LiveAlteration] = []
+        for name in try AnalyticsSchema.altered(in: session) {
+            others.append(
+                LiveAlteration(
+                    projection: "analytics.\(name)",
+                    kind: .view,
+                    message: "analytics.\(name) is not what this program creates; as a member of "
+                        + "ledger_projector, DROP it with CASCADE, and `subledger rebuild` creates it "
+                        + "again"
+                )
+            )
+        }
+        for row in try session.query(NewestSignature.differing) {
+            others.append(
+                LiveAlteration(
+                    projection: "operation.newest_signature",
+                    kind: .table,
+                    message: "operation.newest_signature differs from the log in lane "
+                        + "\(try row.int4(0)); `subledger rebuild` reads it from the log again"
+                )
+            )
+        }
+        return others
     }
 
     // Whether the view shows all columns of the table under their names, and nothing else. Before

@@ -99,7 +99,7 @@ enum AnalyticsSchema {
         """
 
     // Whether the schema is ours, its comment, the live views, and its content.
-    private static let state = """
+    static let state = """
         SELECT a.nspowner = 'ledger_projector'::regrole, obj_description(a.oid, 'pg_namespace'),
             ARRAY(SELECT relname::text FROM pg_class
                 WHERE relnamespace = to_regnamespace('projection') AND relkind = 'v'),

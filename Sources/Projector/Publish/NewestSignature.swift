@@ -91,6 +91,24 @@ package enum NewestSignature {
         )
     }
 
+    /// The lanes whose stored values are not those of the log: `analytics.last_signed_at` rests on
+    /// them.
+    ///
+    /// An event that was erased later may have been the newest.
+    static let differing = """
+        SELECT DISTINCT k.lane
+        FROM operation.newest_signature k
+        CROSS JOIN LATERAL (
+            SELECT max(e.as_of_ms) FILTER (WHERE \(isApples)) AS as_of_ms,
+                bool_or(e.kind = 'erased') AS has_erased
+            FROM ledger.event e
+            WHERE e.lane = k.lane AND e.lane_offset <= k.lane_offset
+                AND e.environment = k.environment) e
+        WHERE k.as_of_ms < e.as_of_ms
+            OR k.as_of_ms IS DISTINCT FROM e.as_of_ms AND e.has_erased IS DISTINCT FROM true
+        ORDER BY 1
+        """
+
     /// Deletes the stored values of a lane up to an offset, which is about to be read again, and
     /// beyond the end of the log: an older log may have been restored, and may even have grown
     /// since.

@@ -18,7 +18,7 @@ struct DatabaseChecks {
 
     /// The checks that need a session, in order.
     private static let names = [
-        "durability", "role", "clock", "disk", "schema", "objects", "tables", "checkpoint",
+        "durability", "role", "names", "clock", "disk", "schema", "objects", "tables", "checkpoint",
     ]
 
     /// Runs all of them; without a server the first fails, and the rest are not checked.
@@ -37,7 +37,8 @@ struct DatabaseChecks {
         let skew = try DatabaseOptions.logOptions().clockSkewSecondsMax
         var checks = [
             .ok("database", "PostgreSQL \(server.version) answers"), server.durabilityCheck,
-            server.roleCheck, await clock(inspector, skewSecondsMax: skew), server.diskCheck,
+            server.roleCheck, server.namesCheck,
+            await clock(inspector, skewSecondsMax: skew), server.diskCheck,
         ]
         let schema = await self.schema(settings, server)
         checks.append(schema)

@@ -45,6 +45,20 @@ extension LedgerInspector.Server {
         return .ok("role", "\(user) may act as \(roles.joined(separator: ", "))")
     }
 
+    /// Whether a schema takes precedence in the sessions of a role that others can fill.
+    var namesCheck: DoctorCheck {
+        guard !schemasLikeRoles.isEmpty else {
+            return .ok("names", "no schema is called like a role, unless only that role fills it")
+        }
+        return .warning(
+            "names",
+            "called like a role: \(counted(schemasLikeRoles.count, "schema")) "
+                + "\(schemasLikeRoles.joined(separator: ", ")). Subledger looks nothing up there; "
+                + "psql and other programs of that role do, and run what others put there",
+            "rename or drop it, or ALTER ROLE … SET search_path = pg_catalog"
+        )
+    }
+
     /// The free space, if it can be determined.
     var diskCheck: DoctorCheck {
         guard isLocal, let dataFolder else {
