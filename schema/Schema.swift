@@ -77,7 +77,9 @@ public enum Schema {
         text(PackageResources.refuse_unless_blanked_sql),
         text(PackageResources.text_without_nul_sql), text(PackageResources.json_or_text_sql),
         text(PackageResources.content_fields_sql), text(PackageResources.content_text_sql),
-        text(PackageResources.refuse_orphan_sql),
+        text(PackageResources.refuse_orphan_sql), text(PackageResources.refuse_unproven_sql),
+        text(PackageResources.is_other_clock_sql), text(PackageResources.refuse_unchained_sql),
+        text(PackageResources.refuse_other_clock_sql),
     ]
 
     /// Functions that refer to tables; applied after the migrations.
@@ -178,6 +180,12 @@ public enum Schema {
             sql: text(PackageResources.v010_lookup_lane_sql),
             check: text(PackageResources.check_v010_lookup_lane_sql),
             workingTable: "operation.lookup_lane"
+        ),
+        Migration(
+            version: 11,
+            name: "v011-repair",
+            sql: text(PackageResources.v011_repair_sql),
+            check: text(PackageResources.check_v011_repair_sql)
         ),
     ]
 

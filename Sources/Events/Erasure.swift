@@ -57,6 +57,10 @@ public struct Erasure: Hashable, Sendable {
     /// Numbers of the payloads in their lane.
     public let evidence: NumberRanges
 
+    /// Whether it removed something from an event or a confirmation: an erasure that did not proves
+    /// nothing.
+    public var removesRows: Bool { !events.isEmpty || !confirmations.isEmpty }
+
     /// An erasure of these rows.
     public init(
         scope: Scope,

@@ -73,12 +73,20 @@ struct EraseTests {
             #expect(history.contains("erased: the subscription"))
             #expect(history.contains("ticket 4711"))
             let simulation = try await Simulation.shared
+            // What is refused is never a success, and the erasure that refused it is named.
             let again = try await command.expect(
-                0,
+                65,
                 simulation.arguments + [simulation.payloads, "--json"]
             )
             #expect(again.contains("\"erased\":"))
             #expect(!again.contains("\"erased\":0,"), "\(again)")
+            let position = try #require(own.position)
+            #expect(again.contains("\"erasedBy\":[\"0:\(position)\"]"), "\(again)")
+            let words = try await command.run(
+                ["ingest", "--root-certificate", simulation.root, simulation.payloads]
+            )
+            #expect(words.code == 65)
+            #expect(words.errors.contains("refused by 1 erasure (\(position))"), "\(words)")
             try await command.expect(0, "verify")
             for question in ["access", "eligibility"] {
                 let answer = try await command.run(question, id, "--json")

@@ -18,7 +18,8 @@ struct RealDataTests {
             let output = try await command.expect(65, "ingest", "--json", "--vouch", folder)
             #expect(
                 try members(output) == [
-                    "payloads", "appended", "duplicates", "erased", "unchanged", "rejected",
+                    "payloads", "appended", "duplicates", "erased", "erasedBy", "unchanged",
+                    "rejected",
                     "streams", "skipped", "leftOut", "positions", "rejections", "notices",
                     "leftOutByReason", "rejectedByReason", "bodiesNotKept",
                 ]

@@ -15,7 +15,7 @@ struct SignatureTests {
             let output = try await command.expect(0, proof + ["--json"])
             #expect(
                 try members(output, "signatures") == [
-                    "payloads", "verified", "byTrust", "notKept", "firstFailure",
+                    "payloads", "verified", "byTrust", "notKept", "notKeptEvents", "firstFailure",
                 ]
             )
             let report = try JSONDecoder().decode(VerifyDocument.self, from: Data(output.utf8))

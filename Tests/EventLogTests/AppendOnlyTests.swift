@@ -18,7 +18,7 @@ struct AppendOnlyTests {
         try await TamperedLog(variant: variant).withCopy { settings in
             try await Inspector.inspect(settings) { inspector in
                 let tables = try await Self.tables(inspector)
-                #expect(tables.count == (variant.layout.partitions == 0 ? 15 : 15 + 12 * 4))
+                #expect(tables.count == (variant.layout.partitions == 0 ? 16 : 16 + 13 * 4))
                 for role in Self.roles {
                     try await inspector.session.execute("SET ROLE \(role ?? "NONE")")
                     // Rejections are not part of the log: RejectionTests tests who may delete them.

@@ -23,7 +23,7 @@ struct MigrationRepairTests {
         ),
         Damage(
             sql: "ALTER TABLE ledger.commit DISABLE TRIGGER ALL",
-            mended: ["trigger of ledger.commit"]
+            mended: ["chain trigger of ledger.commit", "trigger of ledger.commit"]
         ),
         Damage(
             sql: "ALTER TABLE ledger.evidence ENABLE TRIGGER append_only_statement",
@@ -47,6 +47,35 @@ struct MigrationRepairTests {
                 ALTER TABLE ledger.event ENABLE ALWAYS TRIGGER append_only_insert
                 """,
             mended: ["insert trigger of ledger.event"]
+        ),
+        Damage(
+            sql: "DROP TRIGGER append_only_proof ON ledger.event",
+            mended: ["proof trigger of ledger.event"]
+        ),
+        Damage(
+            sql: """
+                CREATE OR REPLACE TRIGGER append_only_proof AFTER INSERT ON ledger.evidence
+                FOR EACH ROW WHEN (false) EXECUTE FUNCTION ledger.refuse_unproven('evidence');
+                ALTER TABLE ledger.evidence ENABLE ALWAYS TRIGGER append_only_proof
+                """,
+            mended: ["proof trigger of ledger.evidence"]
+        ),
+        Damage(
+            sql: """
+                CREATE OR REPLACE TRIGGER append_only_proof AFTER INSERT ON ledger.event
+                FOR EACH ROW WHEN (NEW.kind = 'erasure')
+                EXECUTE FUNCTION ledger.refuse_unproven('evidence');
+                ALTER TABLE ledger.event ENABLE ALWAYS TRIGGER append_only_proof
+                """,
+            mended: ["proof trigger of ledger.event"]
+        ),
+        Damage(
+            sql: "ALTER TABLE ledger.commit ENABLE TRIGGER append_only_chain",
+            mended: ["chain trigger of ledger.commit"]
+        ),
+        Damage(
+            sql: "DROP TRIGGER append_only_clock ON operation.currency_rate",
+            mended: ["clock trigger of operation.currency_rate"]
         ),
         Damage(
             sql: "ALTER TABLE ledger.event_p2 DISABLE TRIGGER append_only_statement",

@@ -119,7 +119,10 @@ struct SchemaLint: Sendable {
             WHERE NOT t.tgisinternal AND ((t.tgname, t.tgfoid) NOT IN (
                     ('append_only_statement', 'ledger.refuse_change'::regproc),
                     ('append_only_insert', 'ledger.refuse_change'::regproc),
-                    ('append_only_row', 'ledger.refuse_unless_blanked'::regproc))
+                    ('append_only_row', 'ledger.refuse_unless_blanked'::regproc),
+                    ('append_only_proof', 'ledger.refuse_unproven'::regproc),
+                    ('append_only_chain', 'ledger.refuse_unchained'::regproc),
+                    ('append_only_clock', 'ledger.refuse_other_clock'::regproc))
                 OR title NOT LIKE 'ledger.%' AND title <> 'operation.currency_rate')
             """
         case .laneInForeignKeys, .laneIsPure, .noInheritance, .noLocalFunctions:

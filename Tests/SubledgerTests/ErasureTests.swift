@@ -247,11 +247,15 @@ struct ErasureTests {
 }
 
 extension ErasureTests {
-    /// A verifyReceipt response about eight subscriptions, as of a day.
-    private static func response(day: Int64, priced: Bool = false) -> [UInt8] {
+    /// A verifyReceipt response about some subscriptions, as of a day.
+    static func response(
+        day: Int64,
+        priced: Bool = false,
+        about numbers: ClosedRange<Int> = 1...8
+    ) -> [UInt8] {
         let start: Int64 = 1_700_000_000_000
         func at(_ day: Int64) -> Int64 { start + day * 86_400_000 }
-        let rows = (1...8).map { number in
+        let rows = numbers.map { number in
             """
             {"quantity":"1","product_id":"monthly","transaction_id":"30000\(number)",
             "original_transaction_id":"10000\(number)","purchase_date_ms":"\(at(0))",

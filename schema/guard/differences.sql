@@ -240,6 +240,35 @@ difference (stage, what, statement) AS (
                     WHEN 'evidence' THEN 'when ((new.digest is null))'
                     ELSE 'when ((octet_length(new.salt) <> 16))' END) > 0)
     UNION ALL
+    -- What proves nothing, what does not continue its lane and what is dated by another clock is
+    -- refused from roles that only insert.
+    SELECT 5, format('%s trigger of %s', w.noun, g.name), format(
+        'CREATE OR REPLACE TRIGGER append_only_%1$s %2$s INSERT ON %3$s FOR EACH ROW %4$s'
+        'EXECUTE FUNCTION ledger.%5$s(%6$s); '
+        'ALTER TABLE %3$s ENABLE ALWAYS TRIGGER append_only_%1$s', w.noun,
+        CASE w.type WHEN 5 THEN 'AFTER' ELSE 'BEFORE' END, g.name,
+        CASE w.condition WHEN '' THEN '' ELSE format('WHEN (%s) ', w.condition) END, w.function,
+        CASE w.type WHEN 5 THEN quote_literal(g.rule) ELSE '' END)
+    FROM guarded g
+    -- tgtype: 1 row, 2 before, 4 insert. A trigger after, because COPY inserts rows one at a time
+    -- where there is one before.
+    JOIN (VALUES
+        ('ledger.event', 'proof', 5, 'NEW.kind = ''erasure''', 'when ((new.kind = ''erasure''::text))',
+            'refuse_unproven'),
+        ('ledger.evidence', 'proof', 5, 'NEW.body IS NULL', 'when ((new.body is null))',
+            'refuse_unproven'),
+        ('ledger.commit', 'chain', 7, '', '', 'refuse_unchained'),
+        ('operation.currency_rate', 'clock', 7, '', '', 'refuse_other_clock'))
+        w (relname, noun, type, condition, shown, function) ON g.name = w.relname
+    WHERE NOT EXISTS (
+        SELECT FROM pg_trigger t JOIN pg_proc p ON p.oid = t.tgfoid
+        WHERE t.tgrelid = g.oid AND t.tgname = 'append_only_' || w.noun AND t.tgenabled = 'A'
+            AND t.tgtype = w.type AND (t.tgqual IS NULL) = (w.shown = '') AND t.tgattr::text = ''
+            AND p.proname = w.function AND p.pronamespace = to_regnamespace('ledger')::oid
+            AND strpos(lower(pg_get_triggerdef(t.oid)), w.shown) > 0
+            AND t.tgargs = CASE w.type WHEN 5 THEN convert_to(g.rule, 'UTF8') || '\x00'
+                ELSE '' END)
+    UNION ALL
     -- Rows are written once, so what autovacuum has to do is to freeze them soon and keep the
     -- statistics fresh; a partitioned table has no storage of its own.
     SELECT 6, 'storage options of ' || name, format(

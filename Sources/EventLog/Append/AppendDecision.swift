@@ -123,8 +123,11 @@ struct AppendDecision {
         let isKnown = known.evidence[digest].map { !trust.isStronger(than: $0) } ?? false
         var isCited = false
         let number = head.evidence + Int64(evidence.count) + 1
+        let reason = lastingErasure(of: submission)
         let outcomes = submission.facts.map { prepared -> AppendOutcome in
             guard let erasure = known.erasures[prepared.fact.stream] else {
+                // Without its payload, only an erasure of its own could explain the fact.
+                if let reason { return .erased(reason) }
                 return decide(prepared, of: submission, number, isKnown: isKnown, isCited: &isCited)
             }
             if let position = erasure.refusal(of: prepared.fact) { return .erased(position) }
@@ -143,11 +146,14 @@ struct AppendDecision {
         return outcomes
     }
 
-    // A payload that mentions an erased subscription contains what was erased.
+    // A payload that mentions an erased subscription contains what was erased, and is not kept.
+    private func lastingErasure(of submission: Submission) -> Position? {
+        guard !known.erasures.isEmpty, !submission.isOfOperator else { return nil }
+        return submission.streams.lazy.compactMap { known.erasures[$0]?.lasting }.min()
+    }
+
     private func stored(_ submission: Submission) -> Submission {
-        guard !known.erasures.isEmpty, !submission.isOfOperator,
-            submission.streams.contains(where: { known.erasures[$0]?.isLasting == true })
-        else { return submission.ready }
+        guard lastingErasure(of: submission) != nil else { return submission.ready }
         return submission.withoutPayload(
             digest: Digest(placeholder: salt())
         )

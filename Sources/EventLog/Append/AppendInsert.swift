@@ -345,12 +345,12 @@ extension AppendInsert {
         """
     }
 
-    // The digest that the commit is based on must be that of the previous commit. NULL is refused by
-    // the column; a function that raises an error would keep Citus from sending the statement to
+    // The digest that the commit is based on must be that of the previous commit, which must not be
+    // younger. NULL is refused by the column; a function that raises an error would keep Citus from sending the statement to
     // the lane's server as it is.
     private static let countIfNext = """
         CASE WHEN $11 = (SELECT k.digest FROM ledger.commit k
-            WHERE k.lane = $1 AND k.commit_no = $3 - 1) THEN $2 END
+            WHERE k.lane = $1 AND k.commit_no = $3 - 1 AND k.committed_at <= $6) THEN $2 END
         """
 
     // Before the first commit there is only the ledger whose genesis it is based on. Not in the same

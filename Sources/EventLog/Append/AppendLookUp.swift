@@ -191,6 +191,8 @@ struct AppendLookUp {
             guard let content = Content(canonicalBytes: try row.bytea(3)),
                 let erasure = Erasure(content)
             else { throw EventRows.malformed(position) }
+            // One that removed nothing refuses nothing.
+            guard erasure.removesRows else { continue }
             let stream = streams[Int(try row.int8(0)) - 1]
             let found = KnownErasure(
                 erasure.scope,

@@ -5,13 +5,16 @@ internal import Postgres
 enum AppendSQL {
     /// The settings of the appender's connection.
     ///
+    /// With a clock of its own, an owner of the log announces it (`ledger.is_other_clock`).
     /// The look-up must always probe the indexes, also on a table that was never analysed, and its
     /// plan does not depend on the parameters.
     static func prepareSession(
         as role: LedgerRole = .writer,
+        hasOwnClock: Bool,
         secondsMax: Double
     ) -> String {
         """
+        \(hasOwnClock ? "SET subledger.clock = 'given';" : "")
         SET ROLE \(role.rawValue); \(lasting("", "false", secondsMax));
         \(PostgresSession.Planning.generic.settings(isLocal: false).joined(separator: "; "));
         SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off;

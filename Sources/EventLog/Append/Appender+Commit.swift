@@ -155,7 +155,12 @@ extension Appender {
         do {
             let session = try await PostgresSession.connect(settings, by: deadline)
             await session.setDeadline(deadline)
-            try await session.execute(AppendSQL.prepareSession(secondsMax: limits.secondsMax))
+            try await session.execute(
+                AppendSQL.prepareSession(
+                    hasOwnClock: making.clock != nil,
+                    secondsMax: limits.secondsMax
+                )
+            )
             self.session = session
             plannedOffset = nil
             return session

@@ -2,20 +2,21 @@ internal import Events
 
 /// What was erased of a subscription, as far as it affects later facts.
 struct KnownErasure: Sendable {
-    /// Whether later facts are accepted only without what identifies a person.
-    private(set) var isLasting = false
+    /// An erasure after which facts are accepted only without what identifies a person, and payloads
+    /// are not kept; nil if there is none.
+    private(set) var lasting: Position?
     // The newest erasure of everything, and the newest of any links.
     private var whole: (asOf: Instant, position: Position)?
     private var links: (asOf: Instant, position: Position)?
 
     init(_ scope: Erasure.Scope, asOf: Instant, at position: Position) {
-        isLasting = scope.isLasting
+        if scope.isLasting { lasting = position }
         if scope == .subscription { whole = (asOf, position) }
         if scope != .payload { links = (asOf, position) }
     }
 
     mutating func merge(_ other: KnownErasure) {
-        isLasting = isLasting || other.isLasting
+        lasting = lasting ?? other.lasting
         whole = [whole, other.whole].compactMap { $0 }.max { $0.asOf < $1.asOf }
         links = [links, other.links].compactMap { $0 }.max { $0.asOf < $1.asOf }
     }
@@ -31,6 +32,6 @@ struct KnownErasure: Sendable {
 
     /// Whether a fact may be accepted only without what identifies a person.
     func strips(_ fact: Fact) -> Bool {
-        isLasting && fact.kind != .link && fact.kind != .erasure
+        lasting != nil && fact.kind != .link && fact.kind != .erasure
     }
 }

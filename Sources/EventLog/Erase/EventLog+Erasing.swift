@@ -35,26 +35,6 @@ extension EventLog {
         }
     }
 
-    /// The position of the first lasting erasure of each subscription: payloads that came after it
-    /// were not stored.
-    ///
-    /// - Throws: `databaseUnavailable`, `malformedLog`.
-    package func firstLastingErasures() async throws(EventLogError) -> [StreamID: Position] {
-        let events = try await reading("look for erasures") { session in
-            try await session.query(
-                """
-                SELECT \(EventRows.columns) FROM ledger.event e WHERE e.kind = 'erasure'
-                ORDER BY e.lane, e.lane_offset
-                """
-            ).map { try EventRows.event(in: $0) }
-        }
-        var first: [StreamID: Position] = [:]
-        for event in events where Erasure(event.fact.content)?.scope.isLasting == true {
-            first[event.fact.stream] = first[event.fact.stream] ?? event.position
-        }
-        return first
-    }
-
     /// Makes the operator's statement for an erasure of that subscription, as of that instant on
     /// the server's clock.
     public typealias ErasureStating =
@@ -147,7 +127,11 @@ extension EventLog {
         let session = try await PostgresSession.connect(settings, by: limits.deadline())
         do {
             try await session.execute(
-                AppendSQL.prepareSession(as: .eraser, secondsMax: limits.secondsMax)
+                AppendSQL.prepareSession(
+                    as: .eraser,
+                    hasOwnClock: making.clock != nil,
+                    secondsMax: limits.secondsMax
+                )
             )
             let value = try await body(session)
             await session.close()

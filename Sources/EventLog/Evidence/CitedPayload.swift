@@ -7,6 +7,10 @@ public struct CitedPayload: Sendable {
     public let number: Int64
     /// The payload, or why it is missing.
     public let evidence: Found
+    /// The first offset of the commit that brought it.
+    public let firstOffset: Int64
+    /// When that commit was made.
+    public let committedAt: Instant
     /// The events that cite it, by offset.
     public let events: [Event]
     /// The confirmations that cite it, each with the event that it repeats.
@@ -85,11 +89,19 @@ private struct CitedReading {
         let numbers = Set(events.keys).union(confirmations.keys)
         let contents = try await vault.contents(of: numbers)
         let repeated = try await repeatedEvents()
+        // Payloads are numbered in the order of commits.
+        var bringing = commits[...]
         return CitedPayloadPage(
             payloads: numbers.sorted().map { number in
-                CitedPayload(
+                while let next = bringing.first, next.commit.lastEvidence < number {
+                    bringing = bringing.dropFirst()
+                }
+                let own = (bringing.first ?? end).commit
+                return CitedPayload(
                     number: number,
                     evidence: contents[number].map(CitedPayload.Found.init) ?? .missing,
+                    firstOffset: own.firstOffset,
+                    committedAt: own.committedAt,
                     events: events[number, default: []],
                     confirmations: confirmations[number, default: []].map {
                         CitedPayload.Repeated(

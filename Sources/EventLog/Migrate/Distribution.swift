@@ -203,14 +203,18 @@ struct Distribution: Sendable {
         try session.execute("SET LOCAL citus.enable_ddl_propagation = on")
     }
 
+    /// Whether the ledger is distributed.
+    static func isInUse(in session: isolated PostgresSession) throws -> Bool {
+        try session.query(hasCitus).single().bool(0)
+            && session.query(isDistributed).single().bool(0)
+    }
+
     /// The shards whose triggers differ from those of their tables, as text: there, rows of the log
     /// could be changed.
     ///
     /// - Returns: Empty if the ledger is not distributed.
     static func unguardedShards(in session: isolated PostgresSession) throws -> [String] {
-        guard try session.query(hasCitus).single().bool(0),
-            try session.query(isDistributed).single().bool(0)
-        else { return [] }
+        guard try isInUse(in: session) else { return [] }
         return try session.query(unguarded).flatMap { row -> [String] in
             let place = try row.text(0)
             guard try row.bool(1) else {
@@ -383,6 +387,6 @@ extension Distribution {
     private static let guards = """
         coalesce((SELECT string_agg(concat_ws(' ', t.tgtype, t.tgenabled, t.tgfoid::regproc, \
         encode(t.tgargs, 'hex'), t.tgqual IS NULL), '; ' \
-        ORDER BY t.tgtype) FROM pg_trigger t WHERE t.tgrelid = $relation AND NOT t.tgisinternal), '')
+        ORDER BY t.tgtype, t.tgfoid::regproc::text) FROM pg_trigger t WHERE t.tgrelid = $relation AND NOT t.tgisinternal), '')
         """
 }

@@ -6,11 +6,11 @@ extension EventLog {
     ///
     /// The rows of the log are not verified; `verify` does that.
     ///
-    /// - Returns: The checkpoint, dated by the database server's clock. All its heads were
-    ///   committed by then.
+    /// - Returns: The checkpoint, dated by the clock that stamps commits: the database server's. All
+    ///   its heads were committed by then.
     /// - Throws: `databaseUnavailable`; `malformedLog` if the heads are not those of a ledger.
     public func checkpoint() async throws(EventLogError) -> Checkpoint {
-        let identity = identity
+        let (identity, clock) = (identity, making.clock)
         return try await reading("take a checkpoint") { session in
             let rows = try await session.atomically(.readOnlySnapshot) { session in
                 // One probe of the index for each lane, even if nothing was analysed yet.
@@ -24,7 +24,7 @@ extension EventLog {
             guard rows.count == identity.lanes.value,
                 let checkpoint = Checkpoint(
                     identity: identity,
-                    takenAt: Instant(microseconds: try rows[0].timestamptz(0)),
+                    takenAt: try clock?() ?? Instant(microseconds: rows[0].timestamptz(0)),
                     heads: heads
                 )
             else {

@@ -109,6 +109,12 @@ extension ChainVerification {
     ) async throws {
         var comparison = KeptHeadsComparison(identity, lanes)
         report.kept = try await comparison.compare(options.kept, session)
+        // A head that the log does not contain is reported by itself.
+        report.mismatches += try await BackdatedCommits.find(
+            after: report.kept.filter { $0.kept.identity == identity && $0.isOK }.map(\.kept),
+            lanes: identity.lanes,
+            session
+        )
         var rows = StoredCheckpoints(since: options.since, knownKeys: options.publicKeys)
         while let page = try await rows.next(session) {
             report.storedCheckpoints += Int64(page.kept.count + page.damaged.count)

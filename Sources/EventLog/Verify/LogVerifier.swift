@@ -110,7 +110,7 @@ extension LogVerifier {
             // The rows that cited an erased payload may themselves be erased.
             for number in erasedEvidence(of: commit, in: page) {
                 cited.insert(number)
-                audit.take(erasedEvidence: number, commit: commit.number)
+                audit.take(erasedEvidence: number, commit: commit)
             }
             let brought = page.confirmations[commit.number, default: []].sorted {
                 $0.row.precedes($1.row)
@@ -233,7 +233,7 @@ extension LogVerifier {
         in page: Page
     ) throws(VerificationReport.Mismatch) -> (Digest, evidence: [Int64]) {
         let row = stored.row
-        audit.take(row.stream, commit: commit.number, erased: stored.erased)
+        audit.take(row.stream, commit: commit, erased: stored.erased)
         let isBlank = stored.erased == .everything && row.repetitions.isEmpty
         guard let keys = stored.keys,
             let confirmations = isBlank ? [] : row.confirmations(lane: lane),

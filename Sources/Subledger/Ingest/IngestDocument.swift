@@ -9,8 +9,10 @@ public struct IngestDocument: Codable, Hashable, Sendable {
     public let appended: Int
     /// Facts that the log already contained.
     public let duplicates: Int
-    /// Facts that were refused because their subscription was erased.
+    /// Facts that were refused because of an erasure.
     public let erased: Int
+    /// The erasures that refused them, each as `lane:offset`; at most `IngestReport.erasuresMax`.
+    public let erasedBy: [String]
     /// Payloads that neither brought nor confirmed anything.
     public let unchanged: Int
     /// Statements of accepted payloads that were left out; the notices explain why.
@@ -67,6 +69,7 @@ public struct IngestDocument: Codable, Hashable, Sendable {
         appended = report.appended
         duplicates = report.duplicates
         erased = report.erased
+        erasedBy = report.erasures.sorted().map { "\($0.lane):\($0.offset)" }
         unchanged = report.unchanged
         leftOut = report.leftOut
         rejected = report.rejected

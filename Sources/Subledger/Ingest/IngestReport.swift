@@ -1,5 +1,6 @@
 public import AppStore
 internal import EventLog
+public import Events
 
 /// The result of ingesting many payloads.
 public struct IngestReport: Sendable {
@@ -9,8 +10,12 @@ public struct IngestReport: Sendable {
     public private(set) var appended = 0
     /// Facts that the log already contained.
     public private(set) var duplicates = 0
-    /// Facts that were refused because they date from before the erasure of their subscription.
+    /// Facts that were refused because of an erasure: they date from before that of their
+    /// subscription, or came in a payload that may not be kept, because it also contains an erased
+    /// subscription.
     public private(set) var erased = 0
+    /// The erasures that refused them, by position; at most `erasuresMax`.
+    public private(set) var erasures: Set<Position> = []
     /// Facts with a new transaction id for a known purchase (Apple's data: trap 4).
     public private(set) var restored = 0
     /// Payloads that were verified and neither brought nor confirmed anything: none of their bytes
@@ -52,6 +57,9 @@ public struct IngestReport: Sendable {
 
     /// The most rejections that are listed individually; all are counted.
     public static let rejectionsMax = 10_000
+
+    /// The most erasures that are named.
+    public static let erasuresMax = 100
 
     /// The number of streams up to which `streams` is exact, so memory does not grow with the
     /// input.
@@ -149,6 +157,7 @@ public struct IngestReport: Sendable {
         for outcome in ingestion.outcomes {
             if outcome.isErased {
                 erased += 1
+                if erasures.count < IngestReport.erasuresMax { erasures.insert(outcome.position) }
             } else if outcome.isNew {
                 appended += 1
             } else {

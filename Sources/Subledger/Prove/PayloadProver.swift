@@ -7,7 +7,7 @@ internal import Synchronization
 final class PayloadProver: Sendable {
     private let roots: [RootCertificate]
     private let rootDigests: Set<Digest>
-    private let erasures: [StreamID: Position]
+    private let erasures: ExplainingErasures
     // A verifier caches the chains it has checked, so one is kept for each key.
     private let verifiers = Mutex<[VerifierKey: AppStoreVerifier]>([:])
 
@@ -20,7 +20,7 @@ final class PayloadProver: Sendable {
         let hasRoots: Bool
     }
 
-    init(roots: [RootCertificate], erasures: [StreamID: Position] = [:]) {
+    init(roots: [RootCertificate], erasures: ExplainingErasures = ExplainingErasures()) {
         self.roots = roots
         self.erasures = erasures
         rootDigests = Set(roots.map(\.digest))
@@ -31,8 +31,9 @@ final class PayloadProver: Sendable {
         var result = PageResult()
         for cited in page.payloads {
             switch judge(cited) {
-            case .success(let trust?): result.proven.append(trust)
-            case .success(nil): result.notKept += 1
+            case .success(.proven(let trust)): result.proven.append(trust)
+            case .success(.notKept(let reason)):
+                result.notKept.append(UnkeptPayload(cited, reason))
             case .failure(let failure):
                 result.failure = failure.located(in: cited)
                 return result
@@ -49,63 +50,73 @@ final class PayloadProver: Sendable {
         return result
     }
 
-    // Nil for a payload that is not kept.
-    private func judge(_ cited: CitedPayload) -> Result<Verification.Trust?, Unproven> {
+    private enum Judgement {
+        case proven(Verification.Trust)
+        case notKept(UnkeptPayload.Reason)
+    }
+
+    private func judge(_ cited: CitedPayload) -> Result<Judgement, Unproven> {
         switch cited.evidence {
         case .missing:
             return .failure(Unproven(.evidenceMissing, "the payload is not in the log"))
         case .damaged(let reason):
             return .failure(Unproven(.evidenceDamaged, reason))
         case .erased:
-            return .success(nil)
+            return .success(.notKept(.erased))
         case .verifiedAtEntry(let kind, _):
-            return unexplained(cited, of: kind).map { .failure($0) } ?? .success(nil)
+            return explanation(of: cited, kind).map { .notKept($0) }
         case .whole(let evidence)
         where evidence.kind == .catalogVersion || evidence.kind == .erasureStatement:
             return OwnProof.disproof(of: cited, by: evidence).map { .failure($0) }
-                ?? .success(evidence.verification.trust)
+                ?? .success(.proven(evidence.verification.trust))
         case .whole(let evidence):
             if let root = evidence.verification.root, !rootDigests.contains(root) {
                 return .failure(Unproven(root: root, given: roots.count))
             }
             guard let unproven = disproof(of: cited, by: evidence, hasRoots: true) else {
-                return .success(evidence.verification.trust)
+                return .success(.proven(evidence.verification.trust))
             }
             // The log does not record whether the receipt in an unsigned body was trusted when the
             // body was ingested, so both are tried: that receipt proves nothing about such a body.
             if evidence.verification.trust != .signed,
                 disproof(of: cited, by: evidence, hasRoots: false) == nil
             {
-                return .success(evidence.verification.trust)
+                return .success(.proven(evidence.verification.trust))
             }
             return .failure(unproven)
         }
     }
 
-    // Why a payload that is not kept should have been. An erasure must have come before it: of its
-    // own subscription or, if a payload is about several, of one that need not be cited here.
-    private func unexplained(_ cited: CitedPayload, of kind: PayloadKind) -> Unproven? {
-        let events = cited.events + cited.confirmations.compactMap(\.event)
-        let isOfSeveral =
-            switch kind {
-            case .appReceipt, .verifyReceiptResponse, .statusUpdateNotification:
-                !erasures.isEmpty
-            case .signedTransaction, .signedRenewalInfo, .signedNotification,
-                .subscriptionStatus, .decodedTransaction, .decodedRenewalInfo, .customerLink,
-                .catalogVersion, .erasureStatement:
-                false
-            }
-        guard !isOfSeveral else { return nil }
-        let stranger = cited.events.first { event in
-            erasures[event.fact.stream].map { event.position < $0 } ?? true
+    // An erasure must have come before a payload that is not kept: of each subscription that it is
+    // cited for or, if a payload is about several, one that took a payload it shared with another.
+    private func explanation(
+        of cited: CitedPayload,
+        _ kind: PayloadKind
+    ) -> Result<UnkeptPayload.Reason, Unproven> {
+        let isOfSeveral: Bool
+        switch kind {
+        case .appReceipt, .verifyReceiptResponse, .statusUpdateNotification: isOfSeveral = true
+        case .signedTransaction, .signedRenewalInfo, .signedNotification, .subscriptionStatus,
+            .decodedTransaction, .decodedRenewalInfo:
+            isOfSeveral = false
+        case .customerLink, .catalogVersion, .erasureStatement:
+            return .failure(
+                Unproven(.evidenceMissing, "a statement of the operator is always kept")
+            )
         }
-        let isUnerased = events.contains { erasures[$0.fact.stream] == nil }
-        guard stranger != nil || isUnerased || events.isEmpty else { return nil }
-        return Unproven(
-            .evidenceMissing,
-            "the payload is not kept, and no earlier erasure of its subscription explains this",
-            at: stranger?.position
-        )
+        var reason = UnkeptPayload.Reason.arrivedAfterErasure
+        let named = cited.events.map(Optional.some) + cited.confirmations.map(\.event)
+        for event in named {
+            guard let event else { return .failure(Unproven.unexplained(at: nil)) }
+            let stream = event.fact.stream
+            if erasures.explains(stream, before: cited.firstOffset) { continue }
+            if isOfSeveral, erasures.explainsShared(stream, before: cited.firstOffset) { continue }
+            guard isOfSeveral, erasures.mayPredate(cited.committedAt) else {
+                return .failure(Unproven.unexplained(at: event.position))
+            }
+            reason = .byEarlierVersion
+        }
+        return named.isEmpty ? .failure(Unproven.unexplained(at: nil)) : .success(reason)
     }
 
     // A piece that names no environment has it in its context, so none is assumed here. Words that
@@ -180,6 +191,14 @@ private struct Unproven: Error {
             .rootNotGiven,
             "the payload was verified against the root certificate with SHA-256 \(root), which is"
                 + " not one of the \(count) given; add it with --root-certificate"
+        )
+    }
+
+    static func unexplained(at position: Position?) -> Unproven {
+        Unproven(
+            .evidenceMissing,
+            "the payload is not kept, and no earlier erasure of its subscription explains this",
+            at: position
         )
     }
 

@@ -11,6 +11,10 @@ public struct SignatureReport: Sendable {
     /// Payloads that were erased, or came after an erasure and were not kept: the chain proves that
     /// they existed.
     public private(set) var notKept: Int64 = 0
+    /// The events, by lane, whose payloads are not kept, and those that such payloads repeat.
+    ///
+    /// Memory grows with the number of their ranges.
+    public private(set) var notKeptEvents: [UnkeptEvents] = []
     /// The first event without a proof, for itself or for a confirmation; nil if all are proven.
     public private(set) var firstFailure: Failure?
 
@@ -58,7 +62,14 @@ public struct SignatureReport: Sendable {
             verified += 1
             byTrust[trust, default: 0] += 1
         }
-        notKept += result.notKept
+        notKept += Int64(result.notKept.count)
+        for reason in UnkeptPayload.Reason.allCases {
+            let here = result.notKept.filter { $0.reason == reason }
+            guard let lane = here.first?.lane else { continue }
+            // The pages come lane by lane.
+            if notKeptEvents.last?.lane != lane { notKeptEvents.append(UnkeptEvents(lane: lane)) }
+            notKeptEvents[notKeptEvents.count - 1].insert(here.flatMap(\.offsets), reason)
+        }
         guard let failure = result.failure else { return }
         if failure.reason != Reason.eventMalformed.rawValue { payloads += 1 }
         firstFailure = failure
@@ -69,8 +80,8 @@ public struct SignatureReport: Sendable {
 struct PageResult: Sendable {
     /// Trust of the payloads that prove their events, up to the first failure.
     var proven: [Verification.Trust] = []
-    /// How many payloads are not kept.
-    var notKept: Int64 = 0
+    /// The payloads that are not kept.
+    var notKept: [UnkeptPayload] = []
     /// The first failure.
     var failure: SignatureReport.Failure?
 }

@@ -43,7 +43,7 @@ public struct SignatureVerification: Sendable {
         var pages = PageReader(log: log, heads: try await log.heads(), since: since)
         let prover = PayloadProver(
             roots: roots,
-            erasures: try await log.firstLastingErasures()
+            erasures: try await log.explainingErasures()
         )
         var report = SignatureReport()
         try await withThrowingTaskGroup(of: (number: Int, result: PageResult).self) { group in

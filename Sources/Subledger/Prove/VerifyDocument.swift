@@ -98,10 +98,27 @@ public struct VerifyDocument: Codable, Hashable, Sendable {
         /// The first failure; null if all payloads prove their events.
         public let firstFailure: OrNull<Failure>
     }
+        /// The events that these payloads proved or repeated, by lane.
+        public let notKeptEvents: [NotKept]
 
     /// A payload that does not prove an event that cites it.
     public struct Failure: Codable, Hashable, Sendable {
         /// The event.
+    /// Events of a lane that cannot be proven again, because their payloads are not kept: offsets as
+    /// ranges, for example `3,7-9`.
+    public struct NotKept: Codable, Hashable, Sendable {
+        /// The lane.
+        public let lane: Int
+        /// Those whose payloads were erased.
+        public let erased: String
+        /// Those whose payloads arrived after an erasure of their subscription, or of one that they
+        /// shared payloads with.
+        public let arrivedAfterErasure: String
+        /// The same after the erasure of another subscription, which an earlier version did not
+        /// record.
+        public let byEarlierVersion: String
+    }
+
         public let position: PositionValue
         /// SHA-256 of the payload, in hexadecimal.
         public let evidence: String?
@@ -235,6 +252,14 @@ extension VerifyDocument.Signatures {
             report.firstFailure.map { failure in
                 VerifyDocument.Failure(
                     position: PositionValue(failure.position, lanes: lanes),
+        notKeptEvents = report.notKeptEvents.map { events in
+            VerifyDocument.NotKept(
+                lane: events.lane,
+                erased: events.erased.description,
+                arrivedAfterErasure: events.arrivedAfterErasure.description,
+                byEarlierVersion: events.byEarlierVersion.description
+            )
+        }
                     evidence: failure.evidence?.hex,
                     reason: failure.reason,
                     message: failure.message

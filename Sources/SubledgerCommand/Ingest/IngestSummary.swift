@@ -21,15 +21,30 @@ struct IngestSummary {
             + "\(counted(report.rejected, "payload")) refused; "
             + counted(report.streams, "stream")
             + (report.erased > 0
-                ? "; \(counted(report.erased, "fact")) refused, because the subscription was "
-                    + "erased"
-                : "")
+                ? "; \(counted(report.erased, "fact")) refused by erasures" : "")
             + (report.leftOut > 0 ? "; \(counted(report.leftOut, "fact")) left out" : "")
             + (report.unchanged > 0
                 ? "; \(counted(report.unchanged, "payload")) without news" : "")
             + (skipped > 0 ? "; \(counted(skipped, "other file")) skipped" : "")
             + (place.isEmpty ? "" : "; in the log up to \(place)")
     }
+
+    /// What erasures refused, and which; the line for stderr.
+    var erasures: [String] {
+        guard report.erased > 0 else { return [] }
+        let shown = report.erasures.sorted().prefix(IngestSummary.erasuresShownMax)
+        return [
+            "refused by \(counted(report.erasures.count, "erasure")) ("
+                + shown.map { $0.text(lanes: lanes) }.joined(separator: ", ")
+                + (shown.count < report.erasures.count ? ", …" : "")
+                + "): \(counted(report.erased, "fact")) from before the erasure of the "
+                + "subscription, or in payloads that also contain an erased one and may not be "
+                + "kept. `subledger event` shows an erasure; facts of a subscription that was not "
+                + "erased can be ingested from a payload of its own (`subledger poll`)"
+        ]
+    }
+
+    private static let erasuresShownMax = 5
 
     /// What was left out and refused, by reason; the lines for stderr.
     var groups: [String] {
@@ -125,7 +140,7 @@ struct IngestSummary {
             Terminal.print(result)
         }
         if !output.quiet, !output.json {
-            for line in (isVerbose ? single : []) + groups { Terminal.write(line) }
+            for line in (isVerbose ? single : []) + groups + erasures { Terminal.write(line) }
             if report.wasStopped {
                 Terminal.write(
                     "interrupted; everything counted is committed; run again to continue"
@@ -133,6 +148,8 @@ struct IngestSummary {
             }
         }
         if report.wasStopped { throw Exit.interrupted }
-        if report.rejected > 0 || isStrict && report.leftOut > 0 { throw Exit.badInput }
+        if report.rejected > 0 || report.erased > 0 || isStrict && report.leftOut > 0 {
+            throw Exit.badInput
+        }
     }
 }

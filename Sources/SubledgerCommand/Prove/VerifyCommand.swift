@@ -209,6 +209,29 @@ struct VerifyCommand: AsyncParsableCommand {
         return report
     }
 
+    private func print(_ events: UnkeptEvents, lanes: LaneCount) {
+        let place = lanes == .one ? "" : "lane \(events.lane), "
+        for (offsets, reason) in [
+            (events.erased, "erased"),
+            (events.arrivedAfterErasure, "arrived after the erasure, verified on arrival only"),
+            (
+                events.byEarlierVersion,
+                "arrived after the erasure of another subscription, by an earlier version"
+            ),
+        ] where !offsets.isEmpty {
+            let text = offsets.description
+            let isLong = text.utf8.count > VerifyCommand.offsetsByteCountMax
+            Terminal.print(
+                "not kept: the payloads of \(place)events "
+                    + text.prefix(isLong ? VerifyCommand.offsetsByteCountMax : text.count)
+                    + (isLong ? "… (--json lists all)" : "") + ": \(reason)"
+            )
+        }
+    }
+
+    /// The most of a list of offsets that a line of text shows.
+    private static let offsetsByteCountMax = 500
+
     private func print(_ report: SignatureReport, lanes: LaneCount) {
         let trusts = Verification.Trust.allCases.compactMap { trust in
             report.byTrust[trust].map { "\($0) \(trust.rawValue)" }
@@ -219,6 +242,7 @@ struct VerifyCommand: AsyncParsableCommand {
             + (report.notKept > 0 ? "; \(report.notKept) not kept after erasures" : "")
         guard let failure = report.firstFailure else {
             Terminal.print("signatures ok: \(verified)")
+            report.notKeptEvents.forEach { print($0, lanes: lanes) }
             return
         }
         let evidence = failure.evidence.map { ", evidence \($0)" } ?? ""

@@ -1,0 +1,53 @@
+internal import EventLog
+public import Events
+
+/// A payload that is not kept: what it proved cannot be proven again.
+struct UnkeptPayload: Sendable {
+    /// Why a payload is not kept.
+    enum Reason: CaseIterable, Sendable {
+        /// It was erased, as an event of kind `erasure` records.
+        case erased
+        /// It arrived after an erasure of its subscription, or of one that it shared payloads with.
+        case arrivedAfterErasure
+        /// It arrived after the erasure of another subscription, which an earlier version did not
+        /// record.
+        case byEarlierVersion
+    }
+
+    let reason: Reason
+    let lane: Int
+    /// The offsets of the events that cite it, and of those that its confirmations repeat.
+    let offsets: [Int64]
+
+    init(_ cited: CitedPayload, _ reason: Reason) {
+        self.reason = reason
+        let positions =
+            cited.events.map(\.position) + cited.confirmations.map(\.confirmation.position)
+        lane = positions.first?.lane ?? 0
+        offsets = positions.map(\.offset)
+    }
+}
+
+/// The events of a lane whose payloads are not kept.
+public struct UnkeptEvents: Hashable, Sendable {
+    /// The lane.
+    public let lane: Int
+    /// Those whose payloads were erased.
+    public internal(set) var erased = NumberRanges([])
+    /// Those whose payloads arrived after an erasure of their subscription, or of one that they
+    /// shared payloads with, and were verified on arrival only.
+    public internal(set) var arrivedAfterErasure = NumberRanges([])
+    /// The same after the erasure of another subscription, which an earlier version did not record.
+    public internal(set) var byEarlierVersion = NumberRanges([])
+
+    init(lane: Int) { self.lane = lane }
+
+    mutating func insert(_ offsets: [Int64], _ reason: UnkeptPayload.Reason) {
+        switch reason {
+        case .erased: erased = erased.union(NumberRanges(offsets))
+        case .arrivedAfterErasure:
+            arrivedAfterErasure = arrivedAfterErasure.union(NumberRanges(offsets))
+        case .byEarlierVersion: byEarlierVersion = byEarlierVersion.union(NumberRanges(offsets))
+        }
+    }
+}
