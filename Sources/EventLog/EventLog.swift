@@ -144,7 +144,13 @@ public final class EventLog: Sendable {
         )
         self.limits = limits
         appenders = (0..<max(1, options.writers)).map { _ in
-            Appender(settings: settings, identity: identity, making: making, limits: limits)
+            Appender(
+                settings: settings,
+                identity: identity,
+                dictionaries: dictionaries,
+                making: making,
+                limits: limits
+            )
         }
     }
 

@@ -60,7 +60,7 @@ struct SubledgerCommand: AsyncParsableCommand {
             ),
             CommandGroup(
                 name: "Prove",
-                subcommands: [VerifyCommand.self, CheckpointCommand.self]
+                subcommands: [VerifyCommand.self, CheckpointCommand.self, RepairCommand.self]
             ),
             CommandGroup(
                 name: "Reports",

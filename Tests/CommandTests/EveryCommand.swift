@@ -105,6 +105,8 @@ struct EveryCommand: Sendable, CustomTestStringConvertible {
         poll --all {store}                                         | 0  | 0
         backfill --all --dry-run {store}                           | 0  | 0
         import {ids} --pause 0s {store}                            | 0  | 0
+        repair --reason test --by ops                              | 0  | 0
+        erase returned                                             | 0  | 0
         erase customer ann --reason request --by ops               | 4  | 0
         erase subscription {other} --reason request --by ops       | 0  | 0
         ingest --root-certificate {root} {payloads}                | 0  | 0

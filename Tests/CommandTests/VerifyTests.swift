@@ -44,7 +44,8 @@ struct VerifyTests {
             #expect(
                 try members(kept) == [
                     "ok", "events", "commits", "erasedEvents", "heads", "firstMismatch",
-                    "checkpoints", "storedCheckpoints", "asItWas", "rewritten", "note",
+                    "checkpoints", "storedCheckpoints", "passedOver", "asItWas", "rewritten",
+                    "note",
                 ]
             )
             #expect(try members(kept, "heads") == ["lane", "offset", "commit", "digest"])

@@ -141,6 +141,7 @@ struct LaneDirectoryTests {
             let writer = Appender(
                 settings: settings,
                 identity: log.identity,
+                dictionaries: log.dictionaries,
                 making: .test,
                 limits: log.limits
             )

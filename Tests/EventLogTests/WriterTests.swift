@@ -81,6 +81,7 @@ struct WriterTests {
                 Appender(
                     settings: settings,
                     identity: log.identity,
+                    dictionaries: log.dictionaries,
                     making: .test,
                     limits: log.limits
                 )
@@ -183,6 +184,7 @@ struct WriterTests {
             let loser = Appender(
                 settings: losing,
                 identity: log.identity,
+                dictionaries: log.dictionaries,
                 making: .test,
                 limits: log.limits
             )

@@ -50,6 +50,14 @@ struct AppendInsert {
             && (error.tableName ?? error.primaryMessage ?? "").contains("catalog")
     }
 
+    /// Whether an append was refused because the lane has something else under the key of a segment
+    /// or of a root certificate.
+    static func isSharedPartTaken(_ error: PostgresError) -> Bool {
+        let place = error.tableName ?? error.primaryMessage ?? ""
+        return error.sqlState == "23505"
+            && (place.contains("evidence_segment") || place.contains("root_certificate"))
+    }
+
     /// The SQLSTATE of `ledger.refuse_orphan`.
     private static let orphanState = "LG002"
 
@@ -290,11 +298,13 @@ extension AppendInsert {
             WHERE k.lane = $1 AND k.root_key = r.key AND k.digest = r.digest)
         """
 
-    // Content-addressed: whichever writer stored the segment stored the same bytes.
+    // Other bytes under the same key are refused, not skipped: they may be the same text packed by
+    // another version, or a text that our payloads could never be put together with.
     private static let segment = """
         INSERT INTO ledger.evidence_segment (lane, segment_key, body)
         SELECT $1, s.key, s.body FROM unnest($2::bytea[], $3::bytea[]) AS s (key, body)
-        ON CONFLICT DO NOTHING
+        WHERE NOT EXISTS (SELECT 1 FROM ledger.evidence_segment k
+            WHERE k.lane = $1 AND k.segment_key = s.key AND k.body = s.body)
         """
 
     private static let evidence = """

@@ -150,7 +150,7 @@ extension Appender {
         stored[lane, default: SharedParts()].formUnion(shared)
     }
 
-    private func connected(by deadline: Deadline) async throws(AppenderFailure) -> PostgresSession {
+    func connected(by deadline: Deadline) async throws(AppenderFailure) -> PostgresSession {
         if let session { return session }
         do {
             let session = try await PostgresSession.connect(settings, by: deadline)
@@ -169,7 +169,7 @@ extension Appender {
         }
     }
 
-    private func failure(_ error: any Error, isUnknown: Bool = true) async -> AppenderFailure {
+    func failure(_ error: any Error, isUnknown: Bool = true) async -> AppenderFailure {
         if let stale = error as? LaneDirectory.StaleHead, let session {
             do {
                 try await session.together { try stale.resetIfAhead(in: $0) }
@@ -190,6 +190,7 @@ extension Appender {
         }
         if AppendInsert.isLostRace(error) { return .lostRace }
         if AppendInsert.isCatalogTaken(error) { return .catalogTaken }
+        if AppendInsert.isSharedPartTaken(error) { return .sharedPartTaken }
         var cause = EventLogError(error, doing: "append")
         if error.sqlState == "57014" {
             // Cancelled from outside: by an operator, or by a limit that is not ours. This is not a

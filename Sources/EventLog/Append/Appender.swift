@@ -10,6 +10,7 @@ internal import Postgres
 actor Appender {
     let settings: ConnectionSettings
     let identity: LedgerIdentity
+    let dictionaries: EvidenceDictionaries
     /// How a batch becomes a plan.
     let making: PlanMaking
     /// How long an append may take.
@@ -56,11 +57,13 @@ actor Appender {
     init(
         settings: ConnectionSettings,
         identity: LedgerIdentity,
+        dictionaries: EvidenceDictionaries,
         making: PlanMaking,
         limits: AppendLimits
     ) {
         self.settings = settings
         self.identity = identity
+        self.dictionaries = dictionaries
         self.making = making
         self.limits = limits
     }
@@ -195,6 +198,10 @@ actor Appender {
                     }
                 case .catalogTaken:
                     return .refused(Appender.catalogTaken)
+                case .sharedPartTaken:
+                    if let fault = await sharedPartFault(of: batch, in: lane, by: deadline) {
+                        return .refused(fault)
+                    }
                 case .connectionLost(let cause, let isUnknown):
                     // A server that comes back may have lost commits of every lane: a replica that
                     // lagged.
@@ -297,6 +304,8 @@ enum AppenderFailure: Error {
     case lostRace
     /// Another import took the number of a version of the catalog.
     case catalogTaken
+    /// The lane has something else under the key of a segment or of a root certificate.
+    case sharedPartTaken
     /// The connection was lost, or the deadline passed; with `isUnknown` the batch may or may not
     /// be durable, and the keys will decide.
     case connectionLost(EventLogError, isUnknown: Bool)

@@ -119,9 +119,14 @@ extension ChainVerification {
         while let page = try await rows.next(session) {
             report.storedCheckpoints += Int64(page.kept.count + page.damaged.count)
             report.storedCheckpointsOfKnownKeys += Int64(page.kept.filter(\.isOutside).count)
-            report.mismatches += page.damaged
             let results = try await comparison.compare(page.kept, session)
-            report.kept += results.filter { !$0.isOK }
+            report.kept += results.filter { !$0.isOK && $0.kept.isOutside }
+            let passedOver =
+                page.damaged
+                + results.filter { !$0.isOK && !$0.kept.isOutside }.map(\.kept.source)
+            report.passedOver += passedOver.prefix(
+                VerificationReport.passedOverMax - report.passedOver.count
+            )
         }
         report.evidence = comparison.evidence
     }

@@ -129,6 +129,8 @@ private struct LaneMarks {
             if mark.reaches(beyond: newestProof) { newestProof = mark }
             if mark.commit < contradicted?.commit ?? .max { keep(mark) }
         case .differs, .missing:
+            // Whoever may insert may insert such a row.
+            guard isOutside else { return }
             guard mark.commit < contradicted?.commit ?? .max else { return }
             contradicted = mark
             isMissing = state == .missing

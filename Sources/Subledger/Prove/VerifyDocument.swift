@@ -24,6 +24,9 @@ public struct VerifyDocument: Codable, Hashable, Sendable {
     public let checkpoints: [Kept]
     /// Rows of `ledger.checkpoint` that were compared.
     public let storedCheckpoints: Int64
+    /// Rows of `ledger.checkpoint` that contradict the log or are no checkpoint, and are not signed
+    /// with a given key: they decide nothing.
+    public let passedOver: [String]
     /// By lane, the last commit up to which a document proves that the log is unchanged.
     public let asItWas: [Mark]
     /// Ranges of lanes that differ from what a document recorded.
@@ -95,15 +98,12 @@ public struct VerifyDocument: Codable, Hashable, Sendable {
         public let byTrust: [String: Int64]
         /// Payloads that are not kept, after erasures.
         public let notKept: Int64
+        /// The events that these payloads proved or repeated, by lane.
+        public let notKeptEvents: [NotKept]
         /// The first failure; null if all payloads prove their events.
         public let firstFailure: OrNull<Failure>
     }
-        /// The events that these payloads proved or repeated, by lane.
-        public let notKeptEvents: [NotKept]
 
-    /// A payload that does not prove an event that cites it.
-    public struct Failure: Codable, Hashable, Sendable {
-        /// The event.
     /// Events of a lane that cannot be proven again, because their payloads are not kept: offsets as
     /// ranges, for example `3,7-9`.
     public struct NotKept: Codable, Hashable, Sendable {
@@ -119,6 +119,9 @@ public struct VerifyDocument: Codable, Hashable, Sendable {
         public let byEarlierVersion: String
     }
 
+    /// A payload that does not prove an event that cites it.
+    public struct Failure: Codable, Hashable, Sendable {
+        /// The event.
         public let position: PositionValue
         /// SHA-256 of the payload, in hexadecimal.
         public let evidence: String?
@@ -189,6 +192,7 @@ extension VerifyDocument {
         }
         checkpoints = report.kept.map { Kept($0, signedBy: signers[$0.kept.source]) }
         storedCheckpoints = report.storedCheckpoints
+        passedOver = report.passedOver
         asItWas = report.evidence.compactMap { lane in
             lane.proven.map { Mark($0, lane: lane.lane) }
         }
@@ -248,10 +252,6 @@ extension VerifyDocument.Signatures {
             uniqueKeysWithValues: report.byTrust.map { ($0.key.rawValue, $0.value) }
         )
         notKept = report.notKept
-        firstFailure = OrNull(
-            report.firstFailure.map { failure in
-                VerifyDocument.Failure(
-                    position: PositionValue(failure.position, lanes: lanes),
         notKeptEvents = report.notKeptEvents.map { events in
             VerifyDocument.NotKept(
                 lane: events.lane,
@@ -260,6 +260,10 @@ extension VerifyDocument.Signatures {
                 byEarlierVersion: events.byEarlierVersion.description
             )
         }
+        firstFailure = OrNull(
+            report.firstFailure.map { failure in
+                VerifyDocument.Failure(
+                    position: PositionValue(failure.position, lanes: lanes),
                     evidence: failure.evidence?.hex,
                     reason: failure.reason,
                     message: failure.message

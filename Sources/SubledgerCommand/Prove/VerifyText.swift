@@ -29,7 +29,18 @@ struct VerifyText {
     }
 
     /// Its lines.
-    var lines: [String] { summary + kept + proofs + [report.note].compactMap { $0 } }
+    var lines: [String] {
+        summary + kept + proofs + [report.note].compactMap { $0 } + (proof == nil ? facts : [])
+    }
+
+    // The chain proves only that nothing was changed since it was committed.
+    private var facts: [String] {
+        guard report.isOK else { return [] }
+        return [
+            "This proves the chain, not the facts: verify --signatures proves each event again from "
+                + "its payload."
+        ]
+    }
 
     private var summary: [String] {
         let counts = counted(report.events, "event") + " in " + counted(report.commits, "commit")
@@ -79,6 +90,12 @@ struct VerifyText {
             )
         }
         return lines
+            + report.passedOver.map {
+                "passed over: \($0) contradicts the log or is no checkpoint, and is not signed with "
+                    + "a key given with --public-key: any writer can insert such a row, and an "
+                    + "owner who rewrites the log leaves one behind. A checkpoint that was kept "
+                    + "outside decides: --against"
+            }
     }
 
     private func signature(of document: KeptDocument) -> String {
