@@ -21,7 +21,9 @@ struct EraseCommand: AsyncParsableCommand {
             the log (backups, WAL archives, exports, ingested files) are not erased; \
             schema/README.md lists those that you must erase yourself.
             """,
-        subcommands: [EraseCustomerCommand.self, EraseSubscriptionCommand.self]
+        subcommands: [
+            EraseCustomerCommand.self, EraseSubscriptionCommand.self, EraseReturnedCommand.self,
+        ]
     )
 }
 
@@ -104,7 +106,9 @@ struct EraseCustomerCommand: AsyncParsableCommand {
             that name this customer are removed.
 
             Facts that Apple sends later about the customer's subscriptions are appended without \
-            what identifies a person, and their payloads are not kept.
+            what identifies a person, and their payloads are not kept. A subscription that starts \
+            later is recorded with its token; `erase returned` lists those that Apple's ids join \
+            to an erased customer.
             """
     )
 
@@ -139,7 +143,7 @@ struct EraseSubscriptionCommand: AsyncParsableCommand {
         discussion: """
             Every event of the subscription is blanked and its payloads are removed. The log still \
             shows that the events existed and when they were recorded. Facts with an as-of up to \
-            the erasure are refused from then on (`ingest` counts them as erased). Later facts are \
+            the erasure are refused from then on (`ingest` exits with 65). Later facts are \
             appended without what identifies a person, and their payloads are not kept.
             """
     )
