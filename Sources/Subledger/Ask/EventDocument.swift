@@ -32,6 +32,10 @@ public struct EventDocument: Codable, Hashable, Sendable {
     public let fields: [String: PropertyValue]
     /// The payload that brought it.
     public let evidence: Payload
+    /// Number of the commit that contains it, within its lane.
+    public let commit: Int64
+    /// The digest of that commit, which covers the event and everything before it.
+    public let commitDigest: String
 
     /// The payload that brought an event; only its number if the payload no longer exists.
     public struct Payload: Codable, Hashable, Sendable {
@@ -160,6 +164,8 @@ extension EventDocument {
             context: record?.context?.canonicalText,
             byteCount: record?.payload.count
         )
+        commit = stored.commit.commit.number
+        commitDigest = stored.commit.digest.hex
     }
 }
 

@@ -15,8 +15,8 @@ struct EventCommand: AsyncParsableCommand {
             it), the DER of an app receipt, the element of a statuses response, an unsigned body \
             with its passwords blanked, or the statement that Subledger wrote for a link or a \
             version of the catalog. An envelope around it, a byte order mark, and surrounding \
-            white space are not kept. `subledger verify` proves the chain up to the commit that \
-            --proof prints.
+            white space are not kept. --proof prints what the digest of the event is computed \
+            from; `subledger verify` proves the chain up to the printed commit.
             """
     )
 
@@ -170,6 +170,8 @@ extension StoredEvent {
             ),
         ]
         for (name, value) in lines { table.add([name, value]) }
+        for (name, value) in commitLines.prefix(1) { table.add([name, value]) }
+        table.add(["commit digest", commit.digest.hex])
         for entry in fact.content.entries { table.add(["  \(entry.field)", entry.value.words]) }
         for (tag, value) in fact.content.unrecognised {
             table.add(["  tag \(tag)", hexadecimal(value)])
@@ -177,20 +179,10 @@ extension StoredEvent {
         return table.text
     }
 
-    fileprivate func proofText(_ lanes: LaneCount) -> String {
-        var table = TextTable(["event", event.position.text(lanes: lanes)])
+    // The event's place in the chain.
+    private var commitLines: [(String, String)] {
         let columns = commit.commit
-        let lines = [
-            (
-                "event digest",
-                commitments?.digest.hex ?? "cannot be computed: the payload is missing"
-            ),
-            ("  of purchase", commitments?.purchase.hex ?? "–"),
-            ("  of person", commitments?.person.hex ?? "–"),
-            ("  of evidence", commitments?.evidence.hex ?? "–"),
-            ("salt", hexadecimal(keys.stored)),
-            ("evidence", evidenceWords),
-            ("evidence record", record?.recordDigest.hex ?? "–"),
+        return [
             ("commit", "\(columns.number) of lane \(columns.lane), \(columns.committedAt.clock)"),
             (
                 "",
@@ -198,8 +190,26 @@ extension StoredEvent {
                     + "\(counted(columns.confirmations, "confirmation")), "
                     + counted(columns.evidence, "payload")
             ),
-            ("commit digest", commit.digest.hex), ("previous digest", previousDigest.hex),
         ]
+    }
+
+    fileprivate func proofText(_ lanes: LaneCount) -> String {
+        var table = TextTable(["event", event.position.text(lanes: lanes)])
+        let lines =
+            [
+                (
+                    "event digest",
+                    commitments?.digest.hex ?? "cannot be computed: the payload is missing"
+                ),
+                ("  of purchase", commitments?.purchase.hex ?? "–"),
+                ("  of person", commitments?.person.hex ?? "–"),
+                ("  of evidence", commitments?.evidence.hex ?? "–"),
+                ("salt", hexadecimal(keys.stored)),
+                ("evidence", evidenceWords),
+                ("evidence record", record?.recordDigest.hex ?? "–"),
+            ] + commitLines + [
+                ("commit digest", commit.digest.hex), ("previous digest", previousDigest.hex),
+            ]
         for (name, value) in lines { table.add([name, value]) }
         return table.text
     }

@@ -77,11 +77,10 @@ struct TableWork {
         options.progress = { progress.report($0, "event") }
         let name = name
         options.notice = { Terminal.write("\(name): \($0)") }
-        let names = tables.projections
         let run = RebuildRun(
             work: self,
             projector: projector,
-            chosen: names.isEmpty ? nil : try projector.projections(named: known(projector)),
+            chosen: try chosen(projector),
             whatIf: try await whatIf(log),
             options: options,
             progress: progress,
@@ -92,6 +91,20 @@ struct TableWork {
         case .whatIf, .diff, .check: try await run.compare()
         case .promote: try await run.promote()
         case .discard: try await run.discard()
+        }
+    }
+
+    private func chosen(_ projector: Projector) throws -> [any Projection]? {
+        guard !tables.projections.isEmpty else { return nil }
+        do throws(ProjectorError) {
+            return try projector.projections(named: known(projector))
+        } catch {
+            guard action == .discard, error.code == .unknownProjection else { throw error }
+            throw Failure(
+                .validationFailure,
+                "\(error.message). Tables that `rebuild --into SCHEMA` built are dropped with "
+                    + "`tables discard --schema SCHEMA`"
+            )
         }
     }
 
