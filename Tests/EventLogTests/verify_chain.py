@@ -437,6 +437,9 @@ class Lane:
         for erasure, fields in self.erasures:
             words = {tag: fields.get(tag, b"").decode() for tag in (58, 59, 60, 61)}
             require(words[58] in SCOPES, f"event {erasure.offset} is an erasure of unknown scope")
+            require(words[59] or words[60], f"erasure {erasure.offset} removed nothing")
+            require(words[58] != "subscription" or self.left_by(erasure) is None,
+                    f"erasure {erasure.offset} left out an event that was there")
             for low, high in ranges(words[59]):
                 require(high < erasure.offset, f"erasure {erasure.offset} takes what came later")
                 for offset in range(low, high + 1):
@@ -457,6 +460,15 @@ class Lane:
                 "confirmations are missing without an erasure, or erased and still there")
         require(set(self.gone_evidence) == taken_evidence,
                 "payloads are missing without an erasure, or erased and still there")
+
+    def left_by(self, erasure):
+        """The first event that an erasure of the whole subscription should have blanked."""
+        place = ["'" + word.replace("'", "''") + "'" for word in (erasure.environment, erasure.id)]
+        return self.ledger.number(
+            f"(SELECT min(lane_offset) FROM ledger.event WHERE lane = {self.lane}"
+            f" AND environment = {place[0]} AND original_transaction_id = {place[1]}"
+            f" AND kind <> 'erasure' AND lane_offset < {erasure.offset}"
+            " AND octet_length(salt) < 96)")
 
     def verify_nothing_else(self, head):
         """Rows that no commit accounts for; one statement, so that it sees one state."""
