@@ -1,3 +1,4 @@
+import EmbeddedPostgres
 import Foundation
 import Postgres
 import Synchronization
@@ -62,6 +63,11 @@ enum PythonVerifier {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
         process.arguments = command
+        // Debian's psql starts Perl, which starts the psql of a server.
+        var environment = ProcessInfo.processInfo.environment
+        let programs = (try? EmbeddedServer.binaries()).map { [$0] } ?? []
+        environment["PATH"] = (programs + [environment["PATH"] ?? ""]).joined(separator: ":")
+        process.environment = environment
         let output = FileManager.default.temporaryDirectory
             .appendingPathComponent("subledger-test-output-\(UUID().uuidString)")
         try Data().write(to: output)
