@@ -146,7 +146,8 @@ struct DoctorTests {
         ),
         ("ALTER TABLE ledger.event DROP CONSTRAINT event_pkey", "objects", "key event_pkey"),
         (
-            "CREATE FUNCTION ledger.lane_of(varchar) RETURNS int LANGUAGE sql RETURN 0", "objects",
+            "CREATE FUNCTION ledger.lane_of(varchar) RETURNS int LANGUAGE sql RETURN 0; "
+                + "ALTER FUNCTION ledger.lane_of(varchar) OWNER TO ledger_owner", "objects",
             "further function ledger.lane_of(character varying)"
         ),
     ])

@@ -104,6 +104,7 @@ key (relname, name, definition) AS (VALUES
     ('ledger.migration', 'migration_pkey', 'PRIMARY KEY (version)'),
     ('ledger.rejection', 'rejection_pkey', 'PRIMARY KEY (lane, payload_digest, reason)'),
     ('ledger.rejection_taken', 'rejection_taken_pkey', 'PRIMARY KEY (lane, payload_digest)'),
+    ('ledger.repair', 'repair_pkey', 'PRIMARY KEY (lane, repair_id)'),
     ('ledger.root_certificate', 'root_certificate_pkey', 'PRIMARY KEY (lane, root_key)'),
     ('operation.backfill', 'backfill_pkey', 'PRIMARY KEY (environment, is_complete)'),
     ('operation.currency_rate', 'currency_rate_pkey',

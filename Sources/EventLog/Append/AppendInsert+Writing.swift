@@ -78,8 +78,7 @@ extension AppendInsert {
     }
 
     private static let isStored = """
-        SELECT 1 / (CASE WHEN count(*) = 1 AND EXISTS (
-                SELECT FROM ledger.commit WHERE lane = $1 AND commit_no = $2)
+        SELECT 1 / (CASE WHEN count(*) = 1
             AND (SELECT count(*) FROM ledger.event
                 WHERE lane = $1 AND lane_offset BETWEEN $3 AND $4) = $5
             AND (SELECT count(*) FROM ledger.evidence
@@ -87,6 +86,6 @@ extension AppendInsert {
             AND ($9 = 0 OR (SELECT count(*) FROM ledger.confirmation
                 WHERE lane = $1 AND commit_no = $2) = $9)
             THEN 1 ELSE 0 END)
-        FROM ledger.lane l WHERE l.lane = $1
+        FROM ledger.commit WHERE lane = $1 AND commit_no = $2
         """
 }

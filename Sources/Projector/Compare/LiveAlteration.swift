@@ -81,36 +81,34 @@ extension LiveAlteration {
         try session.execute(
             "ROLLBACK TO SAVEPOINT live_alterations; RELEASE SAVEPOINT live_alterations"
         )
-        return try alterations + others(in: session)
+        return try alterations + ofAnalytics(in: session)
     }
 
-    // What reports read besides the tables.
-    private static func others(
+    private static func ofAnalytics(
         in session: isolated PostgresSession
     ) throws(PostgresError) -> [LiveAlteration] {
-        var others: [LiveAlteration] = []
-        for name in try AnalyticsSchema.altered(in: session) {
-            others.append(
-                LiveAlteration(
-                    projection: "analytics.\(name)",
-                    kind: .view,
-                    message: "analytics.\(name) is not what this program creates; as a member of "
-                        + "ledger_projector, DROP it with CASCADE, and `subledger rebuild` creates it "
-                        + "again"
-                )
+        try AnalyticsSchema.altered(in: session).map { name in
+            LiveAlteration(
+                projection: "analytics.\(name)",
+                kind: .view,
+                message: "analytics.\(name) is not what this program creates; as a member of "
+                    + "ledger_projector, DROP it with CASCADE, and `subledger rebuild` creates it again"
             )
         }
-        for row in try session.query(NewestSignature.differing) {
-            others.append(
-                LiveAlteration(
-                    projection: "operation.newest_signature",
-                    kind: .table,
-                    message: "operation.newest_signature differs from the log in lane "
-                        + "\(try row.int4(0)); `subledger rebuild` reads it from the log again"
-                )
+    }
+
+    /// Whether `operation.newest_signature`, which reports rest on, differs from the log.
+    ///
+    /// To be called before tables are filled, which reads it from the log again.
+    static func ofSignatures(in session: PostgresSession) async throws -> [LiveAlteration] {
+        try await session.query(NewestSignature.differing).map { row in
+            LiveAlteration(
+                projection: "operation.newest_signature",
+                kind: .table,
+                message: "operation.newest_signature differed from the log in lane "
+                    + "\(try row.int4(0)) and was read from it again; reports may have been wrong"
             )
         }
-        return others
     }
 
     // Whether the view shows all columns of the table under their names, and nothing else. Before

@@ -163,6 +163,7 @@ private struct Comparing: Sendable {
     ) async throws -> Projector.Comparison {
         let log = projector.log
         let newest = try await log.heads()
+        let signatures = try await LiveAlteration.ofSignatures(in: session)
         let (build, folded) = try await projector.fill(plan, options, in: session) { projection in
             let parts = live.filter { $0.name == projection.name }
             // A new projection has no live table, and is compared with no rows.
@@ -185,7 +186,7 @@ private struct Comparing: Sendable {
                 unmatched: rebuilt.filter { table in
                     !found.live.contains { $0.name == table.name }
                 },
-                alterations: found.alterations,
+                alterations: found.alterations + signatures,
                 uncomparable: found.difference.tables.filter { table in
                     table.oldVersion == nil && found.live.contains { $0.name == table.name }
                 }.map(\.name),

@@ -24,9 +24,10 @@ extension AnalyticsSchema {
                 \(own.joined(separator: ";\n"))
                 """
             )
-            let names = wanted.map(\.name)
+            // Texts of a view name others that need not be there.
+            let names = AnalyticsRelation.all.map(\.name)
             let own = "\\m(analytics|pg_temp(_[0-9]+)?)\\.(\(names.joined(separator: "|")))\\M"
-            altered = try session.query(comparison, [.textArray(names), .text(own)])
+            altered = try session.query(comparison, [.textArray(wanted.map(\.name)), .text(own)])
                 .map { row throws(PostgresError) in try row.text(0) }
         } catch {
             guard error.sqlState == "42501" else { throw error }
