@@ -67,7 +67,10 @@ package struct ExtraObject {
             case .text: return string.map(FieldValue.text)
             case .integer: return Int64(plain).map(FieldValue.integer)
             case .instant:
-                return Int64(plain).map { .instant(Instant(milliseconds: $0)) }
+                let instant = Int64(plain).map { Instant(milliseconds: $0) }
+                return instant.flatMap {
+                    Instant.calendar.contains($0) ? FieldValue.instant($0) : nil
+                }
             case .boolean:
                 switch plain {
                 case "true": return .boolean(true)

@@ -17,9 +17,10 @@ extension ExtraObject {
         self[name].flatMap { String($0) }.flatMap { Int64($0) }
     }
 
-    /// A member's milliseconds as an instant; nil unless they are an integer.
+    /// A member's milliseconds as an instant; nil unless they are an integer, and of the calendar.
     package func instant(_ name: String) -> Instant? {
-        integer(name).map(Instant.init(milliseconds:))
+        let instant = integer(name).map { Instant(milliseconds: $0) }
+        return instant.flatMap { Instant.calendar.contains($0) ? $0 : nil }
     }
 
     /// The text of a JSON string; nil for other values.

@@ -52,7 +52,9 @@ extension Purchase {
             let taken = transaction.seatRefundEvents.last { $0.asOf <= instant }.flatMap { event in
                 if case .seats(let quantity) = event.word { quantity } else { nil }
             }
-            let (total, overflow) = sum.addingReportingOverflow(max(0, quantity - (taken ?? 0)))
+            let (total, overflow) = sum.addingReportingOverflow(
+                max(0, max(0, quantity) - max(0, taken ?? 0))
+            )
             return overflow ? nil : total
         }
     }

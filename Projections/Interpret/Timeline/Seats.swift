@@ -53,7 +53,7 @@ public struct Seats: Hashable, Sendable {
 
     /// How many of its seats are left; nil if their number is not stated.
     public var remainingQuantity: Int64? {
-        quantity.map { max(0, $0 - revokedQuantity) }
+        quantity.map { max(0, max(0, $0) - revokedQuantity) }
     }
 
     /// The total for all seats: the sum over the tiers, otherwise the average price of a seat times
