@@ -60,11 +60,11 @@ import Testing
         let content = try read(Fixtures.bundles)
         #expect(
             content.subscriptions.map { "\($0.productId) \($0.contents.type)" } == [
-                "mail Auto-Renewable Subscription", "office Subscription Bundle",
-                "studio Subscription Suite",
+                "office Subscription Bundle", "studio Subscription Suite",
+                "mail Auto-Renewable Subscription",
             ]
         )
-        #expect(content.subscriptions.map(\.contents.productIds) == [[], ["mail", "drive"], []])
+        #expect(content.subscriptions.map(\.contents.productIds) == [["mail", "drive"], [], []])
         #expect(content.warnings.isEmpty, "\(content.warnings)")
     }
 
