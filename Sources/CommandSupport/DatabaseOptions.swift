@@ -92,9 +92,10 @@ package struct DatabaseOptions: ParsableArguments {
         )
     }
 
-    /// Warns on stderr, also if nothing else is printed, that what `command` acknowledges may be lost.
-    package static func warnOfLoss(_ log: EventLog, _ command: String) {
-        if let fault = log.durabilityFault { Terminal.write("\(command): warning: \(fault)") }
+    /// Warns on stderr that what `command` acknowledges may be lost, unless it is quiet.
+    package static func warnOfLoss(_ log: EventLog, _ command: String, isQuiet: Bool) {
+        guard !isQuiet, let fault = log.durabilityFault else { return }
+        Terminal.write("\(command): warning: \(fault)")
     }
 
     /// The log of the database.

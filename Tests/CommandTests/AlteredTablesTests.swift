@@ -42,15 +42,6 @@ struct AlteredTablesTests {
 
     @Test(arguments: [
         (
-            "analytics.retention", "analytics.retention",
-            """
-            DO $$ BEGIN EXECUTE 'CREATE OR REPLACE VIEW analytics.retention AS '
-                || rtrim(pg_get_viewdef('analytics.retention'::regclass), ';') || ' LIMIT 0';
-            END $$
-            """,
-            "DROP VIEW analytics.retention"
-        ),
-        (
             "analytics.last_signed_at", "analytics.last_signed_at",
             """
             CREATE OR REPLACE FUNCTION analytics.last_signed_at() RETURNS timestamptz

@@ -2,12 +2,13 @@ internal import Postgres
 internal import Projections
 
 extension AnalyticsSchema {
-    /// The views and functions that differ from those that ``publish(in:)`` creates, by name: who
-    /// reads them trusts this program, and whoever may act as ledger_projector can replace them.
+    /// The views that are missing and the functions that differ from those that ``publish(in:)``
+    /// creates, by name: who reads them trusts this program, and whoever may act as
+    /// ledger_projector can replace them.
     ///
-    /// In an open transaction that may write, in which nothing remains. The server prints both
-    /// definitions, ours from temporary objects; without the right to make those nothing is
-    /// compared.
+    /// In an open transaction that may write, in which nothing remains: ours are made as temporary
+    /// objects; without the right to make those nothing is compared. Definitions of views are not:
+    /// the server prints them otherwise once they were dumped and restored.
     static func altered(in session: isolated PostgresSession) throws(PostgresError) -> [String] {
         let known = try session.query(state)
         guard known.count == 1, try known[0].bool(0) else { return [] }
@@ -51,9 +52,7 @@ extension AnalyticsSchema {
             AND f.proname = n.name
         LEFT JOIN pg_proc g ON g.pronamespace = pg_my_temp_schema() AND g.proname = n.name
         WHERE w.oid IS NOT NULL AND (
-                v.oid IS NULL OR v.reloptions IS DISTINCT FROM w.reloptions
-                OR regexp_replace(pg_get_viewdef(v.oid), $2, '\\3', 'g')
-                    <> regexp_replace(pg_get_viewdef(w.oid), $2, '\\3', 'g'))
+                v.oid IS NULL OR v.reloptions IS DISTINCT FROM w.reloptions)
             OR g.oid IS NOT NULL AND (
                 f.oid IS NULL OR f.proconfig IS DISTINCT FROM g.proconfig
                 OR (f.prosecdef, f.provolatile, f.prolang, f.prorettype)

@@ -72,7 +72,7 @@ struct ImportCommand: AsyncParsableCommand {
             policy: try plan.trust.policy(),
             isQuiet: options.output.quiet
         )
-        DatabaseOptions.warnOfLoss(ledger.log, "import")
+        DatabaseOptions.warnOfLoss(ledger.log, "import", isQuiet: options.output.quiet)
         let report: ImportReport?
         do {
             let subjects = try await subjects(ids, ledger, plan)

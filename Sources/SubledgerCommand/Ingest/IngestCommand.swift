@@ -120,7 +120,7 @@ struct IngestCommand: AsyncParsableCommand {
             policy: policy,
             options: try DatabaseOptions.logOptions()
         )
-        DatabaseOptions.warnOfLoss(ledger.log, "ingest")
+        DatabaseOptions.warnOfLoss(ledger.log, "ingest", isQuiet: isQuiet)
         Interrupt.heed()
         let report = try await work.run(on: ledger.log) { progress in
             try await ledger.ingest(

@@ -133,7 +133,7 @@ struct RejectionsCommand: AsyncParsableCommand {
             policy: try trust.policy(),
             options: try DatabaseOptions.logOptions()
         )
-        DatabaseOptions.warnOfLoss(ledger.log, "retry")
+        DatabaseOptions.warnOfLoss(ledger.log, "retry", isQuiet: output.quiet)
         Interrupt.heed()
         let work = IngestWork(label: "retry", isQuiet: output.quiet)
         let report = try await work.run(on: ledger.log) { progress in

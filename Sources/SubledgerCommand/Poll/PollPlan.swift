@@ -106,7 +106,7 @@ struct PollPlan {
     ) async throws -> Value {
         let credentials = try apple.credentials(trust.bundleId)
         let ledger = try await database.openLedger(policy: try trust.policy(), isQuiet: isQuiet)
-        DatabaseOptions.warnOfLoss(ledger.log, "poll")
+        DatabaseOptions.warnOfLoss(ledger.log, "poll", isQuiet: isQuiet)
         let client = AppStoreServerClient(credentials, hosts: apple.hosts)
         let options = Poller.Options(trust.environments, pause: pause)
         let result: Result<Value, any Error>
