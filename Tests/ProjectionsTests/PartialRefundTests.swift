@@ -130,7 +130,6 @@ import Testing
         try expect(
             """
             @03-20 purchase basic 03-20..04-20 price=10000
-            @04-02 purchase basic 03-20..04-20 price=10000
             @04-02 notice REFUND uuid=n1 about=03-20..04-20
             --- refunds
             refunded untyped basic 03-20 told=04-02 ?/10000 net

@@ -20,7 +20,7 @@ extension RandomFacts {
         Transaction(number: 2, lineItem: "1", quantity: 4, price: 100),
         Transaction(number: 3, lineItem: "2", quantity: 4, price: 100),
         Transaction(number: 4, lineItem: nil, quantity: 8, price: 990, tiers: tiers(990, 8)),
-        Transaction(number: 5, lineItem: "3", owner: "ASSIGNED", quantity: 8, price: 990),
+        Transaction(number: 5, lineItem: "3", owner: "ASSIGNED", quantity: 7, price: 990),
         Transaction(number: 6, lineItem: "4", owner: "FAMILY_SHARED", quantity: 4, price: 100),
         Transaction(
             number: 7,

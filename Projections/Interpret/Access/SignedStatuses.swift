@@ -3,10 +3,6 @@ internal import Events
 /// The statuses that Apple signed, which decide if a rule has to guess (Apple's data: status
 /// values).
 struct SignedStatuses {
-    /// The largest difference, in milliseconds, between the signing times of the parts of one
-    /// payload: a second.
-    static let signingSpread: Int64 = 1000
-
     // By as-of.
     private let statements: [(asOf: Instant, status: SubscriptionStatus)]
 
@@ -20,7 +16,9 @@ struct SignedStatuses {
     ///
     /// If several were signed at once, the lowest counts, so the order of arrival has no effect.
     func status(at instant: Instant) -> SubscriptionStatus? {
-        let earliest = Instant(milliseconds: instant.milliseconds - SignedStatuses.signingSpread)
+        let earliest = Instant(
+            milliseconds: instant.milliseconds - ServerNotification.signingSpread
+        )
         let later = statements.drop { $0.asOf < earliest }
         return later.prefix { $0.asOf == later.first?.asOf }.map(\.status)
             .min { $0.rawValue < $1.rawValue }

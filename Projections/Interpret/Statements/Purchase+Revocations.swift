@@ -33,7 +33,7 @@ extension Purchase {
         notices.compactMap { notice in
             guard case .refundNotice(let isOfSeats) = notice.word else { return nil }
             let signed = Instant(
-                milliseconds: notice.asOf.milliseconds - SignedStatuses.signingSpread
+                milliseconds: notice.asOf.milliseconds - ServerNotification.signingSpread
             )
             let denial = assertions.sorted.first { assertion in
                 assertion.asOf >= signed && assertion.fields.contains(.revocationDate)

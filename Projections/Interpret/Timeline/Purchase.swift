@@ -111,9 +111,10 @@ public final class Purchase: Sendable {
 
     /// The offset of the first event about this purchase.
     ///
-    /// An addition of seats may decide the end of the period, but has a first event of its own.
+    /// An addition of seats may decide the end of the period, but has a first event of its own, also
+    /// if a repetition of what it states cites an event of another transaction.
     public var firstOffset: Int64 {
-        assertions.sorted.map(\.offset).min() ?? datesOffset
+        assertions.sorted.filter(\.isComplete).map(\.offset).min() ?? datesOffset
     }
 
     /// Every transaction id under which it was seen, by UTF-8 bytes (Apple's data: trap 4).

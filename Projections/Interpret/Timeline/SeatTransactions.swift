@@ -139,6 +139,6 @@ private struct SeatStatement {
 }
 
 extension Assertion {
-    // Whether it states everything that its event does, and so whose it is.
-    fileprivate var isComplete: Bool { fields == content.asserted }
+    /// Whether it states everything that its event does, and so whose it is.
+    var isComplete: Bool { fields == content.asserted }
 }

@@ -23,6 +23,10 @@ public struct ServerNotification: Sendable {
     public let consumptionRequestReason: String?
     /// The offset of the first event that contains it.
     public let offset: Int64
+
+    /// The largest difference, in milliseconds, between the signing times of the parts of one
+    /// payload: a second.
+    static let signingSpread: Int64 = 1000
 }
 
 extension Timeline {
