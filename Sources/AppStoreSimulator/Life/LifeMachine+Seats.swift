@@ -196,6 +196,12 @@ extension LifeMachine {
             .wrongState,
             "only a subscription sold alone, whose period has begun, can move to a bundle"
         )
+        // Apple has not published what it signs about the additions.
+        try require(
+            state.additions(to: number).isEmpty,
+            .wrongState,
+            "a period to which seats were added does not move to a bundle"
+        )
         let revocation = LifeState.Revocation(
             date: at,
             reason: UnconfirmedWords.upgradedToBundle,

@@ -12,7 +12,9 @@ extension RandomStory {
             return true
         }
         guard !extras.isEmpty else { return false }
-        if extras.contains(.bundles), identity.bundle == nil, generator.chance(percent: 4) {
+        if extras.contains(.bundles), identity.bundle == nil, generator.chance(percent: 4),
+            machine.state.additions(to: machine.state.purchases.count - 1).isEmpty
+        {
             add(.moveToBundle(at: at))
             return true
         }
