@@ -109,7 +109,7 @@ struct EveryCommand: Sendable, CustomTestStringConvertible {
         erase returned                                             | 0  | 0
         erase customer ann --reason request --by ops               | 4  | 0
         erase subscription {other} --reason request --by ops       | 0  | 0
-        ingest --root-certificate {root} {payloads}                | 0  | 0
+        ingest --root-certificate {root} {payloads}                | 65 | 65
         simulate --subscriptions 2 --out {folder}/simulated        | 0  | 0
         demo --subscriptions 2                                     | 0  | 0
         database start                                             |    |

@@ -12,7 +12,7 @@ struct ProofWordsTests {
             let event = try await command.expect(0, "event", "1")
             let head = try await command.expect(0, "event", "1", "--proof")
             let digest = try #require(
-                head.split(separator: "\n").first { $0.hasPrefix("commit digest") }?
+                head.split(separator: "\n").first { $0.contains("commit digest") }?
                     .split(separator: " ").last
             )
             #expect(event.contains("commit digest") && event.contains(digest), "\(event)")
