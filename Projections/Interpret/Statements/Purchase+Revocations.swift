@@ -35,13 +35,24 @@ extension Purchase {
             let signed = Instant(
                 milliseconds: notice.asOf.milliseconds - ServerNotification.signingSpread
             )
-            let denial = assertions.sorted.first { assertion in
-                assertion.asOf >= signed && assertion.fields.contains(.revocationDate)
+            let stating = assertions.sorted.filter { assertion in
+                assertion.fields.contains(.revocationDate)
                     && (!isOfSeats || assertion.content.format == .signedTransaction)
             }
-            return denial.map {
-                .init(asOf: max($0.asOf, notice.asOf), word: .noticeDenial, offset: $0.offset)
+            guard let index = stating.firstIndex(where: { $0.asOf >= signed }) else { return nil }
+            let after = stating[index]
+            // If the last one before the announcement says the same, it holds throughout, and what
+            // repeats it in between decides nothing.
+            if let before = stating[..<index].last,
+                before.state(of: .revocationDate) == after.state(of: .revocationDate)
+            {
+                return .init(asOf: notice.asOf, word: .noticeDenial, offset: before.offset)
             }
+            return .init(
+                asOf: max(after.asOf, notice.asOf),
+                word: .noticeDenial,
+                offset: after.offset
+            )
         }
     }
 }
