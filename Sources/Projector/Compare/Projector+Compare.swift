@@ -163,7 +163,9 @@ private struct Comparing: Sendable {
     ) async throws -> Projector.Comparison {
         let log = projector.log
         let newest = try await log.heads()
-        let signatures = try await LiveAlteration.ofSignatures(in: session)
+        // A comparison that keeps its tables for promotion does not read the log twice.
+        let signatures =
+            afterwards == .drop ? try await LiveAlteration.ofSignatures(in: session) : []
         let (build, folded) = try await projector.fill(plan, options, in: session) { projection in
             let parts = live.filter { $0.name == projection.name }
             // A new projection has no live table, and is compared with no rows.

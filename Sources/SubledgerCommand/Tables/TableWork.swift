@@ -90,16 +90,21 @@ struct TableWork {
         case .rebuild: try await run.rebuild()
         case .whatIf, .diff, .check: try await run.compare()
         case .promote: try await run.promote()
-        case .discard: try await run.discard()
+        case .discard: try await Self.namingSchemas { try await run.discard() }
         }
     }
 
     private func chosen(_ projector: Projector) throws -> [any Projection]? {
         guard !tables.projections.isEmpty else { return nil }
-        do throws(ProjectorError) {
-            return try projector.projections(named: known(projector))
-        } catch {
-            guard action == .discard, error.code == .unknownProjection else { throw error }
+        return try projector.projections(named: known(projector))
+    }
+
+    private static func namingSchemas(
+        _ discard: () async throws -> ExitCode
+    ) async throws -> ExitCode {
+        do {
+            return try await discard()
+        } catch let error as ProjectorError where error.code == .unknownProjection {
             throw Failure(
                 .validationFailure,
                 "\(error.message). Tables that `rebuild --into SCHEMA` built are dropped with "
