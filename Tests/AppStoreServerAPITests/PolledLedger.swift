@@ -160,15 +160,17 @@ struct PolledLedger: Sendable {
         for life in lives {
             let pace = life.store.pace
             let then = pace.calendar(now)
-            func line(_ period: SimulatedPeriod, until end: Instant) -> String {
-                "\(period.productId) \(pace.date(period.validFrom)) – \(pace.date(end)) "
-                    + "\(period.kind.rawValue) \(period.endReason.rawValue)"
+            func line(_ period: SimulatedPeriod, refunded: Instant? = nil) -> String {
+                let end = refunded ?? period.validTo
+                let reason = refunded == nil ? period.endReason : .refunded
+                return "\(period.productId) \(pace.date(period.validFrom)) – \(pace.date(end)) "
+                    + "\(period.kind.rawValue) \(reason.rawValue)"
             }
             let periods = life.periods(asOf: then)
-            let expected = periods.map { line($0, until: $0.validTo) }
+            let expected = periods.map { line($0) }
             // If Apple made no statement between a reversal and the next refund, nothing shows that
             // there were two: the first date counts.
-            let unheard = periods.map { line($0, until: life.firstRefund(of: $0, asOf: then)) }
+            let unheard = periods.map { line($0, refunded: life.firstRefund(of: $0, asOf: then)) }
             let stream = StreamID(
                 environment: life.store.environment,
                 originalTransactionId: life.originalTransactionId
@@ -193,16 +195,16 @@ struct PolledLedger: Sendable {
 }
 
 extension SubscriptionLife {
-    // The end of a refunded period, if no statement was made about silent reversals before it.
-    fileprivate func firstRefund(of period: SimulatedPeriod, asOf instant: Instant) -> Instant {
-        guard period.endReason == .refunded else { return period.validTo }
+    // The first date of a refund in force, if Apple made no statement between it and the last one
+    // and it is before the period's end.
+    fileprivate func firstRefund(of period: SimulatedPeriod, asOf instant: Instant) -> Instant? {
         let own = refundCases(asOf: instant).filter {
             $0.purchaseDate == period.purchaseDate && $0.productId == period.productId
                 && $0.revoked != nil
         }
+        guard let last = own.last, last.reversal == nil else { return nil }
         let unannounced = own.reversed().prefix { $0.reversal != .announced }
-        return unannounced.compactMap(\.revoked).min().map { min($0, period.validTo) }
-            ?? period.validTo
+        return unannounced.compactMap(\.revoked).min().flatMap { $0 < period.validTo ? $0 : nil }
     }
 }
 

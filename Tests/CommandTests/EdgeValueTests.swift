@@ -24,12 +24,12 @@ struct EdgeValueTests {
             #expect(edges.all.count > 30 && questions.count > 5)
             for (number, edge) in edges.all.enumerated() {
                 if let only = Self.only, !edge.description.contains(only) { continue }
+                let isWhole = Acceptance.isRunning || Self.only != nil
+                guard isWhole || number.isMultiple(of: Self.stride) else { continue }
                 guard try await edges.plant(edge) else { continue }
                 for (index, question) in questions.enumerated()
-                // One question of every edge, in turn; acceptance asks all.
-                where Acceptance.isRunning || Self.only != nil
-                    || index == number % questions.count
-                {
+                // One question of some edges, in turn; acceptance asks all of every edge.
+                where isWhole || index == number / Self.stride % questions.count {
                     let out = folder.path(of: "\(number)")
                     let ending = try await command.run(
                         question.map { $0.replacing("{out}", with: out) }
@@ -46,6 +46,9 @@ struct EdgeValueTests {
             try await command.expectSoundLog()
         }
     }
+
+    // Before every commit one edge in so many is planted.
+    private static let stride = 12
 
     /// Columns of which every edge is asked everything, such as `ledger.event.`.
     private static let only = ProcessInfo.processInfo.environment["SUBLEDGER_EDGES"]
@@ -204,7 +207,8 @@ private struct Edges: Sendable {
                 """
             ).affectedRows > 0
         } catch {
-            guard ["0A000", "22003", "22P02", "2BP01", "42804"].contains(error.sqlState) else {
+            guard ["0A000", "22003", "22P02", "2BP01", "42704", "42804"].contains(error.sqlState)
+            else {
                 throw error
             }
             return false
@@ -250,6 +254,13 @@ private struct Edges: Sendable {
             LOOP
                 EXECUTE format('ALTER TABLE %s ALTER COLUMN %I DROP NOT NULL', found.name,
                     found.attname);
+            END LOOP;
+            FOR found IN
+                SELECT r.oid::regclass AS name FROM pg_class r
+                JOIN pg_namespace n ON n.oid = r.relnamespace
+                WHERE r.relkind = 'r' AND n.nspname = 'operation'
+            LOOP
+                EXECUTE format('ALTER TABLE %s DISABLE TRIGGER USER', found.name);
             END LOOP;
         END
         $$

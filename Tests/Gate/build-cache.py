@@ -78,10 +78,14 @@ def main():
         print(f"another run builds in {copied}: this one builds in {ROOT}", flush=True)
         sys.exit(subprocess.run(command, cwd=ROOT).returncode)
     for other in cache.iterdir():
-        if other.is_dir() and other != copied and other.stat().st_mtime < time.time() - WEEK:
+        if other.is_dir() and not other.is_symlink() and other != copied and other.stat().st_mtime < time.time() - WEEK:
             shutil.rmtree(other, ignore_errors=True)
     os.utime(copied)
     copy(copied)
+    # Real payloads may stand beside the project.
+    beside, link = ROOT.parent / "shared", cache / "shared"
+    if beside.is_dir() and not link.is_symlink():
+        link.symlink_to(beside)
     print(f"building in {copied}", flush=True)
     sys.exit(subprocess.run(command, cwd=copied).returncode)
 
