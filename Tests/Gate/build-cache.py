@@ -78,7 +78,8 @@ def main():
         print(f"another run builds in {copied}: this one builds in {ROOT}", flush=True)
         sys.exit(subprocess.run(command, cwd=ROOT).returncode)
     for other in cache.iterdir():
-        if other.is_dir() and not other.is_symlink() and other != copied and other.stat().st_mtime < time.time() - WEEK:
+        is_old = other.stat().st_mtime < time.time() - WEEK
+        if is_old and other != copied and other.is_dir() and not other.is_symlink():
             shutil.rmtree(other, ignore_errors=True)
     os.utime(copied)
     copy(copied)

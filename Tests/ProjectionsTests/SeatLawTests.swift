@@ -6,7 +6,7 @@ import Testing
 
 /// Random lives of seats and bundles, and what older programs wrote of them.
 struct SeatLawTests {
-    private static let lives = Acceptance.isRunning ? 10_000 : 2000
+    private static let lives = Acceptance.isRunning ? 10_000 : 700
 
     @Test func `a slow plain model of seats, members and bundles predicts access`() async throws {
         let broken = try await Histories.each(Histories.numbers(unlessTold: SeatLawTests.lives)) {
