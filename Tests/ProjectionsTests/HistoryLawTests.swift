@@ -105,10 +105,14 @@ import Testing
                 }
                 let periods = ActivePeriods(timeline).rows
                 let isAccessApart = periods.indices.allSatisfy { index in
-                    periods[(index + 1)...].allSatisfy { $0.isApart(from: periods[index]) }
-                        // A grace does not show whether it follows an assigned seat.
-                        || periods[index].kind == .grace
-                            && periods.contains { $0.kind == .assigned }
+                    periods[(index + 1)...].allSatisfy { other in
+                        other.isApart(from: periods[index])
+                            // Of two graces, one may follow an assigned seat of the same second.
+                            || other.kind == .grace && periods[index].kind == .grace
+                                && periods.contains {
+                                    $0.kind == .assigned && $0.hasSameKey(as: other)
+                                }
+                    }
                 }
                 return (areApart ? [] : ["seed \(number): renewal_states"])
                     + (isAccessApart ? [] : ["seed \(number): active_periods"])
@@ -226,8 +230,11 @@ extension ActivePeriod {
 
     // A seat that was assigned runs next to what was bought in the same second.
     private func isOfSamePurchase(as other: ActivePeriod) -> Bool {
-        (kind == .assigned) == (other.kind == .assigned)
-            && purchaseDate == other.purchaseDate && expiresDate == other.expiresDate
+        (kind == .assigned) == (other.kind == .assigned) && hasSameKey(as: other)
+    }
+
+    fileprivate func hasSameKey(as other: ActivePeriod) -> Bool {
+        purchaseDate == other.purchaseDate && expiresDate == other.expiresDate
             && productId.utf8.elementsEqual(other.productId.utf8)
     }
 }
