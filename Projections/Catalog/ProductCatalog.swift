@@ -121,7 +121,7 @@ extension ProductCatalog {
 
     /// What a subscription product contains (Apple's data: bundles).
     public enum Contents: Hashable, Sendable {
-        /// Nothing but itself: it is no bundle.
+        /// Only itself: it is not a bundle.
         case itself
         /// A bundle of these products, in the catalog's order; each is also sold alone.
         case bundle([String])

@@ -217,7 +217,7 @@ extension CatalogDocument.Subscription {
 }
 
 extension ProductCatalog.Contents {
-    /// The word of the document; nil for what is no bundle.
+    /// The word of the document; nil if it is neither a bundle nor a suite.
     fileprivate var word: String? {
         switch self {
         case .itself: nil

@@ -63,7 +63,8 @@ enum PythonVerifier {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
         process.arguments = command
-        // Debian's psql starts Perl, which starts the psql of a server.
+        // Debian's psql starts Perl, which starts the psql of a server. Where the tests use another
+        // machine's server, only the one in the path may be there.
         var environment = ProcessInfo.processInfo.environment
         let programs = (try? EmbeddedServer.binaries()).map { [$0] } ?? []
         environment["PATH"] = (programs + [environment["PATH"] ?? ""]).joined(separator: ":")

@@ -24,7 +24,7 @@ public struct VerifyDocument: Codable, Hashable, Sendable {
     public let checkpoints: [Kept]
     /// Rows of `ledger.checkpoint` that were compared.
     public let storedCheckpoints: Int64
-    /// Rows of `ledger.checkpoint` that contradict the log or are no checkpoint, and are not signed
+    /// Rows of `ledger.checkpoint` that contradict the log or are not checkpoints, and are not signed
     /// with a given key: they decide nothing.
     public let passedOver: [String]
     /// By lane, the last commit up to which a document proves that the log is unchanged.
