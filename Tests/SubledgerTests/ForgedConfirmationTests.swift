@@ -81,6 +81,11 @@ struct ForgedConfirmationTests {
         upon head: CommitMark,
         _ settings: ConnectionSettings
     ) async throws {
+        let session = try await PostgresSession.connect(settings)
+        // The database refuses the time of another clock.
+        let clock = try await session.query(
+            "SELECT date_trunc('milliseconds', clock_timestamp())"
+        )[0].timestamptz(0)
         let salt = Salt.random()
         let rows = ConfirmationRow.rows(of: [confirmation], stream: stream)
         let row = try #require(rows.first)
@@ -92,14 +97,13 @@ struct ForgedConfirmationTests {
             firstEvidence: confirmation.evidence,
             evidence: 1,
             confirmations: 1,
-            committedAt: head.commit.committedAt
+            committedAt: Instant(milliseconds: clock / 1000)
         )
         var hasher = CommitHasher(after: head.digest, commit: commit)
         hasher.update(
             row.commitments(lane: 0, keys: CommitmentKeys(salt), evidence: [record]).digest
         )
         let time = PostgresValue.timestamptz(microseconds: commit.committedAt.milliseconds * 1000)
-        let session = try await PostgresSession.connect(settings)
         try await session.execute("SET ROLE ledger_writer")
         try await session.query(
             insertCommit,
