@@ -320,6 +320,7 @@ let package = Package(
                 "TestSupport", coreMetrics,
                 httpTypes, hummingbird, hummingbirdTesting, logging, nioCore, nioSSL,
             ],
+            exclude: ["openapi.txt"],
             swiftSettings: strict
         ),
         .testTarget(
@@ -330,7 +331,7 @@ let package = Package(
                 "SubledgerCommand", "TestSupport",
             ],
             exclude: [
-                "older-ledger-root.der", "older-ledger-truth.ndjson", "older-ledger.sql",
+                "Goldens", "older-ledger-root.der", "older-ledger-truth.ndjson", "older-ledger.sql",
                 "read_export.py",
             ],
             swiftSettings: strict

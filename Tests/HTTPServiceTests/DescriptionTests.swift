@@ -34,6 +34,18 @@ struct DescriptionTests {
         }
     }
 
+    @Test func `the description is the one kept`() async throws {
+        try await TestService.run { service in
+            let answer = try await service.get("/openapi.json")
+            let pretty = try JSONSerialization.data(
+                withJSONObject: answer.json,
+                options: [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+            )
+            let text = String(decoding: pretty, as: UTF8.self)
+            try Golden.compare([("/openapi.json", text)], with: "openapi.txt")
+        }
+    }
+
     @Test func `the schemas match the documents`() async throws {
         try await TestService.run { service in
             let components = try await service.get("/openapi.json").json["components"]
