@@ -18,6 +18,10 @@ ONLY ?=
 FILTER ?=
 export SUBLEDGER_TEST_TARGETS ?= $(ONLY)
 
+# SwiftPM writes some lists in the order of a hash table; with another order in each run, it would
+# build Hummingbird again.
+BUILD = SWIFT_DETERMINISTIC_HASHING=1 swift build
+
 STAGE = python3 -B Tests/Gate/stage.py
 
 # On macOS, only SwiftPM can run a bundle of tests; it runs all of them in one process.
@@ -42,7 +46,7 @@ demo: dependencies build ## Fill a ledger with a synthetic App Store and ask it 
 
 test: dependencies ## Run all tests, or those of ONLY and FILTER; PostgreSQL servers of their own are started and stopped.
 	@rm -f .build/stages.tsv
-	@$(STAGE) build -- swift build $(SWIFT_FLAGS) --build-tests
+	@$(STAGE) build -- env $(BUILD) $(SWIFT_FLAGS) --build-tests
 	@$(STAGE) run -- $(RUN_TESTS)
 
 acceptance: dependencies ## Run what is too heavy for CI, as root on Debian, and print a table; LINES='postgres-17 replica' selects lines.
@@ -53,7 +57,7 @@ laws: dependencies ## Hold the laws and the truth against SUBLEDGER_HISTORIES ra
 	    -Xswiftc -enable-testing --disable-xctest --filter 'HistoryLawTests|MassTruthTests'
 
 kills: dependencies ## Kill writers, backends and the server SUBLEDGER_KILLS times (1000) among erasures and checkpoints.
-	swift build $(SWIFT_FLAGS) --build-tests
+	$(BUILD) $(SWIFT_FLAGS) --build-tests
 	SUBLEDGER_KILLS=$${SUBLEDGER_KILLS:-1000} swift test $(SWIFT_FLAGS) --skip-build --disable-xctest \
 	    --filter 'CrashTests.*among'
 
@@ -62,7 +66,7 @@ fuzz: ## Fuzz every decoder, optimised, for SUBLEDGER_FUZZ_SECONDS (60 by defaul
 
 lint: ## Check layout and documentation of the sources, and that imports follow the arrows.
 	@$(STAGE) layout -- swift format lint --strict -r -p $(SOURCES)
-	@$(STAGE) imports -- swift build $(SWIFT_FLAGS) --build-tests \
+	@$(STAGE) imports -- env $(BUILD) $(SWIFT_FLAGS) --build-tests \
 	    --explicit-target-dependency-import-check error
 
 docs: dependencies ## Build the documentation of the library; every link in it must lead somewhere.
@@ -70,10 +74,10 @@ docs: dependencies ## Build the documentation of the library; every link in it m
 	    --target Subledger --warnings-as-errors
 
 build: ## Build the command line, as the tests use it.
-	swift build $(SWIFT_FLAGS) --product subledger
+	$(BUILD) $(SWIFT_FLAGS) --product subledger
 
 release: dependencies ## Build the command line, optimised; it needs no Swift where it runs.
-	SUBLEDGER_OPTIMISED=0 swift build -c release $(RUNTIME) --product subledger
+	SUBLEDGER_OPTIMISED=0 $(BUILD) -c release $(RUNTIME) --product subledger
 
 install: release ## Install the optimised program, its manual and completions below PREFIX (/usr/local).
 	install -d "$(DESTDIR)$(PREFIX)/bin" "$(SHARE)/man/man1" "$(SHARE)/zsh/site-functions" \
@@ -87,9 +91,9 @@ install: release ## Install the optimised program, its manual and completions be
 	    --configuration debug
 	install -m 644 .build/plugins/GenerateManual/outputs/*/*.1 "$(SHARE)/man/man1"
 
-snapshot: dependencies ## Rewrite what tests compare with: the schema, and what the folds return.
+snapshot: dependencies ## Rewrite what tests compare with: the schema, rows of folds, and what commands print.
 	SNAPSHOT_UPDATE=1 swift test $(SWIFT_FLAGS) --disable-xctest --skip LawTests \
-	    --filter 'SnapshotTests|KeptFoldTests|ProjectionsTests'
+	    --filter 'SnapshotTests|KeptFoldTests|ProjectionsTests|GoldenTests|DescriptionTests'
 
 format: ## Lay the sources out.
 	swift format -i -r -p $(SOURCES)
