@@ -35,8 +35,30 @@ enum ForeignFormat {
             && (contains(head, "\"purchase-info\"") || contains(head, "\"signature\" = \""))
     }
 
+    /// The rejection of a file that must be unpacked or exported first; nil for any other.
+    static func rejection(ofFile bytes: ArraySlice<UInt8>) -> Rejection? {
+        guard let file = files.first(where: { bytes.starts(with: $0.start) }) else { return nil }
+        return Rejection(
+            .unsupportedFormat,
+            "The file is \(file.name), which is not read. Unpack it and ingest what it contains: "
+                + "`\(file.command) | subledger ingest -`."
+        )
+    }
+
+    private static let files: [(start: [UInt8], name: String, command: String)] = [
+        ([0x50, 0x4b, 0x03, 0x04], "a zip archive", "unzip -p FILE"),
+        (Array("BZh".utf8), "compressed by bzip2", "bzcat FILE"),
+        ([0xfd, 0x37, 0x7a, 0x58, 0x5a, 0x00], "compressed by xz", "xzcat FILE"),
+        ([0x28, 0xb5, 0x2f, 0xfd], "compressed by zstd", "zstdcat FILE"),
+        ([0x37, 0x7a, 0xbc, 0xaf, 0x27, 0x1c], "a 7z archive", "7z x -so FILE"),
+        (Array("SQLite format 3\0".utf8), "an SQLite database", "sqlite3 FILE .dump"),
+        (Array("PGDMP".utf8), "a dump of pg_dump in its own format", "pg_restore -f - FILE"),
+        (Array("PAR1".utf8), "a Parquet file", "duckdb -csv -c \"FROM 'FILE'\""),
+    ]
+
     /// The rejection of bytes that are neither JSON object nor JWS.
     static func rejection(of text: ArraySlice<UInt8>) -> Rejection {
+        if let rejection = rejection(ofFile: text) { return rejection }
         let head = text.prefix(lookAheadByteCount)
         switch text.first {
         case UInt8(ascii: "["):

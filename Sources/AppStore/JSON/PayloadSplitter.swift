@@ -24,6 +24,7 @@ public struct PayloadSplitter: Sendable {
     private var pieces: [Piece] = []
     private var head = HeadReader()
     private var hasPieces = false
+    private var utf16: UTF16Text?
     private let column: String?
 
     /// Number of lines and rows so far, of all input, that hold no payload.
@@ -48,10 +49,15 @@ public struct PayloadSplitter: Sendable {
     /// A payload above `AppStoreVerifier.payloadByteCountMax` is returned as `payload-too-large`;
     /// those after it are not affected.
     public mutating func append(_ bytes: ArraySlice<UInt8>) -> [Piece] {
+        let bytes = utf16?.utf8(of: bytes)[...] ?? bytes
         if isDecided {
             take(bytes)
         } else {
             piece.append(contentsOf: bytes)
+            if utf16 == nil, let text = UTF16Text(startingWith: piece) {
+                utf16 = text
+                piece = utf16?.utf8(of: piece.dropFirst(2)) ?? []
+            }
             decide(isAtEnd: false)
         }
         return drained()
@@ -127,7 +133,8 @@ public struct PayloadSplitter: Sendable {
 
     private mutating func emit() {
         guard pieceByteCount <= AppStoreVerifier.payloadByteCountMax else {
-            return pieces.append(.failure(.payloadTooLarge(pieceByteCount)))
+            let reason = ForeignFormat.rejection(ofFile: piece[...])
+            return pieces.append(.failure(reason ?? .payloadTooLarge(pieceByteCount)))
         }
         guard !piece.allSatisfy({ Envelope.isWhitespace($0) }) else { return }
         pieces.append(.success(piece))

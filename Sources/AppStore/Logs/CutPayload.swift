@@ -24,6 +24,15 @@ enum CutPayload {
     /// Shortest piece that is reported, in bytes: shorter ones prove too little.
     private static let byteCountMin = 64
 
+    /// Whether a line is the first of a JWS that is broken into lines, as in mail.
+    static func mayGoOn(_ line: ArraySlice<UInt8>) -> Bool {
+        (byteCountMin...lineByteCountMax).contains(line.count) && line.starts(with: "eyJ".utf8)
+            && line.allSatisfy { Base64.isURLCharacter($0) } && isOfApple(line)
+    }
+
+    /// Longest line of broken base64, in bytes; mail has 76.
+    private static let lineByteCountMax = 1024
+
     // Apple's headers start with the algorithm or the certificates; those of other tokens do not.
     private static func isOfApple(_ run: ArraySlice<UInt8>) -> Bool {
         let head = run.prefix(headByteCount)

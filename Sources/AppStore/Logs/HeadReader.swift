@@ -36,6 +36,9 @@ struct HeadReader: Sendable {
         case 0x30 where ReceiptEncoding.looksLikeReceipt(text[start...]): return .whole
         default: break
         }
+        // The names of all of them are known after their first sixteen bytes.
+        if text.count < 16, !isLast { return nil }
+        if ForeignFormat.rejection(ofFile: text) != nil { return .whole }
         return kind(ofText: text[start...], column: column, isLast: isLast)
     }
 

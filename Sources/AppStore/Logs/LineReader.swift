@@ -14,11 +14,14 @@ struct LineReader: Sendable {
         case nothing
         case object(ValueScanner, isBehindPrefix: Bool)
         case receipt(lettersLeft: Int?)
+        // The length of its first line; only the last line is shorter.
+        case jws(width: Int)
         case rows(column: Int?, isRead: Bool)
     }
 
     private let column: String?
     private var open = Open.nothing
+    private var parts = ContainerParts()
     private var line: [UInt8] = []
     private var lineByteCount = 0
     private var lineNumber = 0
@@ -61,6 +64,7 @@ struct LineReader: Sendable {
     /// Takes the remaining bytes as a line, and closes what is open.
     mutating func finish() {
         if lineByteCount > 0 { endLine() }
+        for line in parts.drained() { take(joined: line) }
         close()
     }
 
@@ -87,11 +91,26 @@ struct LineReader: Sendable {
 
     private mutating func take(line: ArraySlice<UInt8>) {
         lineNumber += 1
+        switch parts.take(line) {
+        case .line: take(joined: line)
+        case .part: isLog = true
+        case .whole(let line): take(joined: line[...])
+        }
+    }
+
+    private mutating func take(joined line: some Collection<UInt8>) {
+        let line = ArraySlice(line)
+        guard line.count <= LineReader.lineByteCountMax else {
+            return pieces.append(
+                .failure(Rejection.payloadTooLarge(line.count).at(line: lineNumber))
+            )
+        }
         switch open {
         case .nothing: begin(line)
         case .object(let scanner, let isBehindPrefix):
             goOn(line, scanner, isBehindPrefix: isBehindPrefix)
         case .receipt(let lettersLeft): goOn(line, lettersLeft: lettersLeft)
+        case .jws(let width): goOn(line, width: width)
         case .rows(let column, let isRead): take(row: line, column: column, isRead: isRead)
         }
     }
@@ -123,6 +142,9 @@ struct LineReader: Sendable {
                 EncodedForm.isBase64(text)
             {
                 begin(receipt: text)
+            } else if first == UInt8(ascii: "e"), CutPayload.mayGoOn(text) {
+                self.open = .jws(width: text.count)
+                keep(record: text)
             } else if first == UInt8(ascii: "C"), let names = CopyText.columns(ofStatement: text) {
                 begin(rowsWith: names)
             } else {
@@ -166,7 +188,11 @@ struct LineReader: Sendable {
         if PayloadMarks.isPlain(text) { return pieces.append(.success(Array(text))) }
         let value = Array(text)
         switch PayloadFinder.search(json: value) {
-        case .whole, .malformed: pieces.append(.success(value))
+        case .whole: pieces.append(.success(value))
+        case .malformed:
+            var finder = PayloadFinder()
+            finder.search(value[...])
+            pieces += finder.pieces.isEmpty ? [.success(value)] : finder.pieces
         case .inside(let found):
             pieces += found
             isLog = true
@@ -315,6 +341,18 @@ extension LineReader {
         let left = lettersLeft.map { $0 - text.count }
         open = .receipt(lettersLeft: left)
         if left ?? 1 <= 0 || text.last == UInt8(ascii: "=") { close() }
+    }
+
+    private mutating func goOn(_ line: ArraySlice<UInt8>, width: Int) {
+        let text = Envelope.trimmed(line)
+        guard !text.isEmpty, text.count <= width, !CutPayload.mayGoOn(text),
+            Base64.isURLText(text, orAnyOf: UInt8(ascii: "."))
+        else {
+            close()
+            return begin(line)
+        }
+        keep(record: text)
+        if text.count < width { close() }
     }
 
     // In a dump with many tables, only those that have the column are read.

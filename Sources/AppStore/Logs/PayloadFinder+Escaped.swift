@@ -6,22 +6,39 @@ extension PayloadFinder {
         in text: ArraySlice<UInt8>,
         textDepth: Int
     ) -> Int {
-        guard spend(text.endIndex - start) else { return text.endIndex }
-        let content = EscapedText.content(of: text[start...])
         var scanner = ValueScanner(isArray: false)
-        let (count, mark) = scanner.takeRun(of: content[...])
-        let object = content.prefix(count)
-        let end =
-            mark == .end ? EscapedText.end(of: count, in: text[start...]) : text.endIndex
-        if mark == .end, let root = json(object) {
+        var (object, end, isEnded): ([UInt8], Int, Bool) = ([], start, false)
+        // In blocks, because one line of a dump contains hundreds of objects.
+        while !isEnded, end < text.endIndex {
+            let blockStart = end
+            let block = EscapedText.content(of: text, from: &end)
+            guard spend(end - blockStart, before: text.endIndex - start) else {
+                return text.endIndex
+            }
+            let (count, mark) = scanner.takeRun(of: block[...])
+            object += block.prefix(count)
+            guard mark != .inside else { continue }
+            isEnded = true
+            end = EscapedText.end(of: count, in: text[blockStart...])
+        }
+        if isEnded, let root = json(object[...]) {
             visit(root, textDepth: textDepth + 1)
             return end
         }
-        // Damaged or cut off: taken so that it is refused by name, because skipping it would lose
-        // it.
-        guard PayloadMarks.areMentioned(in: object) else { return start + 1 }
-        take(object)
+        guard PayloadMarks.areMentioned(in: object[...]) else { return start + 1 }
+        take(malformed: object[...], textDepth: textDepth)
         return end
+    }
+
+    // Takes an object that is not JSON. What proves itself is found in anything: a hash of Ruby or
+    // Elixir, a document of MongoDB's shell. Of others the whole is refused by name, because
+    // skipping it would lose it.
+    mutating func take(malformed object: ArraySlice<UInt8>, textDepth: Int) {
+        let count = pieces.count
+        if textDepth < PayloadFinder.textDepthMax {
+            scan(object.dropFirst(), textDepth: textDepth + 1)
+        }
+        if pieces.count == count || PayloadMarks.areUnsignedMentioned(in: object) { take(object) }
     }
 
     // Scans an object whose braces a URL or a form has encoded; returns where to continue.
@@ -33,7 +50,7 @@ extension PayloadFinder {
         let token = text[start...].prefix {
             !Envelope.isWhitespace($0) && !"\"'&<>".utf8.contains($0)
         }
-        guard spend(token.count) else { return text.endIndex }
+        guard spend(token.count, before: text.endIndex - start) else { return text.endIndex }
         search(EscapedText.percentDecoded(token)[...], textDepth: textDepth + 1)
         return token.endIndex
     }
@@ -55,8 +72,11 @@ enum EscapedText {
                 break
             }
         }
-        return next + 1 < bytes.count && bytes[next] == UInt8(ascii: "\\")
-            && bytes[next + 1] == UInt8(ascii: "\"")
+        guard next + 1 < bytes.count, bytes[next] == UInt8(ascii: "\\") else { return false }
+        // nginx writes a quote as \x22.
+        return bytes[next + 1] == UInt8(ascii: "\"")
+            || next + 3 < bytes.count && bytes[next + 1] == UInt8(ascii: "x")
+                && bytes[next + 2] == UInt8(ascii: "2") && bytes[next + 3] == UInt8(ascii: "2")
     }
 
     /// Whether there is an encoded brace: `%7B`.
@@ -65,18 +85,21 @@ enum EscapedText {
             && (bytes[index + 2] | 0x20) == UInt8(ascii: "b")
     }
 
-    /// The text without one level of backslashes; a `\u` stays, because JSON decodes it.
-    static func content(of text: ArraySlice<UInt8>) -> [UInt8] {
+    /// The next block of a text without one level of backslashes; a `\u` stays, because JSON
+    /// decodes it.
+    static func content(of text: ArraySlice<UInt8>, from position: inout Int) -> [UInt8] {
         var output: [UInt8] = []
-        output.reserveCapacity(text.count)
-        var position = text.startIndex
-        while position < text.endIndex {
+        let end = min(position + blockByteCount, text.endIndex)
+        output.reserveCapacity(end - position)
+        while position < end {
             let (byte, second) = next(in: text, &position)
             output.append(byte)
             if let second { output.append(second) }
         }
         return output
     }
+
+    private static let blockByteCount = 4096
 
     /// Where in the text that many bytes of its content end.
     static func end(of count: Int, in text: ArraySlice<UInt8>) -> Int {
@@ -103,6 +126,12 @@ enum EscapedText {
         case UInt8(ascii: "t"): return (0x09, nil)
         case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"), UInt8(ascii: "'"):
             return (letter, nil)
+        case UInt8(ascii: "x"):
+            guard position + 1 < text.endIndex, let high = JSON.hexadecimalDigit(text[position]),
+                let low = JSON.hexadecimalDigit(text[position + 1])
+            else { return (first, letter) }
+            position += 2
+            return (high << 4 | low, nil)
         default: return (first, letter)
         }
     }

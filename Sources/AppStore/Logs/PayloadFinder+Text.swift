@@ -17,10 +17,16 @@ extension PayloadFinder {
                 position = scan(percentEncodedAt: next, in: text, textDepth: textDepth)
             case UInt8(ascii: "\""):
                 position = scan(quotedAt: next, in: text, textDepth: textDepth)
+            case UInt8(ascii: "x"), UInt8(ascii: "X"):
+                position = scan(hexAt: next, in: text, textDepth: textDepth)
             default:
                 let end = text[next...].firstIndex { !EncodedForm.isTokenByte($0) } ?? text.endIndex
-                _ = search(encoded: text[next..<end], textDepth: textDepth)
-                position = end
+                if end < text.endIndex, text[end] == UInt8(ascii: "%") {
+                    position = scan(percentEncodedAt: next, in: text, textDepth: textDepth)
+                } else {
+                    _ = search(encoded: text[next..<end], textDepth: textDepth)
+                    position = end
+                }
             }
             if unfinishedObject != nil { return }
         }
@@ -52,6 +58,8 @@ extension PayloadFinder {
                     {
                         return text.startIndex + index
                     }
+                case UInt8(ascii: "x"), UInt8(ascii: "X"):
+                    if HexText.mayStart(bytes, index) { return text.startIndex + index }
                 default: break
                 }
                 isInToken = EncodedForm.isLetterOrDigit(byte)
@@ -80,7 +88,7 @@ extension PayloadFinder {
     ) -> Int {
         var scanner = ValueScanner(isArray: false)
         let (count, mark) = scanner.takeRun(of: text[start...])
-        guard spend(count) else { return text.endIndex }
+        guard spend(count, before: text.endIndex - start) else { return text.endIndex }
         let object = text[start..<start + count]
         guard mark == .end else {
             if mayGoOn(textDepth: textDepth), !scanner.isInsideString {
@@ -95,7 +103,7 @@ extension PayloadFinder {
         }
         guard let root = json(object) else {
             guard PayloadMarks.areMentioned(in: object) else { return start + 1 }
-            take(object)
+            take(malformed: object, textDepth: textDepth)
             return object.endIndex
         }
         visit(root, textDepth: textDepth)
@@ -113,7 +121,8 @@ extension PayloadFinder {
             && text[start + 3] == UInt8(ascii: "\"")
         if isDoubled {
             let quoted = QuotedCell.read(text[start...])
-            guard spend((quoted?.end ?? text.endIndex) - start) else { return text.endIndex }
+            let end = quoted?.end ?? text.endIndex
+            guard spend(end - start, before: text.endIndex - start) else { return text.endIndex }
             guard let (cell, end) = quoted else { return start + 1 }
             guard let root = json(cell[...]) else { return start + 1 }
             visit(root, textDepth: textDepth + 1)
@@ -121,13 +130,56 @@ extension PayloadFinder {
         }
         var scanner = ValueScanner(isArray: false)
         let (count, mark) = scanner.takeRun(of: text[start...])
-        guard spend(count) else { return text.endIndex }
+        guard spend(count, before: text.endIndex - start) else { return text.endIndex }
         guard mark == .end, let content = json(text[start..<start + count])?.utf8,
             let root = json(content)
         else { return start + 1 }
         visit(root, textDepth: textDepth + 1)
         return start + count
     }
+}
+
+extension PayloadFinder {
+    // Scans bytes that a database prints in hexadecimal; returns where to continue.
+    private mutating func scan(
+        hexAt start: Int,
+        in text: ArraySlice<UInt8>,
+        textDepth: Int
+    ) -> Int {
+        let digits = HexText.digits(in: text[(start + 1)...])
+        guard digits.count >= HexText.digitCountMin else { return start + 1 }
+        guard spend(digits.count, before: text.endIndex - start) else { return text.endIndex }
+        search(HexText.bytes(digits)[...], textDepth: textDepth + 1)
+        return digits.endIndex
+    }
+}
+
+/// Bytes in hexadecimal: `\\x7b22` of PostgreSQL, `0x7B22` of MySQL and SQL Server, `X'7b22'` of
+/// SQLite.
+private enum HexText {
+    /// Fewest digits that are decoded: nginx, too, writes bytes in hexadecimal, but one at a time.
+    static let digitCountMin = 64
+
+    /// Whether the letter x at this place begins bytes.
+    static func mayStart(_ bytes: UnsafeBufferPointer<UInt8>, _ index: Int) -> Bool {
+        guard index + 2 < bytes.count else { return false }
+        if bytes[index + 1] == UInt8(ascii: "'") { return isDigit(bytes[index + 2]) }
+        guard index > 0, isDigit(bytes[index + 1]), isDigit(bytes[index + 2]) else { return false }
+        return bytes[index - 1] == UInt8(ascii: "\\") || bytes[index - 1] == UInt8(ascii: "0")
+    }
+
+    /// The digits after the letter and its quote, an even number.
+    static func digits(in text: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+        let text = text.first == UInt8(ascii: "'") ? text.dropFirst() : text
+        let digits = text.prefix(while: isDigit)
+        return digits.prefix(digits.count & ~1)
+    }
+
+    static func bytes(_ digits: ArraySlice<UInt8>) -> [UInt8] {
+        CopyText.hexBytes((Array("\\x".utf8) + digits)[...]) ?? []
+    }
+
+    private static func isDigit(_ byte: UInt8) -> Bool { JSON.hexadecimalDigit(byte) != nil }
 }
 
 /// Payloads as base64: detects them by their first letters.

@@ -109,13 +109,15 @@ struct PayloadFinder {
 
     /// Searches a text for payloads: a line, a cell, the content of a string.
     mutating func search(_ text: ArraySlice<UInt8>, textDepth: Int = 0) {
-        let text = Envelope.trimmed(PayloadSplitter.withoutByteOrderMark(text))
+        let bytes = PayloadSplitter.withoutByteOrderMark(text)
+        let text = Envelope.trimmed(bytes)
         guard let first = text.first, textDepth <= PayloadFinder.textDepthMax else { return }
         switch first {
         case UInt8(ascii: "{"), UInt8(ascii: "["), UInt8(ascii: "\""):
             if let root = json(text) { return visit(root, textDepth: textDepth) }
         case 0x30 where ReceiptEncoding.isReceiptHead(text):
-            return take(text)
+            // A byte of a receipt that looks like white space is part of it.
+            return take(ReceiptEncoding.stated(bytes[text.startIndex...]))
         case UInt8(ascii: "\\"):
             if let bytes = CopyText.hexBytes(text) {
                 return search(bytes[...], textDepth: textDepth + 1)
@@ -158,8 +160,13 @@ struct PayloadFinder {
     /// Raises the limit of work by what a text of that length is worth.
     mutating func allow(_ byteCount: Int) { workMax += PayloadFinder.workFactor * byteCount }
 
-    /// Counts bytes that are scanned more than once; false when the limit is exceeded.
-    mutating func spend(_ byteCount: Int) -> Bool {
+    /// Counts bytes that are scanned more than once.
+    ///
+    /// - Parameters:
+    ///   - byteCount: How many.
+    ///   - rest: How many bytes are not searched if the limit is exceeded.
+    /// - Returns: False when the limit is exceeded.
+    mutating func spend(_ byteCount: Int, before rest: Int) -> Bool {
         guard work <= workMax else { return false }
         work += byteCount
         guard work > workMax else { return true }
@@ -167,8 +174,8 @@ struct PayloadFinder {
             .failure(
                 Rejection(
                     .unsupportedFormat,
-                    "The line has too many unclosed objects to search it for payloads. Extract "
-                        + "the payloads and ingest those."
+                    "The line has too many unclosed objects to search it for payloads: \(rest) "
+                        + "bytes were not searched. Extract the payloads and ingest those."
                 )
             )
         )

@@ -109,10 +109,20 @@ enum PayloadMarks {
         words.contains { SecretFreeBody.find($0, in: text) }
     }
 
-    private static let words = [
-        "signedPayload", "signedTransaction", "signedRenewalInfo", "latest_receipt",
-        "receipt-data", "notification_type", "unified_receipt",
+    /// Whether such a text also holds facts that no JWS in it proves.
+    static func areUnsignedMentioned(in text: ArraySlice<UInt8>) -> Bool {
+        unsignedWords.contains { SecretFreeBody.find($0, in: text) }
+    }
+
+    private static let unsignedWords = [
+        "latest_receipt", "receipt-data", "notification_type", "unified_receipt",
     ].map { Array("\"\($0)".utf8) }
+
+    private static let words =
+        unsignedWords
+        + ["signedPayload", "signedTransaction", "signedRenewalInfo"].map {
+            Array("\"\($0)".utf8)
+        }
 }
 
 /// Reads the names of an object's own members and the first byte of each value, without a parser.
@@ -145,6 +155,8 @@ private struct TopLevelNames {
         if first == UInt8(ascii: "\"") || first == UInt8(ascii: "{") || first == UInt8(ascii: "[") {
             position += scanner.takeRun(of: text[position...]).count
         } else {
+            // MongoDB's shell calls functions here, as ISODate.
+            guard "-0123456789tfn".utf8.contains(first) else { return nil }
             skip { $0 != UInt8(ascii: ",") && $0 != UInt8(ascii: "}") }
         }
         return (String(decoding: text[start..<end], as: UTF8.self), first)

@@ -56,6 +56,15 @@ enum ReceiptEncoding {
         return bytes.dropFirst(2 + lengthByteCount).starts(with: signedDataType)
     }
 
+    /// The receipt at the beginning of these bytes, as long as it states; all of them if it does
+    /// not, or if bytes are missing.
+    static func stated(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+        let count = bytes.dropFirst().first.map { Int($0 & 0x7f) } ?? 0
+        guard (1...4).contains(count), bytes.count > 2 + count else { return bytes }
+        let length = bytes.dropFirst(2).prefix(count).reduce(0) { $0 << 8 | Int($1) }
+        return bytes.prefix(2 + count + length)
+    }
+
     // 1.2.840.113549.1.7.2
     private static let signedDataType: [UInt8] = [
         0x06, 0x09, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x07, 0x02,
