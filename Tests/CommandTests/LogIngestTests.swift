@@ -69,7 +69,10 @@ struct LogIngestTests {
         #expect(facts[0] == facts[1])
         #expect(digests[0] == digests[1])
         let names = try FileManager.default.subpathsOfDirectory(atPath: folder.path(of: "sim1"))
-        for word in ["prefixed.log.gz", "table.csv", "dump.sql", "mongo.json", "firestore.json"] {
+        for word in [
+            "prefixed.log.gz", "table.csv", "dump.sql", "mongo.json", "firestore.json", "mysql.sql",
+            "rails.log", "nginx.log", "docker.log", "kubernetes.log", "excel.csv",
+        ] {
             #expect(names.contains { $0.hasSuffix(word) }, "\(word) in none of the names")
         }
     }

@@ -6,16 +6,16 @@ import Subledger
 /// A format in which logs, tables and databases store payloads.
 enum LogForm: String, CaseIterable {
     case prefixed, syslog, records, gateway, table, dump, strings, printed, mongo, dynamo
-    case firestore, rows
+    case firestore, rows, mysql, rails, nginx, docker, kubernetes, excel
 
     /// The suffix of the file's name; its content is recognised without it.
     var ending: String {
         switch self {
         case .prefixed: "log.gz"
-        case .syslog: "log"
+        case .syslog, .rails, .nginx, .docker, .kubernetes: "log"
         case .records, .strings: "ndjson"
-        case .table: "csv"
-        case .dump: "sql"
+        case .table, .excel: "csv"
+        case .dump, .mysql: "sql"
         case .rows: "copy"
         case .dynamo: "json.gz"
         case .gateway, .printed, .mongo, .firestore: "json"
@@ -37,11 +37,35 @@ enum LogForm: String, CaseIterable {
         case .gateway:
             Array("[\n".utf8) + Array(payloads.map(answer).joined(separator: ",\n").utf8)
                 + Array("\n]\n".utf8)
-        case .table:
-            Array("id,received_at,payload,note\r\n".utf8)
-                + lines(
-                    payloads.map { "\($0.number),\($0.time),\(cell($0.text)),\"a \"\"note\"\"\"\r" }
-                )
+        case .table: Array(table(payloads).utf8)
+        case .excel:
+            [0xff, 0xfe] + table(payloads).utf16.flatMap { [UInt8($0 & 0xff), UInt8($0 >> 8)] }
+        case .mysql:
+            lines([
+                "INSERT INTO `hook` VALUES "
+                    + payloads.map { "(\($0.number),'\(backslashed($0.text))')" }
+                    .joined(separator: ",") + ";"
+            ])
+        case .rails: lines(payloads.map { "  Parameters: \(hash($0.text))" })
+        case .nginx:
+            lines(payloads.map { "1.2.3.4 - - \"POST / HTTP/1.1\" 200 \"\(inHex($0.text))\"" })
+        case .docker:
+            lines(
+                payloads.flatMap { payload in
+                    parts("got \(payload.text)\n").map { part in
+                        "{\"log\":\(quoted(part)),\"stream\":\"stdout\",\"time\":\"\(payload.time)\"}"
+                    }
+                }
+            )
+        case .kubernetes:
+            lines(
+                payloads.flatMap { payload in
+                    let parts = parts("got \(payload.text)")
+                    return parts.indices.map { index in
+                        "\(payload.time) stdout \(index == parts.count - 1 ? "F" : "P") \(parts[index])"
+                    }
+                }
+            )
         case .dump: dump(payloads)
         case .rows: lines(payloads.map { "\($0.number)\t\($0.time)\t\(escaped($0.text))\t\\N" })
         case .strings: lines(payloads.map { quoted($0.text) })
@@ -61,6 +85,37 @@ enum LogForm: String, CaseIterable {
         let half = lines.count / 2
         return GzipWriter.member(self.lines(start + lines.prefix(half)))
             + GzipWriter.member(self.lines(start + lines.dropFirst(half)))
+    }
+
+    private func table(_ payloads: [LogPayload]) -> String {
+        "id,received_at,payload,note\r\n"
+            + payloads.map { payload in
+                "\(payload.number),\(payload.time),\(cell(payload.text)),\"a \"\"note\"\"\"\r\n"
+            }
+            .joined()
+    }
+
+    // As the runtimes of containers cut a line.
+    private func parts(_ text: String) -> [String] {
+        let bytes = Array(text.utf8)
+        return stride(from: 0, to: bytes.count, by: 16_384).map { start in
+            String(decoding: bytes[start..<min(start + 16_384, bytes.count)], as: UTF8.self)
+        }
+    }
+
+    // As Rails prints a request with one parameter; others are printed as they came.
+    private func hash(_ text: String) -> String {
+        text.hasPrefix("{\"signedPayload\":\"")
+            ? text.split(separator: "\":\"", maxSplits: 1).joined(separator: "\"=>\"") : text
+    }
+
+    private func backslashed(_ text: String) -> String {
+        text.flatMap { "\\\"'".contains($0) ? ["\\", $0] : [$0] }.reduce(into: "") { $0.append($1) }
+    }
+
+    private func inHex(_ text: String) -> String {
+        text.split(separator: "\\", omittingEmptySubsequences: false).joined(separator: "\\x5C")
+            .split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\\x22")
     }
 
     private func record(_ payload: LogPayload) -> String {
