@@ -137,6 +137,7 @@ extension Knowledge {
     /// proof is returned as a repetition.
     public func judge(_ fact: Fact, trust: Verification.Trust = .vouched) -> Judgement {
         let content = fact.content.withTagsOfExtra
+        if let own = ofOnePayment(content) { return own.judge(fact, trust: trust) }
         var repeated: [Int64: FieldSet] = [:]
         var supporters: Set<Int64> = []
         for field in content.asserted.fields {
@@ -181,6 +182,25 @@ extension Knowledge {
         return .known(offset: cited, repetitions: repetitions)
     }
 
+    // What was stated about the payment of a content; nil if nothing is about another one. Seats
+    // that are bought and added in one second are one subject, but two payments: what one states
+    // does not contradict the other, or both would be news at every poll.
+    private func ofOnePayment(_ content: Content) -> Knowledge? {
+        guard let transactionId = content[.transactionId],
+            aliases.contains(where: { $0 != transactionId })
+        else { return nil }
+        let others = Set(
+            contentOfOffset.filter { content.isOfOtherPayment(than: $0.value) }.keys
+        )
+        guard !others.isEmpty else { return nil }
+        var own = self
+        let kept = assertions.indices.filter { !others.contains(assertions[$0].offset) }
+        own.assertions = kept.map { assertions[$0] }
+        own.trusts = kept.map { trusts[$0] }
+        own.contentOfOffset = contentOfOffset.filter { !others.contains($0.key) }
+        return own
+    }
+
     // The assertion of a claim as of exactly that instant: the one with the strongest proof, then
     // the lowest offset.
     private func assertion(
@@ -210,6 +230,23 @@ extension Knowledge {
     ) -> Bool {
         guard let left else { return right != nil }
         return left.isStronger(than: right)
+    }
+}
+
+extension Content {
+    // By transaction id and line item, which a restore has in common with what it restores; one of
+    // both must be of seats: no other subscription has a quantity above 1.
+    fileprivate func isOfOtherPayment(than other: Content) -> Bool {
+        guard let id = self[.transactionId], let otherId = other[.transactionId], id != otherId,
+            let item = identity(.webOrderLineItemId),
+            let otherItem = other.identity(.webOrderLineItemId),
+            FieldValue.text(item) != FieldValue.text(otherItem)
+        else { return false }
+        return [self, other].contains { content in
+            if let quantity = content.integer(.quantity), quantity > 1 { return true }
+            let extra = content.text(.extra).map { ExtraObject($0) }
+            return extra?["multiSeatInfo"] != nil || extra?["additionalTransactionReason"] != nil
+        }
     }
 }
 

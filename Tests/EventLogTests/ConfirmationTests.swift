@@ -37,6 +37,25 @@ struct ConfirmationTests {
     }
 
     @Test(arguments: Variant.extremes)
+    func `polling two payments for seats of one second again appends nothing`(
+        variant: Variant
+    ) async throws {
+        try await variant.withLog { log, settings in
+            let polls = (Int64(1)...4).map { day in
+                [(8, "T1", "11"), (4, "T2", "12")].map { quantity, id, item in
+                    TestFacts.seats(quantity, id, item: item, asOf: day)
+                }
+            }
+            for poll in polls { _ = try await log.append(verified(poll)) }
+            // The response of an earlier poll comes late.
+            _ = try await log.append(verified(polls[1], payload: [1]))
+            let history = try await log.history(of: polls[0][0].stream)
+            #expect(history.events.map(\.fact) == polls[0])
+            try await expectSound(log, settings)
+        }
+    }
+
+    @Test(arguments: Variant.extremes)
     func `a fold gets the first and last of many repetitions, a question gets all of them`(
         variant: Variant
     ) async throws {

@@ -38,6 +38,26 @@ enum TestFacts {
         )
     }
 
+    /// A signed transaction for that many seats, of a period that starts on day 0.
+    static func seats(_ quantity: Int64, _ id: String, item: String, asOf: Int64) -> Fact {
+        let fact = transaction(asOf: asOf, transactionId: id)
+        var content = fact.content
+        content[.webOrderLineItemId] = .text(item)
+        content[.quantity] = .integer(quantity)
+        content[.extra] = .text(
+            #"{"additionalTransactionReason":"SEAT_ADDITION","multiSeatInfo":{}}"#
+        )
+        return Fact(
+            stream: fact.stream,
+            bundleId: fact.bundleId,
+            kind: fact.kind,
+            purchaseDate: fact.purchaseDate,
+            expiresDate: fact.expiresDate,
+            asOf: fact.asOf,
+            content: content
+        )
+    }
+
     /// A notification about a stream.
     static func notification(_ id: String = "1000", uuid: String, asOf: Int64 = 0) -> Fact {
         var content = Content(format: .signedNotification)

@@ -125,6 +125,54 @@ import Testing
         #expect(judgement == .known(offset: 1, repetitions: []))
     }
 
+    @Test
+    func `two payments for seats of one second are news once, however often stated`() {
+        var knowledge = Knowledge()
+        let payments = [seats(8, "T1", item: "11"), seats(4, "T2", item: "12")]
+        for (offset, content) in zip([Int64(1), 2], payments) {
+            #expect(knowledge.judge(fact(asOf: 1, content)) == .new)
+            knowledge.learn(offset: offset, asOf: at(1), content: content)
+        }
+        for asOf in Int64(2)...4 {
+            for (offset, content) in zip([Int64(1), 2], payments) {
+                guard
+                    case .known(offset, let repetitions) = knowledge.judge(
+                        fact(asOf: asOf, content)
+                    ),
+                    let repetition = repetitions.first
+                else {
+                    Issue.record("payment \(offset) is news as of \(asOf)")
+                    return
+                }
+                #expect(repetitions.count == 1)
+                knowledge.learn(
+                    Confirmation(
+                        position: Position(lane: 0, offset: offset),
+                        asOf: at(asOf),
+                        fields: repetition.fields,
+                        transactionId: repetition.transactionId,
+                        evidence: 1
+                    )
+                )
+            }
+        }
+        // What changes one of them is still news, and so is its way back.
+        var refunded = payments[1]
+        refunded[.revocationDate] = .instant(at(5))
+        #expect(knowledge.judge(fact(asOf: 5, refunded)) == .new)
+        knowledge.learn(offset: 3, asOf: at(5), content: refunded)
+        #expect(knowledge.judge(fact(asOf: 6, payments[1])) == .new)
+        #expect(knowledge.judge(fact(asOf: 6, payments[0])) != .new)
+    }
+
+    private func seats(_ quantity: Int64, _ id: String, item: String) -> Content {
+        var content = price(1, id: id)
+        content[.quantity] = .integer(quantity)
+        content[.webOrderLineItemId] = .text(item)
+        content[.extra] = .text(#"{"additionalTransactionReason":"SEAT_ADDITION"}"#)
+        return content
+    }
+
     private func at(_ milliseconds: Int64) -> Instant {
         Instant(milliseconds: milliseconds)
     }
