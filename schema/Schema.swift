@@ -85,6 +85,7 @@ public enum Schema {
     /// Functions that refer to tables; applied after the migrations.
     public static let functionsAfter = [
         text(PackageResources.repetitions_sql), text(PackageResources.erase_sql),
+        text(PackageResources.forget_rejections_sql),
     ]
 
     /// The migrations, oldest first.
@@ -186,6 +187,12 @@ public enum Schema {
             name: "v011-repair",
             sql: text(PackageResources.v011_repair_sql),
             check: text(PackageResources.check_v011_repair_sql)
+        ),
+        Migration(
+            version: 12,
+            name: "v012-rejection-standing",
+            sql: text(PackageResources.v012_rejection_standing_sql),
+            check: text(PackageResources.check_v012_rejection_standing_sql)
         ),
     ]
 

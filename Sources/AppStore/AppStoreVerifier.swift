@@ -138,6 +138,22 @@ public struct AppStoreVerifier: Sendable {
 }
 
 extension AppStoreVerifier {
+    /// How much a payload that was refused shows of its origin: its outermost signature decides.
+    package func standing(ofRefused payload: [UInt8], receivedAt: Instant) -> Standing {
+        do throws(Rejection) {
+            switch try RecognisedPayload(payload).form {
+            case .signed(let envelope):
+                guard case .notification(let compact)? = envelope.parts.first else {
+                    return .unproven
+                }
+                return opener.standing(of: compact, receivedAt: receivedAt)
+            case .receipt, .unsigned, .decoded, .link: return .unproven
+            }
+        } catch {
+            return .unproven
+        }
+    }
+
     /// The digests that the units of a payload would have as evidence, each once, in their order.
     ///
     /// Verifies nothing: this is for looking up which bytes are known. Omits units that cannot be

@@ -49,7 +49,7 @@ extension EventLog {
             try await session.query(MissingLanes.sql, [lanes]).map(MissingLanes.init)
         }
         if let session = heldSession { return try await read(session) }
-        return try await pool.borrowing(read)
+        return try await payloadPool.borrowing(read)
     }
 }
 

@@ -15,7 +15,12 @@ public final class EventLog: Sendable {
     public let readersMax: Int
     /// How to connect to the database.
     public let settings: ConnectionSettings
+    /// The connections for reading.
     let pool: PostgresPool
+    /// The connections for what a payload needs besides its append: never occupied by questions.
+    let payloadPool: PostgresPool
+    /// The connection for the tokens of the service: every request needs them.
+    let tokenPool: PostgresPool
     let spooledEventsMin: Int64
     /// The dictionaries that payloads are deflated with.
     let dictionaries: EvidenceDictionaries
@@ -27,6 +32,7 @@ public final class EventLog: Sendable {
     let making: PlanMaking
     /// The budget for keeping refused payloads.
     let rejectedBodies: Mutex<RejectedBodyBudget>
+    let omittedRejections = Mutex<[Standing: OmittedRejections]>([:])
     /// Callers that mark refused payloads as accepted.
     let takenMarks = SharedCalls<TakenMark, Void>(sizeMax: EventLog.sharedDigestsMax)
     /// Callers that look payloads up.
@@ -39,6 +45,9 @@ public final class EventLog: Sendable {
 
     /// Digests up to which callers share a statement; one caller may have more.
     private static let sharedDigestsMax = 2_000
+
+    /// The most connections for what payloads need besides their append: callers share statements.
+    private static let payloadSessionsMax = 2
 
     /// Options for opening a log.
     public struct Options: Sendable {
@@ -66,8 +75,8 @@ public final class EventLog: Sendable {
         /// The most appends of one writer that may wait for the database before more are refused
         /// with `queueFull`; far more than `Ledger.ingest` leaves waiting.
         public var waitingAppendsMax = 10_000
-        /// The most bytes of refused payloads that are kept in all, slightly more if several
-        /// processes write; beyond it, a refusal is kept without its bytes.
+        /// The most bytes of refused payloads that are kept if they are proven, slightly more if
+        /// several processes write; a sixteenth of each other standing.
         public var rejectedBytesMax = RejectedPayload.allBodiesByteCountMax
         /// Returns the salt of each row; a test can make it repeatable.
         package var salt: @Sendable () -> Salt = { .random() }
@@ -121,6 +130,8 @@ public final class EventLog: Sendable {
         _ options: Options
     ) {
         self.pool = pool
+        payloadPool = PostgresPool(settings, sessionsMax: EventLog.payloadSessionsMax)
+        tokenPool = PostgresPool(settings, sessionsMax: 1)
         self.durabilityFault = durabilityFault
         self.settings = settings
         self.identity = identity
@@ -306,65 +317,8 @@ public final class EventLog: Sendable {
     /// (`Options.appendSecondsMax`).
     public func close() async {
         for appender in appenders { await appender.close() }
-        await pool.close()
+        for pool in [pool, payloadPool, tokenPool] { await pool.close() }
     }
-
-    /// Runs a read on a pooled connection and converts errors of the database into ours.
-    func reading<Value: Sendable>(
-        _ action: String,
-        by deadline: Deadline? = nil,
-        _ body: @Sendable (PostgresSession) async throws -> Value
-    ) async throws(EventLogError) -> Value {
-        do {
-            if deadline == nil, let held { return try await body(held.session) }
-            return try await pool.borrowing(by: deadline, body)
-        } catch {
-            throw await failure(error, doing: action)
-        }
-    }
-
-    /// Runs the reads that answer one question on one connection.
-    ///
-    /// Otherwise each read waits for a connection of its own, which costs more than the read.
-    /// Concurrent reads in the body run one after the other. Keys are looked up once: what they
-    /// lead to does not change within the body. A call within the body changes nothing.
-    ///
-    /// - Parameter body: Reads from this log.
-    /// - Returns: What the body returns.
-    /// - Throws: `databaseUnavailable` if no connection is available; what the body throws.
-    package func onOneConnection<Value: Sendable>(
-        _ body: @Sendable () async throws -> Value
-    ) async throws -> Value {
-        guard held == nil else { return try await body() }
-        do {
-            return try await pool.borrowing { session in
-                let held = HeldSession(pool: pool, session: session, found: FoundStreams())
-                // Two changes of thread a read cost more than most reads.
-                return try await withTaskExecutorPreference(session.taskExecutor) {
-                    try await EventLog.$heldSession.withValue(held) { try await body() }
-                }
-            }
-        } catch let error as PostgresError {
-            throw EventLogError(error, doing: "connect")
-        }
-    }
-
-    private struct HeldSession: Sendable {
-        let pool: PostgresPool
-        let session: PostgresSession
-        let found: FoundStreams
-    }
-
-    @TaskLocal private static var heldSession: HeldSession?
-
-    // The connection of the question that this task answers.
-    private var held: HeldSession? { EventLog.heldSession.flatMap { $0.pool === pool ? $0 : nil } }
-
-    /// The connection of the question that this task answers; nil outside `onOneConnection`.
-    var heldSession: PostgresSession? { held?.session }
-
-    /// What that question has looked up.
-    var foundStreams: FoundStreams? { held?.found }
 
     static func error(_ error: any Error, doing action: String) -> EventLogError {
         switch error {

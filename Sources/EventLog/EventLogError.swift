@@ -35,6 +35,10 @@ public struct EventLogError: Error, Sendable {
         case invalidSettings = "invalid-settings"
         /// The database could not be reached, or went away and did not come back in time.
         case databaseUnavailable = "database-unavailable"
+        /// All connections that the database allows are in use.
+        case tooManyConnections = "too-many-connections"
+        /// The disk of the database server is full.
+        case diskFull = "disk-full"
         /// A server of a distributed ledger cannot be reached, and its lanes are needed.
         case lanesUnavailable = "lanes-unavailable"
         /// The database refused for a reason not handled here.
@@ -77,7 +81,9 @@ public struct EventLogError: Error, Sendable {
     /// Whether the same call may succeed later.
     public var isRetryable: Bool {
         switch code {
-        case .databaseUnavailable, .lanesUnavailable, .tableInUse, .queueFull: true
+        case .databaseUnavailable, .lanesUnavailable, .tableInUse, .queueFull, .tooManyConnections,
+            .diskFull:
+            true
         default: false
         }
     }
@@ -127,6 +133,14 @@ extension EventLogError {
                     + "primary. Connect to the primary; libpq finds it if the connection string "
                     + "has several hosts and target_session_attrs=read-write"
             )
+        case "53100":
+            self.init(
+                .diskFull,
+                "\(action): the disk of the database server is full. Free space there, or add "
+                    + "some. \(error)"
+            )
+        case "53300":
+            self.init(.tooManyConnections, "\(action): \(error)")
         default:
             self.init(
                 error.isRetryable ? .databaseUnavailable : .database,

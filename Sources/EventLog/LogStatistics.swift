@@ -1,4 +1,6 @@
+public import Events
 internal import Postgres
+internal import Synchronization
 
 /// What one open log has done, and its current load: for an operator's metrics.
 public struct LogStatistics: Hashable, Sendable {
@@ -14,6 +16,8 @@ public struct LogStatistics: Hashable, Sendable {
     public let readersIdle: Int
     /// Reads that wait for a connection.
     public let waitingReads: Int
+    /// Refused payloads that were not stored whole, by standing.
+    public let omittedRejections: [Standing: OmittedRejections]
 }
 
 extension EventLog {
@@ -32,7 +36,8 @@ extension EventLog {
             waitingAppends: waiting,
             readersOpen: usage.open,
             readersIdle: usage.idle,
-            waitingReads: usage.waiting
+            waitingReads: usage.waiting,
+            omittedRejections: omittedRejections.withLock { $0 }
         )
     }
 }

@@ -15,6 +15,8 @@ struct Call: Sendable {
     let parameters: Parameters
     /// The name of the token; nil if the route needs none.
     let caller: String?
+    /// The address of the client; nil if unknown.
+    let address: String?
     /// The id of the request in the log.
     let id: String
     /// The logger for this request.
@@ -145,20 +147,31 @@ struct Clocks: Sendable {
 }
 
 extension Call {
+    /// The most bytes that the body has.
+    ///
+    /// - Throws: `Problem` 413 if it says that it is above the limit.
+    func byteCount(upTo byteCountMax: Int) throws -> Int {
+        guard let length = request.headers[.contentLength] else { return byteCountMax }
+        // A number beyond the range of Int is too large, too.
+        guard let count = Int(length), count <= byteCountMax else {
+            throw Call.tooLarge(byteCountMax)
+        }
+        return max(0, count)
+    }
+
     /// The body, once it is complete.
     ///
     /// - Throws: `Problem` 413 for a body above the limit, 408 for one that arrives too slowly.
     func body(upTo byteCountMax: Int, within seconds: Double) async throws -> [UInt8] {
-        if let length = request.headers[.contentLength].flatMap(Int.init), length > byteCountMax {
-            throw Call.tooLarge(byteCountMax)
-        }
-        let body = request.body
+        let (length, body) = (request.headers[.contentLength], request.body)
         return try await withThrowingTaskGroup(of: [UInt8]?.self) { group in
             group.addTask {
                 do {
                     return Array(buffer: try await body.collect(upTo: byteCountMax))
                 } catch is NIOTooManyBytesError {
                     throw Call.tooLarge(byteCountMax)
+                } catch  where !Task.isCancelled {
+                    throw Call.malformed
                 }
             }
             group.addTask {
@@ -173,9 +186,17 @@ extension Call {
                     "The body did not arrive within \(Int(seconds)) seconds."
                 )
             }
+            if let length, Int(length) != bytes.count { throw Call.malformed }
             return bytes
         }
     }
+
+    private static let malformed = Problem(
+        .badRequest,
+        "body-malformed",
+        "The body is not valid HTTP: it ended before its Content-Length or its last chunk, or the "
+            + "size of a chunk is not a number."
+    )
 
     private static func tooLarge(_ byteCountMax: Int) -> Problem {
         Problem(

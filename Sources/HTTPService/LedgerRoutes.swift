@@ -33,6 +33,8 @@ public struct LedgerRoutes: Sendable {
     public let sandbox: SandboxPolicy
     /// Asks Apple about a customer; nil if Apple is not asked.
     let refresh: CustomerRefresh?
+    /// The proxies whose `X-Forwarded-For` names the client.
+    let trustedProxies: [AddressRange]
     /// The metrics.
     let metrics: ServiceMetrics
     /// Our clock: for the arrival of payloads, and for questions without `at`.
@@ -40,6 +42,10 @@ public struct LedgerRoutes: Sendable {
 
     /// Measures the effect of late payloads.
     let lateness: LatenessMeter
+    /// Whether appends work.
+    let appends: AppendWatch
+    /// Limits what comes without a token.
+    let senders: SenderLimits
     private let tokens: KnownTokens
     let state = ServiceState()
 
@@ -50,21 +56,26 @@ public struct LedgerRoutes: Sendable {
     ///   - limits: The limits of one request.
     ///   - sandbox: The customers for whom sandbox purchases count in production.
     ///   - refresh: Asks Apple about a customer; nil for a service that does not ask.
+    ///   - trustedProxies: The proxies whose `X-Forwarded-For` names the client.
     ///   - clock: Our clock.
     public init(
         _ ledger: Ledger,
         limits: ServiceLimits = ServiceLimits(),
         sandbox: SandboxPolicy = .never,
         refresh: CustomerRefresh? = nil,
+        trustedProxies: [AddressRange] = [],
         clock: @escaping @Sendable () -> Instant = { .systemClock() }
     ) {
         self.ledger = ledger
         self.limits = limits
         self.sandbox = sandbox
         self.refresh = refresh
+        self.trustedProxies = trustedProxies
         self.clock = clock
         metrics = ServiceMetrics()
         lateness = LatenessMeter(ledger, metrics)
+        appends = AppendWatch(ledger.log, limits)
+        senders = SenderLimits(limits)
         tokens = KnownTokens(
             of: ledger.log,
             secondsMax: limits.tokenSecondsMax,
@@ -103,7 +114,10 @@ extension LedgerRoutes: CustomStringConvertible {
 final class ServiceState: Sendable {
     let isDraining = Atomic<Bool>(false)
     let uploads = Atomic<Int>(0)
+    let bodyBytes = Atomic<Int>(0)
     let claims = Turns<StreamID>()
+    /// One turn for all payloads of strangers: verifying them never takes more than one processor.
+    let strangers = Turns<Bool>()
 }
 
 extension LedgerRoutes {
@@ -124,17 +138,36 @@ extension LedgerRoutes {
         or other: TokenRole? = nil,
         _ answer: @escaping @Sendable (Call) async throws -> Response
     ) {
+        let roles = [role, other].compactMap { $0 }
         _ = router.on(RouterPath(path), method: method) { request, context in
-            let roles = [role, other].compactMap { $0 }
-            return try await respond(
+            try await respond(
                 to: request,
                 context,
                 method.rawValue,
                 path,
                 for: roles,
-                answer
+                method == .get && !roles.isEmpty ? limited(answer, context) : answer
             )
         }
+    }
+
+    // What only reads is ended with its client, and when its time is over.
+    private func limited(
+        _ answer: @escaping @Sendable (Call) async throws -> Response,
+        _ context: some RequestContext
+    ) -> @Sendable (Call) async throws -> Response {
+        let limit = AnswerLimit(
+            seconds: limits.answerSecondsMax,
+            channel: (context as? ServiceContext)?.channel
+        )
+        return { call in try await limit.run { try await answer(call) } }
+    }
+
+    /// Reads for the answer to an upload or a refresh, for as long as an answer may take.
+    func reading<Value: Sendable>(
+        _ work: @escaping @Sendable () async throws -> Value
+    ) async throws -> Value {
+        try await AnswerLimit(seconds: limits.answerSecondsMax).run(work)
     }
 
     /// Answers a request, counts it, and writes its log line.
@@ -160,6 +193,7 @@ extension LedgerRoutes {
         // A logger that drops metadata has no request id.
         let id = context.logger[metadataKey: "hb.request.id"].map { "\($0)" } ?? UUID().uuidString
         var (caller, failure): (String?, String?)
+        let address = trustedProxies.client(of: request, from: context.peerAddress)
         var response: Response
         do {
             caller = try await self.caller(of: request, for: roles)
@@ -167,6 +201,7 @@ extension LedgerRoutes {
                 request: request,
                 parameters: context.parameters,
                 caller: caller,
+                address: address,
                 id: id,
                 logger: context.logger
             )
@@ -262,14 +297,7 @@ extension LedgerRoutes {
         let others = state.uploads.wrappingAdd(1, ordering: .relaxed).oldValue
         defer { state.uploads.wrappingSubtract(1, ordering: .relaxed) }
         guard others < limits.uploadsMax else {
-            var problem = Problem(
-                .serviceUnavailable,
-                "busy",
-                "The service is reading \(limits.uploadsMax) request bodies, its limit. Send the "
-                    + "request again."
-            )
-            problem.retryAfterSeconds = 1
-            throw problem
+            throw Problem(busy: "\(limits.uploadsMax) request bodies, its limit")
         }
         if let encoding = call.request.headers[.contentEncoding], encoding != "identity" {
             throw Problem(
@@ -277,6 +305,14 @@ extension LedgerRoutes {
                 "content-encoding",
                 "The body has the Content-Encoding \(encoding.prefix(64)); expected none. Send the "
                     + "body uncompressed."
+            )
+        }
+        let room = try call.byteCount(upTo: byteCountMax)
+        let reserved = state.bodyBytes.wrappingAdd(room, ordering: .relaxed).newValue
+        defer { state.bodyBytes.wrappingSubtract(room, ordering: .relaxed) }
+        guard reserved <= limits.bodyBytesMax else {
+            throw Problem(
+                busy: "request bodies of \(limits.bodyBytesMax) bytes, the most that it holds"
             )
         }
         let bytes = try await call.body(upTo: byteCountMax, within: limits.bodySecondsMax)

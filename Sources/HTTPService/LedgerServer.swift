@@ -73,7 +73,7 @@ public struct LedgerServer: Service {
     public func run() async throws {
         let application = Application(
             router: LedgerServer.router(of: routes),
-            server: try LedgerServer.http(limits: routes.limits, tls: options.tls),
+            server: try LedgerServer.http(for: routes, tls: options.tls),
             configuration: ApplicationConfiguration(
                 address: .hostname(options.host, port: options.port),
                 serverName: "subledger",
@@ -116,27 +116,30 @@ public struct LedgerServer: Service {
     ///
     /// - Parameter routes: The routes.
     /// - Returns: The router for a Hummingbird application.
-    public static func router(of routes: LedgerRoutes) -> Router<BasicRequestContext> {
-        let router = Router(options: .autoGenerateHeadEndpoints)
+    public static func router(of routes: LedgerRoutes) -> Router<ServiceContext> {
+        let router = Router(context: ServiceContext.self, options: .autoGenerateHeadEndpoints)
         router.add(middleware: UnansweredRequests(routes: routes))
         routes.add(to: router)
         return router
     }
 
-    /// HTTP/1.1 with the limits.
+    /// HTTP/1.1 with the limits of the routes.
     ///
     /// - Parameters:
-    ///   - limits: The limits of a connection.
+    ///   - routes: The routes: their limits, and the metrics that count what is not valid HTTP.
     ///   - tls: The certificate; nil for no TLS.
     /// - Returns: The HTTP server for a Hummingbird application.
     /// - Throws: BoringSSL's error about the certificate.
     public static func http(
-        limits: ServiceLimits,
+        for routes: LedgerRoutes,
         tls: TLSFiles? = nil
     ) throws -> HTTPServerBuilder {
+        let (limits, metrics) = (routes.limits, routes.metrics)
         let plain = HTTPServerBuilder.http1(
             configuration: HTTP1Channel.Configuration(
-                additionalChannelHandlers: [EarlierHTTP()],
+                additionalChannelHandlers: [
+                    ClientConnection(headSecondsMax: limits.headSecondsMax) { metrics.count($0) }
+                ],
                 idleTimeout: .nanoseconds(Int64(limits.idleSecondsMax * 1e9)),
                 httpDecoderConfiguration: HTTP1Channel.Configuration.DecoderConfiguration(
                     maxHeaderFieldSize: headerByteCountMax,

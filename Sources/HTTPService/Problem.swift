@@ -65,7 +65,7 @@ struct Problem: Error, Encodable {
 
 extension Problem {
     /// Seconds after which to retry when the database is unavailable: it may be starting.
-    private static let retrySeconds = 5
+    static let retrySeconds = 5
 
     /// The problem for an error.
     init(_ error: any Error) {
@@ -87,8 +87,21 @@ extension Problem {
             self.init(.badRequest, error.code.rawValue, error.message)
         case let error as HTTPError:
             self.init(error.status, "http", error.status.reasonPhrase)
+        case is CancellationError:
+            self.init(.serviceUnavailable, "stopping", "The service stops. Send the request again.")
+            retryAfterSeconds = Problem.retrySeconds
         default: self.init(failure: "internal")
         }
+    }
+
+    /// The problem of a request for which there is no room now.
+    init(busy what: String) {
+        self.init(
+            .serviceUnavailable,
+            "busy",
+            "The service is reading \(what). Send the request again."
+        )
+        retryAfterSeconds = 1
     }
 
     /// A failure of the service: the response contains its code, and only the log has the reason.
@@ -104,20 +117,24 @@ extension Problem {
     private init(_ error: EventLogError) {
         switch error.code {
         case .databaseUnavailable, .tableInUse, .queueFull, .closed:
+            self.init(unavailable: error.code, "The database is currently unavailable.")
+        case .tooManyConnections:
             self.init(
-                .serviceUnavailable,
-                error.code.rawValue,
-                "The database is currently unavailable. Send the request again."
+                unavailable: error.code,
+                "All connections that the database allows are in use."
             )
-            retryAfterSeconds = Problem.retrySeconds
+        case .diskFull:
+            self.init(unavailable: error.code, "The disk of the database server is full.")
+        case .clockSkew:
+            self.init(
+                unavailable: error.code,
+                "The clocks of this machine and of the database server are too far apart to append."
+            )
         case .lanesUnavailable:
             self.init(
-                .serviceUnavailable,
-                error.code.rawValue,
-                "A server of the database is currently unavailable, and the request needs its "
-                    + "lanes. Send the request again."
+                unavailable: error.code,
+                "A server of the database is currently unavailable, and the request needs its lanes."
             )
-            retryAfterSeconds = Problem.retrySeconds
         case .tooManyFacts, .tooManyStreams, .sharedPayloads:
             self.init(.unprocessableContent, error.code.rawValue, error.message)
         case .cursorNotOfLog, .cursorBeyondLog:
@@ -125,10 +142,16 @@ extension Problem {
         case .notMigrated, .schemaTooNew, .schemaTooOld, .migrationEdited, .notUTF8,
             .laneCountFixed, .notDistributable, .permissionDenied, .roleMissing, .invalidSettings,
             .database,
-            .malformedLog, .rowsDropped, .clockSkew, .catalogTaken, .temporaryFile,
+            .malformedLog, .rowsDropped, .catalogTaken, .temporaryFile,
             .sharedConnection:
             self.init(failure: error.code.rawValue)
         }
+    }
+
+    // What the operator, or time, mends: the same request may succeed then.
+    private init(unavailable code: EventLogError.Code, _ what: String) {
+        self.init(.serviceUnavailable, code.rawValue, what + " Send the request again later.")
+        retryAfterSeconds = Problem.retrySeconds
     }
 
     private static func status(of rejection: Rejection) -> HTTPResponse.Status {

@@ -32,7 +32,14 @@ enum ConnectionRefusal {
                 + (details.isEmpty ? "" : " (\(details.joined(separator: ", ")))") + ". \(next)."
         )
         error.primaryMessage = words
+        // libpq does not pass on the SQLSTATE of a connection that was refused.
+        if isOutOfSlots(words) { error.sqlState = "53300" }
         return error
+    }
+
+    // All connections that the server, the database or the role may have are in use.
+    private static func isOutOfSlots(_ words: String) -> Bool {
+        slotPhrases.contains { words.contains($0) }
     }
 
     // The option whose value libpq refuses before it connects; the value may be a password.
@@ -82,6 +89,13 @@ enum ConnectionRefusal {
                 "Check sslmode, sslrootcert and the server's certificate"
             )
         }
+        if let phrase = slotPhrases.first(where: { words.contains($0) }) {
+            return (
+                "all its connection slots are in use (\(phrase))",
+                "Close connections that are not needed, or raise max_connections, or the "
+                    + "CONNECTION LIMIT of the role or database"
+            )
+        }
         let reason = phrases.first { words.contains($0) }
         return (
             reason.map { "no server answers there (\($0))" } ?? "the server refused",
@@ -89,9 +103,14 @@ enum ConnectionRefusal {
         )
     }
 
+    private static let slotPhrases = [
+        "too many clients", "too many connections", "remaining connection slots are reserved",
+        "no more connections allowed",
+    ]
+
     private static let phrases = [
         "Connection refused", "No such file or directory", "Permission denied",
-        "too many clients", "too many connections", "the database system is starting up",
+        "the database system is starting up",
         "the database system is shutting down", "the database system is in recovery mode",
         "timeout expired", "requirepeer", "no pg_hba.conf entry", "definition of service",
         "Network is unreachable", "No route to host",

@@ -47,6 +47,8 @@ public struct Ledger: Sendable {
     ///     return to.
     ///   - receivedAt: When they arrived, on our clock.
     ///   - voucher: Who vouches for what is not signed.
+    ///   - sender: What is known of the sender. `unproven` if anyone can send: then a refusal is
+    ///     kept by what the payload itself shows.
     /// - Returns: The outcome of each fact, and what was left out.
     /// - Throws: `Rejection` if nothing in the payload can be accepted, now or later;
     ///   `EventLogError` if the log could not append it, or could not keep the rejection; then what
@@ -57,7 +59,8 @@ public struct Ledger: Sendable {
         arrival: Arrival = .live,
         location: String = "",
         receivedAt: Instant = .systemClock(),
-        voucher: Voucher = .unvouched
+        voucher: Voucher = .unvouched,
+        sender: Standing = .proven
     ) async throws -> Ingestion {
         let start = ContinuousClock.now
         let verified: VerifiedPayload
@@ -77,6 +80,7 @@ public struct Ledger: Sendable {
                     source: source,
                     at: location,
                     arrival: arrival,
+                    sender: sender,
                     receivedAt
                 )
             ])
@@ -104,6 +108,7 @@ public struct Ledger: Sendable {
         source: String,
         at location: String,
         arrival: Arrival,
+        sender: Standing,
         place: RejectedPayload.Place? = nil,
         _ receivedAt: Instant
     ) -> RejectedPayload {
@@ -115,6 +120,8 @@ public struct Ledger: Sendable {
             source: source,
             location: location,
             arrival: arrival,
+            standing: sender == .proven
+                ? .proven : verifier.standing(ofRefused: payload, receivedAt: receivedAt),
             place: place,
             receivedAt: receivedAt
         )

@@ -67,7 +67,8 @@ extension Failure {
             Exit.configuration
         case .tableInUse: Exit.tryAgain
         case .permissionDenied: Exit.permission
-        case .databaseUnavailable, .lanesUnavailable, .catalogTaken: Exit.unavailable
+        case .databaseUnavailable, .lanesUnavailable, .catalogTaken, .tooManyConnections, .diskFull:
+            Exit.unavailable
         case .queueFull: Exit.tryAgain
         case .malformedLog, .rowsDropped, .cursorNotOfLog, .cursorBeyondLog: Exit.mismatch
         case .tooManyFacts, .tooManyStreams, .sharedPayloads: Exit.badInput

@@ -1,8 +1,9 @@
-import EventLog
 import Events
 import Postgres
 import TestSupport
 import Testing
+
+@testable import EventLog
 
 /// Rejected payloads are stored next to the log, not in it.
 @Suite(.enabled { await TestServer.isAvailable })
@@ -111,6 +112,47 @@ struct RejectionTests {
             #expect(try await later.record([refused("ffff", "unproven")]) == 0)
             for log in [log, other, later] { await log.close() }
         }
+    }
+
+    @Test(arguments: Variant.extremes)
+    func `each standing has room of its own, and only what is unproven is deleted when it is old`(
+        variant: Variant
+    ) async throws {
+        try await variant.withDatabase { settings in
+            var options = EventLog.Options.test()
+            options.rejectedBytesMax = 64
+            let log = try await EventLog.open(settings, options)
+            // A sixteenth of the bytes for each other standing: one body of four bytes.
+            for standing in [Standing.unproven, .chained, .proven] {
+                let junk = ["1", "2", "3"].map {
+                    refused("\(standing.rawValue.prefix(3))\($0)", "unproven", standing)
+                }
+                #expect(try await log.record(junk) == (standing == .proven ? 0 : 2))
+            }
+            let stored = try await log.storedRejections()
+            #expect(stored.mapValues(\.rows) == [.unproven: 3, .chained: 3, .proven: 3])
+            #expect(stored.mapValues(\.bytes) == [.unproven: 4, .chained: 4, .proven: 12])
+            let omitted = await log.statistics().omittedRejections
+            #expect(omitted.mapValues(\.bodies) == [.unproven: 2, .chained: 2, .proven: 0])
+            await log.close()
+            // They came a year ago: whoever looks first deletes the unproven ones.
+            let later = try await EventLog.open(settings, options)
+            _ = try await later.record([refused("new", "unproven", .proven)])
+            let left = try await later.storedRejections().mapValues(\.rows)
+            #expect(left == [.unproven: 0, .chained: 3, .proven: 4])
+            await later.close()
+        }
+    }
+
+    @Test func `above the limit of rows of a standing, only those of other standings are stored`() {
+        var budget = RejectedBodyBudget(limit: 1 << 30)
+        budget.refresh([.unproven: RejectedBodyBudget.Stored(rows: 9_999, bytes: 0)])
+        let admission = budget.admit([
+            refused("a", "unproven", .unproven), refused("b", "unproven", .unproven),
+            refused("c", "unproven", .chained), refused("d", "unproven", .proven),
+        ])
+        #expect(admission.stored.map(\.location) == ["a", "c", "d"])
+        #expect(admission.omitted == [.unproven: 1] && admission.lostBodies == 1)
     }
 
     @Test(arguments: Variant.all)
@@ -236,6 +278,7 @@ struct RejectionTests {
     private func refused(
         _ payload: String,
         _ reason: String,
+        _ standing: Standing = .proven,
         day: Int64 = 0,
         source: String = "test",
         body: [UInt8]? = []
@@ -247,6 +290,7 @@ struct RejectionTests {
             message: "It was refused.",
             source: source,
             location: payload,
+            standing: standing,
             receivedAt: TestFacts.instant(day: day)
         )
     }

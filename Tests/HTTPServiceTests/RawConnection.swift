@@ -60,5 +60,8 @@ struct RawConnection {
         }
     }
 
+    /// Ends the writing, and continues to read.
+    func endWriting() { shutdown(descriptor, Int32(SHUT_WR)) }
+
     func end() { close(descriptor) }
 }

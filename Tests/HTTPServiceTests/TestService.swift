@@ -51,6 +51,7 @@ struct TestService {
         verifier: AppStoreVerifier? = nil,
         limits: ServiceLimits = ServiceLimits(),
         sandbox: SandboxPolicy = .never,
+        trustedProxies: [AddressRange] = [],
         clock: @escaping @Sendable () -> Instant = { .systemClock() },
         _ body: @escaping @Sendable (TestService) async throws -> Void
     ) async throws {
@@ -60,10 +61,16 @@ struct TestService {
             log: try await EventLog.open(settings, options),
             verifier: try verifier ?? simulator.verifier()
         )
-        let routes = LedgerRoutes(ledger, limits: limits, sandbox: sandbox, clock: clock)
+        let routes = LedgerRoutes(
+            ledger,
+            limits: limits,
+            sandbox: sandbox,
+            trustedProxies: trustedProxies,
+            clock: clock
+        )
         let application = Application(
             router: LedgerServer.router(of: routes),
-            server: try LedgerServer.http(limits: limits),
+            server: try LedgerServer.http(for: routes),
             configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: 0))
         )
         try await application.test(.live) { client in

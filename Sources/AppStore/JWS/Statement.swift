@@ -104,6 +104,26 @@ final class StatementOpener: Sendable {
         )
     }
 
+    /// How much a compact JWS that was refused shows of its origin.
+    func standing(of compact: ArraySlice<UInt8>, receivedAt: Instant) -> Standing {
+        do throws(Rejection) {
+            let jws = try JWS(compact)
+            let known = cache.chain(of: jws.header)
+            let header: JudgedHeader
+            if let known { header = known } else { header = try judge(jws) }
+            do throws(Rejection) {
+                let asOf = try AppleClock.date(of: try jws.unverifiedClaims())
+                try header.chain.checkValidity(at: asOf ?? receivedAt)
+                try jws.checkSignature(with: header.chain.key, continuing: header.hash)
+                return .proven
+            } catch {
+                return .chained
+            }
+        } catch {
+            return .unproven
+        }
+    }
+
     /// The statement of a compact JWS whose signature was checked before, under that root.
     ///
     /// Checks neither signature nor chain; the caller must know that these exact bytes were

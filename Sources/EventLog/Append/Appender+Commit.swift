@@ -151,22 +151,27 @@ extension Appender {
     }
 
     func connected(by deadline: Deadline) async throws(AppenderFailure) -> PostgresSession {
-        if let session { return session }
         do {
-            let session = try await PostgresSession.connect(settings, by: deadline)
-            await session.setDeadline(deadline)
-            try await session.execute(
-                AppendSQL.prepareSession(
-                    hasOwnClock: making.clock != nil,
-                    secondsMax: limits.secondsMax
-                )
-            )
-            self.session = session
-            plannedOffset = nil
-            return session
+            return try await opened(by: deadline)
         } catch {
             throw await failure(error, isUnknown: false)
         }
+    }
+
+    /// The connection, opened if there is none.
+    func opened(by deadline: Deadline) async throws -> PostgresSession {
+        if let session { return session }
+        let session = try await PostgresSession.connect(settings, by: deadline)
+        await session.setDeadline(deadline)
+        try await session.execute(
+            AppendSQL.prepareSession(
+                hasOwnClock: making.clock != nil,
+                secondsMax: limits.secondsMax
+            )
+        )
+        self.session = session
+        plannedOffset = nil
+        return session
     }
 
     func failure(_ error: any Error, isUnknown: Bool = true) async -> AppenderFailure {
@@ -197,7 +202,8 @@ extension Appender {
             // fault of the batch, so the batch must not be split.
             cause = EventLogError(.databaseUnavailable, cause.message)
         }
-        guard cause.isRetryable else { return .refused(cause) }
+        // A disk that is full stays so for longer than an append may wait.
+        guard cause.isRetryable, cause.code != .diskFull else { return .refused(cause) }
         await session?.close()
         session = nil
         let isLost = [.connectionLost, .deadlinePassed].contains(error.code)

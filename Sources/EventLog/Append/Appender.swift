@@ -30,6 +30,8 @@ actor Appender {
     private var queue = AppendQueue()
     /// Whether the database was unavailable for the last batch.
     private var isUnavailable = false
+    /// What the last batches showed about the database.
+    var signs = AppendSigns()
     private var isDraining = false
     private var isClosed = false
     private var closing: [CheckedContinuation<Void, Never>] = []
@@ -133,7 +135,10 @@ actor Appender {
     }
 
     private func commit(_ batch: [WaitingAppend], to lane: Int) async {
-        switch await outcomes(of: batch, in: lane) {
+        signs.begin()
+        let outcome = await outcomes(of: batch, in: lane)
+        signs.end(outcome.error)
+        switch outcome {
         case .done(let outcomes):
             isUnavailable = false
             appendCount += Int64(batch.count)
@@ -163,6 +168,13 @@ actor Appender {
         /// The database was not available in time: the errors for the batch, and for the appends
         /// waiting behind it.
         case unavailable(EventLogError, others: EventLogError)
+
+        var error: EventLogError? {
+            switch self {
+            case .done: nil
+            case .refused(let error), .unavailable(let error, _): error
+            }
+        }
     }
 
     private func outcomes(of waiting: [WaitingAppend], in lane: Int) async -> BatchOutcome {
@@ -229,11 +241,11 @@ actor Appender {
         let limit = "an append may take \(limits.secondsText) s; \(AppendLimits.variable) sets this"
         return .unavailable(
             EventLogError(
-                .databaseUnavailable,
+                cause.code,
                 "\(cause.message) The append timed out (\(limit)). \(fate)"
             ),
             others: EventLogError(
-                .databaseUnavailable,
+                cause.code,
                 "append: the database was unavailable for the append before this one, and "
                     + "nothing of this one was written; try again later. \(cause.message)"
             )
@@ -292,6 +304,7 @@ actor Appender {
         guard !plan.isEmpty else { return }
         heads[lane] = plan.head
         commitCount += 1
+        signs.committed()
     }
 
     /// Appends that wait for a commit.

@@ -40,15 +40,20 @@ struct PlanMaking: Sendable {
             now = clock()
         } else {
             now = serverNow
-            try check(serverNow, ours: .systemClock(), head: head)
+            try check(serverNow, newest: head.committedAt, ofLane: head.lane)
         }
         var decision = AppendDecision(head: head, known: known, now: now, salt: salt)
         return decision.plan(batch)
     }
 
-    // One ingest with a clock set to 2099 would stamp every later commit with 2099.
-    private func check(_ server: Instant, ours: Instant, head: LaneHead) throws(EventLogError) {
-        let limit = clockSkewMillisecondsMax
+    /// Throws `clockSkew` if the server's clock is too far from ours, or behind the newest commit
+    /// of a lane: one ingest with a clock set to 2099 would stamp every later commit with 2099.
+    func check(
+        _ server: Instant,
+        newest: Instant,
+        ofLane lane: Int
+    ) throws(EventLogError) {
+        let (ours, limit) = (Instant.systemClock(), clockSkewMillisecondsMax)
         let skew = abs(ours.milliseconds - server.milliseconds)
         guard skew <= limit else {
             throw EventLogError(
@@ -59,11 +64,11 @@ struct PlanMaking: Sendable {
                     + "SUBLEDGER_CLOCK_SKEW_SECONDS_MAX"
             )
         }
-        let ahead = head.committedAt.milliseconds.addingWithinRange(-server.milliseconds)
+        let ahead = newest.milliseconds.addingWithinRange(-server.milliseconds)
         guard ahead <= limit else {
             throw EventLogError(
                 .clockSkew,
-                "append: the newest commit of lane \(head.lane) has the time \(head.committedAt), "
+                "append: the newest commit of lane \(lane) has the time \(newest), "
                     + "but the clock of the database server shows \(server). A commit may be at "
                     + "most \(limit / 1000) s ahead of that clock; nothing was written. If the "
                     + "server's clock is wrong, set it. If the time of the commit is wrong, raise "

@@ -65,6 +65,7 @@ extension EventLog {
         let asked = digests.map { $0.bytes }
         return try await reading(
             "look evidence up",
+            on: payloadPool,
             by: limits.deadline()
         ) { session in
             let rows = try await session.probe(EvidenceSummary.knownSQL, [.byteaArray(asked)])

@@ -52,7 +52,7 @@ extension EventLog {
         let lanes = digests.map { Int32(identity.lanes.lane(of: $0.hex)) }
         // Few payloads were refused, and only these need a transaction.
         let open = try await retryingUntilDeadline { deadline throws(EventLogError) in
-            try await reading("look for rejections", by: deadline) { session in
+            try await reading("look for rejections", on: payloadPool, by: deadline) { session in
                 try await session.query(
                     EventLog.openDigests,
                     [.int4Array(lanes), .byteaArray(digests.map(\.bytes))]

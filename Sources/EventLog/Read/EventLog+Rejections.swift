@@ -8,24 +8,59 @@ extension EventLog {
     /// Returns when they are durable. This is not an append: the chain of digests does not cover
     /// them.
     ///
+    /// Each standing has limits of its own, in rows and bytes: beyond them, a refusal is stored
+    /// without its bytes, or not at all. ``LogStatistics`` counts these. Unproven ones are deleted
+    /// when they are old.
+    ///
     /// - Parameter rejections: As many as the caller holds; they are sent in one statement.
-    /// - Returns: How many bodies were not stored, because those of all rejections have reached
-    ///   `Options.rejectedBytesMax`; their rows are stored, and record it.
+    /// - Returns: How many bodies were not stored, because those of their standing have reached its
+    ///   limit.
     /// - Throws: `databaseUnavailable`, `permissionDenied`; then none of them is stored.
     @discardableResult
     public func record(_ rejections: [RejectedPayload]) async throws(EventLogError) -> Int {
         guard !rejections.isEmpty else { return 0 }
         if rejectedBodies.withLock({ $0.isStale }) {
-            let sum = try await retryingUntilDeadline { deadline throws(EventLogError) in
-                try await reading("add up the bytes of the rejections", by: deadline) { session in
-                    try await session.query(EventLog.sumBodies, []).single().int8(0)
+            try await writing(
+                "delete old rejections",
+                "SELECT ledger.forget_rejections($1)",
+                [.int4(RejectedPayload.unprovenDaysMax)]
+            )
+            let sums = try await storedRejections()
+            rejectedBodies.withLock { $0.refresh(sums.mapValues(\.stored)) }
+        }
+        let admission = rejectedBodies.withLock { $0.admit(rejections) }
+        if !admission.stored.isEmpty { try await insert(admission.stored) }
+        omittedRejections.withLock { counts in
+            for standing in Standing.allCases {
+                let (omitted, bare) = (admission.omitted, admission.withoutBody)
+                counts[standing, default: OmittedRejections()].rows += omitted[standing] ?? 0
+                counts[standing, default: OmittedRejections()].bodies += bare[standing] ?? 0
+            }
+        }
+        return admission.lostBodies
+    }
+
+    /// What is stored of each standing, and the limits.
+    public func storedRejections() async throws(EventLogError) -> [Standing: StoredRejections] {
+        let rows = try await retryingUntilDeadline { deadline throws(EventLogError) in
+            try await reading("add up the rejections", on: payloadPool, by: deadline) { session in
+                try await session.query(EventLog.sumBodies, []).map { row in
+                    (try row.text(0), try row.int8(1), try row.int8(2))
                 }
             }
-            rejectedBodies.withLock { $0.refresh(sum) }
         }
-        let admitted = rejectedBodies.withLock { $0.admit(rejections) }
-        try await insert(admitted)
-        return zip(rejections, admitted).count { $0.body != nil && $1.body == nil }
+        let limit = rejectedBodies.withLock { $0.limit }
+        var sums: [Standing: StoredRejections] = [:]
+        for standing in Standing.allCases {
+            let row = rows.first { $0.0 == standing.rawValue }
+            sums[standing] = StoredRejections(
+                rows: row?.1 ?? 0,
+                bytes: row?.2 ?? 0,
+                rowsMax: RejectedPayload.rowsMax(of: standing),
+                bytesMax: RejectedPayload.bytesMax(of: standing, ofProven: limit)
+            )
+        }
+        return sums
     }
 
     private func insert(_ rejections: [RejectedPayload]) async throws(EventLogError) {
@@ -53,6 +88,7 @@ extension EventLog {
                 .textArray(sorted.map(\.source)), .textArray(sorted.map(\.location)),
                 .textArray(sorted.map(\.message)), .byteaArray(sorted.map(\.body)),
                 .boolArray(sorted.map { $0.arrival == .imported }),
+                .textArray(sorted.map(\.standing.rawValue)),
             ]
         )
     }
@@ -85,7 +121,8 @@ extension EventLog {
                     byteCount: Int(try row.int4(5)),
                     bodyByteCount: try row.int4IfPresent(6).map(Int.init),
                     receivedAt: Instant(microseconds: try row.timestamptz(7)),
-                    takenAt: try row.timestamptzIfPresent(8).map(Instant.init(microseconds:))
+                    takenAt: try row.timestamptzIfPresent(8).map(Instant.init(microseconds:)),
+                    standing: Standing(rawValue: try row.text(9)) ?? .unproven
                 )
             }
             return (try found[0].single().int8(0), listed)
@@ -155,7 +192,7 @@ extension EventLog {
         by deadline: Deadline
     ) async throws(EventLogError) {
         let prepare = AppendSQL.prepareTransaction(secondsMax: limits.secondsMax)
-        try await reading(action, by: deadline) { session in
+        try await reading(action, on: payloadPool, by: deadline) { session in
             do {
                 try await session.atomically { session in
                     try session.execute(prepare)
@@ -170,20 +207,22 @@ extension EventLog {
         }
     }
 
-    private static let sumBodies =
-        "SELECT coalesce(sum(octet_length(body)), 0)::bigint FROM ledger.rejection"
+    private static let sumBodies = """
+        SELECT standing, count(*), coalesce(sum(octet_length(body)), 0)::bigint
+        FROM ledger.rejection GROUP BY standing
+        """
 
     private static let insertRejections = """
         INSERT INTO ledger.rejection (lane, byte_count, run_started_at, input_no, received_at,
-            payload_digest, reason, source, location, message, body, is_imported)
+            payload_digest, reason, source, location, message, body, is_imported, standing)
         SELECT r.lane, r.byte_count,
             timestamptz 'epoch' + r.started_ms * interval '1 millisecond', r.input_no,
             timestamptz 'epoch' + r.received_ms * interval '1 millisecond', r.digest, r.reason,
-            r.source, r.location, r.message, r.body, r.is_imported
+            r.source, r.location, r.message, r.body, r.is_imported, r.standing
         FROM unnest($1::int[], $2::int[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bytea[],
-            $7::text[], $8::text[], $9::text[], $10::text[], $11::bytea[], $12::boolean[]) AS r (lane,
-            byte_count, started_ms, input_no, received_ms, digest, reason, source, location,
-            message, body, is_imported)
+            $7::text[], $8::text[], $9::text[], $10::text[], $11::bytea[], $12::boolean[],
+            $13::text[]) AS r (lane, byte_count, started_ms, input_no, received_ms, digest, reason,
+            source, location, message, body, is_imported, standing)
         ON CONFLICT DO NOTHING
         """
 
@@ -191,7 +230,7 @@ extension EventLog {
 
     private static let listRejections = """
         SELECT r.payload_digest, r.reason, r.message, r.source, r.location, r.byte_count,
-            octet_length(r.body), r.received_at, t.taken_at
+            octet_length(r.body), r.received_at, t.taken_at, r.standing
         \(matchingRejections)
         ORDER BY r.run_started_at DESC, r.input_no, r.payload_digest, r.reason LIMIT $5
         """

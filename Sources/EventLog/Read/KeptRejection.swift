@@ -20,6 +20,30 @@ public struct KeptRejection: Hashable, Sendable {
     public let receivedAt: Instant
     /// When it was accepted after all, on our clock; nil if it was not.
     public let takenAt: Instant?
+    /// What it shows of its origin.
+    public let standing: Standing
+}
+
+/// What is stored of the refused payloads of one standing.
+public struct StoredRejections: Hashable, Sendable {
+    /// Rows.
+    public let rows: Int64
+    /// Bytes of their bodies.
+    public let bytes: Int64
+    /// The rows from which on no more are stored.
+    public let rowsMax: Int64
+    /// The bytes from which on no more bodies are stored.
+    public let bytesMax: Int64
+
+    var stored: RejectedBodyBudget.Stored { RejectedBodyBudget.Stored(rows: rows, bytes: bytes) }
+}
+
+/// Refused payloads of one standing that this process did not store whole.
+public struct OmittedRejections: Hashable, Sendable {
+    /// Not stored at all, because there are too many.
+    public internal(set) var rows = 0
+    /// Stored without their bytes.
+    public internal(set) var bodies = 0
 }
 
 /// A refused payload that was not accepted since, with the stored part of it.

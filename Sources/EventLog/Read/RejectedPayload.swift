@@ -23,6 +23,8 @@ public struct RejectedPayload: Sendable {
     public let body: [UInt8]?
     /// Whether it first arrived live or through an import.
     public let arrival: Arrival
+    /// What it shows of its origin.
+    public let standing: Standing
     /// Its place in the input.
     public let place: Place
     /// When it reached us, on our clock.
@@ -67,9 +69,25 @@ public struct RejectedPayload: Sendable {
     /// thousand bytes; for a payload ten times as long, the beginning is enough to see what it is.
     public static let bodyByteCountMax = 1 << 20
 
-    /// The bytes of all bodies together from which on no more are stored, unless `EventLog.Options`
-    /// sets another limit: anyone can send any amount.
+    /// The bytes of all proven bodies together from which on no more are stored, unless
+    /// `EventLog.Options` sets another limit.
     public static let allBodiesByteCountMax: Int64 = 1 << 30
+
+    /// The rows of a standing from which on no more are stored.
+    static func rowsMax(of standing: Standing) -> Int64 {
+        // Proven payloads come by the million if an operator ingests files of another app; the rest
+        // only has to show what is being sent.
+        standing == .proven ? 1_000_000 : 10_000
+    }
+
+    /// The bytes of the bodies of a standing from which on no more are stored.
+    static func bytesMax(of standing: Standing, ofProven limit: Int64) -> Int64 {
+        standing == .proven ? limit : limit / 16
+    }
+
+    /// Days after which unproven rows may be deleted: Apple sends a notification for three days, and
+    /// an operator finds it within a month.
+    static let unprovenDaysMax: Int32 = 30
 
     /// The most bytes of a message: it may contain an id that the payload made up.
     public static let messageByteCountMax = 2 << 10
@@ -87,6 +105,7 @@ public struct RejectedPayload: Sendable {
     ///   - source: The channel.
     ///   - location: Where it was found; empty if unknown.
     ///   - arrival: Whether it arrived live or through an import.
+    ///   - standing: What it shows of its origin.
     ///   - place: Its place in the input; nil for a payload that came alone.
     ///   - receivedAt: Our clock.
     public init(
@@ -97,6 +116,7 @@ public struct RejectedPayload: Sendable {
         source: String,
         location: String,
         arrival: Arrival = .live,
+        standing: Standing = .proven,
         place: Place? = nil,
         receivedAt: Instant
     ) {
@@ -116,6 +136,7 @@ public struct RejectedPayload: Sendable {
             as: UTF8.self
         )
         self.arrival = arrival
+        self.standing = standing
         self.place = place ?? Place(runStartedAt: receivedAt, inputNumber: 1)
         self.receivedAt = receivedAt
     }
@@ -126,11 +147,13 @@ public struct RejectedPayload: Sendable {
             Original(digest: digest, byteCount: byteCount),
             body: nil,
             reason: reason,
-            message: message + " Its bytes are not kept: those of refused payloads have reached the"
-                + " limit of \(limit) bytes. Ingest the original again.",
+            message: message + " Its bytes are not kept: those of refused payloads that are"
+                + " \(standing.rawValue) have reached the limit of \(limit) bytes. Ingest the"
+                + " original again.",
             source: source,
             location: location,
             arrival: arrival,
+            standing: standing,
             place: place,
             receivedAt: receivedAt
         )

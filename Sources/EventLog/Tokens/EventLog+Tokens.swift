@@ -79,7 +79,7 @@ extension EventLog {
         let sql = """
             SELECT name, digest, roles, revoked_at IS NOT NULL FROM operation.token
             """
-        return try await reading("read the tokens") { session in
+        return try await reading("read the tokens", on: tokenPool) { session in
             let grants = try await session.query(sql).map { row in
                 let roles: Set<TokenRole> =
                     try row.bool(3) ? [] : EventLog.roles(try row.textArray(2))
@@ -103,7 +103,7 @@ extension EventLog {
                 last_used_at < clock_timestamp() - interval '\(EventLog.tokenUseSecondsMax) seconds',
                 true)
             """
-        try await reading("record the use of tokens") { session in
+        try await reading("record the use of tokens", on: tokenPool) { session in
             _ = try await session.query(sql, [.textArray(names.sorted())])
         }
     }

@@ -62,8 +62,8 @@ public final class PrometheusRegistry: MetricsFactory {
     }
 
     /// Sets a counter that is maintained elsewhere.
-    func setCounter(_ label: String, to value: Int64) {
-        (makeCounter(label: label, dimensions: []) as? CounterSeries)?.set(value)
+    func setCounter(_ label: String, to value: Int64, _ labels: [(String, String)] = []) {
+        (makeCounter(label: label, dimensions: labels) as? CounterSeries)?.set(value)
     }
 
     /// The gauge with that name and those labels.

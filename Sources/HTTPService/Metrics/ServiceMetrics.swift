@@ -34,6 +34,15 @@ struct ServiceMetrics: Sendable {
         case poolConnections = "subledger_pool_connections"
         case poolWaiting = "subledger_pool_waiting"
         case databaseUp = "subledger_database_up"
+        case appendFault = "subledger_append_fault"
+        case clientFaults = "subledger_client_faults_total"
+        case limited = "subledger_notifications_limited_total"
+        case rejectionRows = "subledger_rejections_rows"
+        case rejectionRowsLimit = "subledger_rejections_limit_rows"
+        case rejectionBytes = "subledger_rejections_bytes"
+        case rejectionBytesLimit = "subledger_rejections_limit_bytes"
+        case rejectionsOmitted = "subledger_rejections_omitted_total"
+        case residentMemory = "process_resident_memory_bytes"
         case events = "subledger_log_events"
         case followerLag = "subledger_follower_lag_events"
         case appleRounds = "subledger_apple_rounds_total"
@@ -56,9 +65,10 @@ struct ServiceMetrics: Sendable {
         }
         _ = counter(.appleFailures, [("reason", "poll"), ("error", "unavailable")])
         for name in [Name.appleLeft, .appleWait, .appleOldestDue] { set(name, 0) }
+        createStateSeries()
     }
 
-    private func counter(_ name: Name, _ labels: [(String, String)] = []) -> Counter {
+    func counter(_ name: Name, _ labels: [(String, String)] = []) -> Counter {
         Counter(label: name.rawValue, dimensions: labels, factory: registry)
     }
 
@@ -66,7 +76,7 @@ struct ServiceMetrics: Sendable {
         Timer(label: name.rawValue, dimensions: labels, factory: registry)
     }
 
-    private func set(_ name: Name, _ value: Int64, _ labels: [(String, String)] = []) {
+    func set(_ name: Name, _ value: Int64, _ labels: [(String, String)] = []) {
         Meter(label: name.rawValue, dimensions: labels, factory: registry).set(value)
     }
 }
@@ -138,6 +148,9 @@ extension ServiceMetrics {
 }
 
 extension ServiceMetrics {
+    /// Seconds for what is read from the database for the metrics.
+    private static let readSecondsMax = 5.0
+
     /// Reads the values that are not counted per request.
     ///
     /// - Parameter ledger: The ledger; if its database is unavailable, the last values stay.
@@ -154,16 +167,19 @@ extension ServiceMetrics {
             [("state", "used")]
         )
         set(.poolWaiting, Int64(statistics.waitingReads))
+        setMemory()
         do {
-            let heads = try await ledger.log.heads()
-            set(.events, heads.values.reduce(0) { $0 + $1.offset })
-            for table in try await ledger.projector.tables() where table.state == .live {
-                set(.followerLag, table.lag, [("projection", table.name)])
+            set(try await ledger.log.storedRejections(), statistics.omittedRejections)
+            // Whoever reads the metrics gives up soon, and gets the rest in any case.
+            try await AnswerLimit(seconds: ServiceMetrics.readSecondsMax).run {
+                let heads = try await ledger.log.heads()
+                set(.events, heads.values.reduce(0) { $0 + $1.offset })
+                for table in try await ledger.projector.tables() where table.state == .live {
+                    set(.followerLag, table.lag, [("projection", table.name)])
+                }
             }
-            set(.databaseUp, 1)
             return nil
         } catch {
-            set(.databaseUp, 0)
             return error
         }
     }
@@ -193,7 +209,16 @@ extension ServiceMetrics.Name: CustomStringConvertible {
         case .waitingAppends: "Payloads that wait for a commit."
         case .poolConnections: "Connections for reading, by state."
         case .poolWaiting: "Reads that wait for a connection."
-        case .databaseUp: "Whether the database answered when the metrics were read."
+        case .databaseUp: "Whether the database would accept an append."
+        case .appendFault: "Why the database would not accept an append: 1 for the reason."
+        case .limited: "Notifications refused before they were read, by limit."
+        case .rejectionRows: "Stored refusals, by what the payload shows of its origin."
+        case .rejectionRowsLimit: "Stored refusals from which on no more are stored, by standing."
+        case .rejectionBytes: "Bytes of stored refused payloads, by standing."
+        case .rejectionBytesLimit: "Bytes from which on no more payloads are stored, by standing."
+        case .rejectionsOmitted: "Refusals not stored, or stored without bytes, by standing."
+        case .residentMemory: "Memory of this process, in bytes."
+        case .clientFaults: "Requests that are not valid HTTP, or too slow, and reach no route."
         case .events: "Events in the log."
         case .followerLag: "Events that are not yet in the live table of a projection."
         case .appleRounds: "Rounds of questions to Apple, by reason: poll, backfill, refresh."

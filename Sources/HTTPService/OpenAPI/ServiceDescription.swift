@@ -38,7 +38,7 @@ extension LedgerRoutes {
             RouteDescription(
                 method: .get,
                 path: "/readyz",
-                summary: "Readiness: whether the service can answer requests; 503 if not.",
+                summary: "Readiness: whether an append would be accepted; 503 and why if not.",
                 role: nil,
                 document: ReadinessDocument.self
             ),
@@ -73,7 +73,7 @@ extension LedgerRoutes {
                     "properties": .object(["signedPayload": .type("string")]),
                 ]),
                 document: TakenDocument.self,
-                problems: [400, 408, 413, 415]
+                problems: [400, 408, 413, 415, 429]
             ),
             RouteDescription(
                 method: .post,
@@ -286,7 +286,7 @@ extension RouteDescription {
         case 400:
             """
             The request is invalid; do not send it again unchanged. The code is path, query, \
-            position, body or body-empty; unknown-position for a position that this ledger does \
+            position, body, body-empty or body-malformed; unknown-position for a position that this ledger does \
             not have; invalid-name for an invalid customer id; not-a-notification; or the reason \
             why the payload was refused, such as signature-invalid.
             """
@@ -311,12 +311,14 @@ extension RouteDescription {
         case 413: "The body is longer than the route accepts (body-too-large, payload-too-large)."
         case 415: "The body has a Content-Encoding (content-encoding); send it uncompressed."
         case 422: "The subscription has too many events for this question (too-many-events)."
+        case 429: "Addresses that send nothing that Apple signed have limits (too-many-requests)."
         case 500: "The service failed. Its log contains the reason, under the X-Request-Id."
         case 503:
             """
-            The service or its database is temporarily unable to answer (busy, \
-            database-unavailable, lanes-unavailable, position-not-reached). Send the request again \
-            after Retry-After seconds.
+            The service or its database is temporarily unable to answer (busy, stopping, \
+            answer-timeout, database-unavailable, too-many-connections, disk-full, clock-skew, \
+            lanes-unavailable, position-not-reached). Send the request again after Retry-After \
+            seconds.
             """
         default: HTTPResponse.Status(integerLiteral: status).reasonPhrase
         }

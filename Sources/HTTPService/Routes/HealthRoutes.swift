@@ -27,14 +27,17 @@ extension LedgerRoutes {
     func addHealth(to router: some RouterMethods<some RequestContext>) {
         on(.get, "/livez", of: router, for: nil) { _ in .text("ok\n", "text/plain") }
         on(.get, "/readyz", of: router, for: nil) { _ in
-            let checks = [await database(), lifecycle()]
+            let checks = [await append(), lifecycle()]
             let isReady = checks.allSatisfy(\.ok)
-            return try .json(
+            var response = try Response.json(
                 ReadinessDocument(ready: isReady, checks: checks),
                 status: isReady ? .ok : .serviceUnavailable
             )
+            if !isReady { response.headers[.retryAfter] = "\(Problem.retrySeconds)" }
+            return response
         }
         on(.get, "/metrics", of: router, for: .support) { call in
+            metrics.set(await appends.fault())
             if let error = await metrics.collect(from: ledger) {
                 call.logger.warning(
                     "some metrics could not be updated",
@@ -45,18 +48,14 @@ extension LedgerRoutes {
         }
     }
 
-    private func database() async -> ReadinessDocument.Check {
-        do {
-            _ = try await ledger.log.heads()
-            return ReadinessDocument.Check(name: "database", ok: true, detail: nil)
-        } catch {
-            // Without some lanes, requests that need only the others are answered.
-            return ReadinessDocument.Check(
-                name: "database",
-                ok: error.code == .lanesUnavailable,
-                detail: error.code.rawValue
-            )
-        }
+    private func append() async -> ReadinessDocument.Check {
+        let fault = await appends.fault()
+        // Without some lanes, requests that need only the others are answered.
+        return ReadinessDocument.Check(
+            name: "append",
+            ok: fault == nil || fault == .lanesUnavailable,
+            detail: fault?.rawValue
+        )
     }
 
     private func lifecycle() -> ReadinessDocument.Check {

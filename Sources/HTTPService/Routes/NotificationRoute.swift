@@ -51,27 +51,70 @@ extension LedgerRoutes {
     /// Answers 200 only when the payload is durable. Apple sends again after any other status: a
     /// payload that can never be accepted gets 400 and is kept among the rejections, one that can
     /// be accepted later gets 503. The route needs no token, so anything other than a notification
-    /// is refused and not kept.
+    /// is refused and not kept, and addresses that send nothing that Apple signed have limits.
     func addNotifications(to router: some RouterMethods<some RequestContext>) {
         on(.post, "/v1/appstore/notifications", of: router, for: nil) { call in
-            try await withBody(of: call, upTo: limits.notificationByteCountMax) { body in
-                try LedgerRoutes.checkIsNotification(body)
-                let receivedAt = clock()
-                do {
-                    let taken = try await ledger.ingest(
-                        body,
-                        source: LedgerRoutes.notificationSource,
-                        receivedAt: receivedAt
-                    )
-                    metrics.count(taken, source: LedgerRoutes.notificationSource, at: receivedAt)
-                    lateness.take(taken, at: receivedAt)
-                    return try Response.json(TakenDocument([taken]))
-                } catch let rejection as Rejection {
-                    metrics.count(rejection, source: LedgerRoutes.notificationSource)
-                    throw rejection
-                }
+            let ticket: SenderLimits.Ticket
+            do throws(SenderLimits.Limit) {
+                ticket = try senders.begin(call.address)
+            } catch {
+                metrics.count(error)
+                throw Problem(error)
+            }
+            var outcome = SenderLimits.Outcome.undecided
+            defer { senders.end(ticket, outcome) }
+            do {
+                let response = try await withBody(
+                    of: call,
+                    upTo: limits.notificationByteCountMax
+                ) { try await takeNotification($0, inTurn: ticket.waitsForTurn) }
+                outcome = .accepted
+                return response
+            } catch {
+                if Problem(error).status.kind == .clientError { outcome = .refused }
+                throw error
             }
         }
+    }
+
+    private func takeNotification(_ body: [UInt8], inTurn: Bool) async throws -> Response {
+        try LedgerRoutes.checkIsNotification(body)
+        let receivedAt = clock()
+        do {
+            // What is refused is also recorded in turn: a flood must not queue for the database.
+            if inTurn {
+                try await state.strangers.inTurn(true) {
+                    do throws(Rejection) {
+                        _ = try ledger.verifier.verify(
+                            payload: body,
+                            source: LedgerRoutes.notificationSource,
+                            receivedAt: receivedAt
+                        )
+                    } catch {
+                        _ = try await ingest(body, receivedAt)
+                    }
+                }
+            }
+            let taken = try await ingest(body, receivedAt)
+            metrics.count(taken, source: LedgerRoutes.notificationSource, at: receivedAt)
+            lateness.take(taken, at: receivedAt)
+            return try Response.json(TakenDocument([taken]))
+        } catch let rejection as Rejection {
+            metrics.count(rejection, source: LedgerRoutes.notificationSource)
+            throw rejection
+        }
+    }
+
+    private func ingest(
+        _ body: [UInt8],
+        _ receivedAt: Instant
+    ) async throws -> Ledger.Ingestion {
+        try await ledger.ingest(
+            body,
+            source: LedgerRoutes.notificationSource,
+            receivedAt: receivedAt,
+            sender: .unproven
+        )
     }
 
     private static func checkIsNotification(_ body: [UInt8]) throws(Problem) {

@@ -73,7 +73,7 @@ extension LedgerRoutes {
     }
 
     private func access(of subject: SubjectID) async throws -> AccessDocument {
-        try await ledger.access(of: subject, at: clock(), sandbox: sandbox)
+        try await reading { try await ledger.access(of: subject, at: clock(), sandbox: sandbox) }
     }
 
     private func document(

@@ -184,7 +184,9 @@ extension LedgerRoutes {
     }
 
     private func owner(of stream: StreamID, at instant: Instant) async throws -> String? {
-        let claims = StreamClaims(Timeline(try await ledger.log.history(of: stream)))
+        let claims = StreamClaims(
+            Timeline(try await reading { try await ledger.log.history(of: stream) })
+        )
         guard case .customer(let customer)? = claims.owner(at: instant) else { return nil }
         return customer
     }
@@ -206,13 +208,16 @@ extension LedgerRoutes {
             )
             return (owned, [])
         }
+        let start = try await reading {
+            try await ledger.linkStart(of: stream, for: customer, now: instant)
+        }
         let outcome = try await ledger.add(
             CustomerLink(
                 stream: stream,
                 customer: customer,
                 statedBy: call.caller ?? "",
                 reason: "upload",
-                statedAt: try await ledger.linkStart(of: stream, for: customer, now: instant)
+                statedAt: start
             ),
             receivedAt: instant
         )

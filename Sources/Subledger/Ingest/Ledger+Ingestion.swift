@@ -230,6 +230,8 @@ extension Ledger {
             source: located.refused?.source ?? channel.source,
             at: located.refused?.location ?? located.path,
             arrival: located.refused?.arrival ?? channel.arrival,
+            // What is tried again came from anyone.
+            sender: located.refused == nil ? .proven : .unproven,
             place: RejectedPayload.Place(
                 runStartedAt: channel.startedAt,
                 inputNumber: numbered.number

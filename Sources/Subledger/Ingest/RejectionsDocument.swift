@@ -28,6 +28,8 @@ public struct RejectionsDocument: Codable, Hashable, Sendable {
         public let receivedAt: Instant
         /// When it was accepted after all, on our clock; null if it is open.
         public let takenAt: OrNull<Instant>
+        /// What it shows of its origin: `proven`, `chained` or `unproven`.
+        public let standing: String
     }
 }
 
@@ -56,7 +58,8 @@ extension Ledger {
                     byteCount: rejection.byteCount,
                     bodyByteCount: OrNull(rejection.bodyByteCount),
                     receivedAt: rejection.receivedAt,
-                    takenAt: OrNull(rejection.takenAt)
+                    takenAt: OrNull(rejection.takenAt),
+                    standing: rejection.standing.rawValue
                 )
             }
         )

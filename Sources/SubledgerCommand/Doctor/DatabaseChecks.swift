@@ -18,7 +18,8 @@ struct DatabaseChecks {
 
     /// The checks that need a session, in order.
     private static let names = [
-        "durability", "role", "names", "clock", "disk", "schema", "objects", "tables", "checkpoint",
+        "durability", "role", "names", "clock", "disk", "schema", "objects", "append", "tables",
+        "checkpoint",
     ]
 
     /// Runs all of them; without a server the first fails, and the rest are not checked.
@@ -29,7 +30,11 @@ struct DatabaseChecks {
             settings = try await options.settings(isQuiet: isQuiet)
             server = try await LedgerInspector(settings).server()
         } catch let error as EventLogError {
-            return unreachable(error.description)
+            return unreachable(
+                error.description,
+                error.code == .tooManyConnections
+                    ? "close connections that are not needed, or raise max_connections" : nil
+            )
         } catch let error as EmbeddedServerError {
             return unreachable(error.description)
         }
@@ -43,22 +48,23 @@ struct DatabaseChecks {
         let schema = await self.schema(settings, server)
         checks.append(schema)
         guard schema.result == .ok else {
-            let missing = Self.names.suffix(3).map {
+            let missing = Self.names.suffix(4).map {
                 DoctorCheck.notChecked($0, "the schema is not the one that this program needs")
             }
             return checks + missing
         }
         checks.append(await objects(inspector))
-        checks.append(await tables(settings, inspector))
+        checks += await opened(settings, server, inspector)
         checks.append(await checkpoint(inspector))
         return checks
     }
 
-    private func unreachable(_ message: String) -> [DoctorCheck] {
+    private func unreachable(_ message: String, _ action: String? = nil) -> [DoctorCheck] {
         let first = DoctorCheck.wrong(
             "database",
             message,
-            "start the server, or correct --database-url, DATABASE_URL or the PG* variables"
+            action
+                ?? "start the server, or correct --database-url, DATABASE_URL or the PG* variables"
         )
         return [first] + Self.names.map { .notChecked($0, "the database does not answer") }
     }
@@ -122,22 +128,44 @@ struct DatabaseChecks {
         }
     }
 
+    // The checks that need an open log.
+    private func opened(
+        _ settings: ConnectionSettings,
+        _ server: LedgerInspector.Server,
+        _ inspector: LedgerInspector
+    ) async -> [DoctorCheck] {
+        var options = EventLog.Options()
+        options.readersMax = 1
+        let log: EventLog
+        do {
+            options.clockSkewSecondsMax = try DatabaseOptions.logOptions().clockSkewSecondsMax
+            log = try await EventLog.open(settings, options)
+        } catch {
+            let words = (error as? EventLogError)?.description ?? "\(error)"
+            return [.wrong("append", words, nil), .notChecked("tables", words)]
+        }
+        let checks = [await append(log, server), await tables(log, settings, inspector)]
+        await log.close()
+        return checks
+    }
+
+    private func append(_ log: EventLog, _ server: LedgerInspector.Server) async -> DoctorCheck {
+        guard server.roles.contains(LedgerRole.writer.rawValue) else {
+            return .notChecked("append", "\(server.user) may not append")
+        }
+        guard let fault = await log.appendFault() else {
+            return .ok("append", "the database would accept an append")
+        }
+        return .wrong("append", fault.description, nil)
+    }
+
     private func tables(
+        _ log: EventLog,
         _ settings: ConnectionSettings,
         _ inspector: LedgerInspector
     ) async -> DoctorCheck {
         do {
-            var options = EventLog.Options()
-            options.readersMax = 1
-            let log = try await EventLog.open(settings, options)
-            let tables: [Projector.Table]
-            do throws(ProjectorError) {
-                tables = try await Projector(log: log, settings: settings).tables()
-            } catch {
-                await log.close()
-                throw error
-            }
-            await log.close()
+            let tables = try await Projector(log: log, settings: settings).tables()
             let behind = tables.filter { $0.state == .live && $0.isCurrent && $0.lag > 0 }
             var oldest: Instant?
             if let last = behind.max(by: { $0.lag < $1.lag }) {

@@ -24,6 +24,9 @@ struct ServeCommand: AsyncParsableCommand {
             while no service ran, then every --poll-interval; and POST /v1/customers/ID/refresh \
             asks about one customer at once.
 
+            If the database does not answer at the start, the service waits for it, and logs why once \
+            a minute.
+
             SIGTERM or SIGINT stops the service gracefully: /readyz answers 503, requests in \
             progress are finished, and new ones are not accepted.
             """
@@ -80,11 +83,27 @@ struct ServeCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
+            "Answer 503 to a question that takes longer than this; 0 for no limit. Default: 15.",
+            valueName: "seconds"
+        )
+    )
+    var answerSeconds: Double?
+
+    @Option(
+        help: ArgumentHelp(
             "When stopped, continue to serve this long while /readyz answers 503. Default: 0.",
             valueName: "seconds"
         )
     )
     var drainSeconds: Double?
+
+    @Option(
+        help: ArgumentHelp(
+            "A proxy whose X-Forwarded-For names the client; repeat for more. Default: none.",
+            valueName: "address"
+        )
+    )
+    var trustedProxy: [String] = []
 
     @Option(help: "The format of log lines on stderr: text or json. Default: text.")
     var logFormat: String?
@@ -115,7 +134,7 @@ struct ServeCommand: AsyncParsableCommand {
                 Flags come first, then environment variables such as SUBLEDGER_SERVE_LOG_FORMAT, \
                 then this file. The settings: \
                 \(ServeSetting.allCases.map(\.rawValue).joined(separator: ", ")). \
-                rootCertificate, bundleId, environment and sandboxCustomer are lists: \
+                rootCertificate, bundleId, environment, trustedProxy and sandboxCustomer are lists: \
                 ["com.example"] in the file, a,b in a variable.
                 """,
             valueName: "file"
@@ -154,6 +173,7 @@ struct ServeCommand: AsyncParsableCommand {
             Terminal.print(plan.settings.table)
             return
         }
+        Allocator.boundFreeMemory()
         var logOptions = try DatabaseOptions.logOptions()
         logOptions.appendSecondsMax = plan.appendSeconds
         let logger = plan.makeLogger()
@@ -170,20 +190,21 @@ struct ServeCommand: AsyncParsableCommand {
                 throw Failure(Exit.configuration, error.description)
             }
         }
-        let ledger = try await Ledger.open(
+        let ledger = try await DatabaseWait(logger: logger).open(
             try await plan.database.settings(),
             policy: try plan.trust.policy(),
             options: logOptions
         )
         if let fault = ledger.log.durabilityFault { logger.warning("\(fault)") }
         let asking = try await plan.asking(ledger, credentials)
-        var limits = ServiceLimits()
+        var limits = plan.limits
         limits.connectionsMax = OpenFiles.room(for: limits.connectionsMax)
         let routes = LedgerRoutes(
             ledger,
             limits: limits,
             sandbox: plan.sandbox,
-            refresh: asking.map { CustomerRefresh($0.poller, $0.client) }
+            refresh: asking.map { CustomerRefresh($0.poller, $0.client) },
+            trustedProxies: plan.trustedProxies
         )
         options.others = asking.map { [Polling($0, routes, logger)] } ?? []
         let server = LedgerServer(routes, options: options, logger: logger) { url in

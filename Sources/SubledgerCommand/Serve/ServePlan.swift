@@ -12,6 +12,10 @@ struct ServePlan {
     var server = LedgerServer.Options()
     /// Seconds that an append may take.
     let appendSeconds: Double
+    /// The limits of one request.
+    var limits = ServiceLimits()
+    /// The proxies whose `X-Forwarded-For` names the client.
+    let trustedProxies: [AddressRange]
     /// The files of the certificate; nil for HTTP.
     let tlsFiles: (certificate: String, key: String)?
     /// What is trusted.
@@ -51,6 +55,14 @@ struct ServePlan {
             if case .int(let port) = content, (0...65_535).contains(port) { port } else { nil }
         }
         appendSeconds = try settings.seconds(.appendSeconds, 1...86_400, default: 10)
+        limits.answerSecondsMax = try settings.seconds(
+            .answerSeconds,
+            0...86_400,
+            default: limits.answerSecondsMax
+        )
+        trustedProxies = try settings.texts(.trustedProxy, "addresses, or ranges: 10.0.0.0/8") {
+            AddressRange($0) != nil
+        }.compactMap(AddressRange.init)
         server.drainSeconds = try settings.seconds(.drainSeconds, 0...3600, default: 0)
         server.follows = try settings.flag(.follow)
         logFormat = try settings.word(.logFormat, default: .text)
@@ -169,6 +181,8 @@ extension ServeCommand {
         flags[.host] = host.map(ConfigContent.string)
         flags[.port] = port.map(ConfigContent.int)
         flags[.appendSeconds] = appendSeconds.map(ConfigContent.double)
+        flags[.answerSeconds] = answerSeconds.map(ConfigContent.double)
+        if !trustedProxy.isEmpty { flags[.trustedProxy] = .stringArray(trustedProxy) }
         flags[.drainSeconds] = drainSeconds.map(ConfigContent.double)
         flags[.follow] = follow.map(ConfigContent.bool)
         flags.merge(apple.flags()) { $1 }

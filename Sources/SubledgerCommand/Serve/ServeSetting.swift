@@ -1,9 +1,10 @@
 /// A setting of `serve`: each is a flag, an environment variable and a member of the file.
 enum ServeSetting: String, AppleSettingName {
-    case host, port, appendSeconds, drainSeconds, follow, logFormat, logLevel, tlsCertificate
-    case tlsKey, rootCertificate, bundleId, appAppleId, environment, assumeEnvironment
+    case host, port, appendSeconds, answerSeconds, drainSeconds, follow, logFormat, logLevel
+    case tlsCertificate, tlsKey, rootCertificate, bundleId, appAppleId, environment
+    case assumeEnvironment
     case sharedSecretFile, sandboxCustomer, sandboxFrom, sandboxTo, databaseUrl
-    case poll, pollInterval, pollPause, pollWithin, key, keyId, issuerId, apiUrl
+    case trustedProxy, poll, pollInterval, pollPause, pollWithin, key, keyId, issuerId, apiUrl
 
     static let command = "serve"
 

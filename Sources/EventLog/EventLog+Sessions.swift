@@ -1,0 +1,74 @@
+internal import Postgres
+
+// Which connection a read uses.
+extension EventLog {
+    /// Runs a read on a pooled connection and converts errors of the database into ours.
+    func reading<Value: Sendable>(
+        _ action: String,
+        _ body: @Sendable (PostgresSession) async throws -> Value
+    ) async throws(EventLogError) -> Value {
+        do {
+            if let held { return try await body(held.session) }
+            return try await pool.borrowing(body)
+        } catch {
+            throw await failure(error, doing: action)
+        }
+    }
+
+    /// The same on a connection of a pool that no question may occupy.
+    func reading<Value: Sendable>(
+        _ action: String,
+        on pool: PostgresPool,
+        by deadline: Deadline? = nil,
+        _ body: @Sendable (PostgresSession) async throws -> Value
+    ) async throws(EventLogError) -> Value {
+        do {
+            return try await pool.borrowing(by: deadline, body)
+        } catch {
+            throw await failure(error, doing: action)
+        }
+    }
+
+    /// Runs the reads that answer one question on one connection.
+    ///
+    /// Otherwise each read waits for a connection of its own, which costs more than the read.
+    /// Concurrent reads in the body run one after the other. Keys are looked up once: what they
+    /// lead to does not change within the body. A call within the body changes nothing.
+    ///
+    /// - Parameter body: Reads from this log.
+    /// - Returns: What the body returns.
+    /// - Throws: `databaseUnavailable` if no connection is available; what the body throws.
+    package func onOneConnection<Value: Sendable>(
+        _ body: @Sendable () async throws -> Value
+    ) async throws -> Value {
+        guard held == nil else { return try await body() }
+        do {
+            return try await pool.borrowing { session in
+                let held = HeldSession(pool: pool, session: session, found: FoundStreams())
+                // Two changes of thread a read cost more than most reads.
+                return try await withTaskExecutorPreference(session.taskExecutor) {
+                    try await EventLog.$heldSession.withValue(held) { try await body() }
+                }
+            }
+        } catch let error as PostgresError {
+            throw EventLogError(error, doing: "connect")
+        }
+    }
+
+    private struct HeldSession: Sendable {
+        let pool: PostgresPool
+        let session: PostgresSession
+        let found: FoundStreams
+    }
+
+    @TaskLocal private static var heldSession: HeldSession?
+
+    // The connection of the question that this task answers.
+    private var held: HeldSession? { EventLog.heldSession.flatMap { $0.pool === pool ? $0 : nil } }
+
+    /// The connection of the question that this task answers; nil outside `onOneConnection`.
+    var heldSession: PostgresSession? { held?.session }
+
+    /// What that question has looked up.
+    var foundStreams: FoundStreams? { held?.found }
+}
