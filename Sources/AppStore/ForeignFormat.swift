@@ -49,7 +49,6 @@ enum ForeignFormat {
         ([0x50, 0x4b, 0x03, 0x04], "a zip archive", "unzip -p FILE"),
         (Array("BZh".utf8), "compressed by bzip2", "bzcat FILE"),
         ([0xfd, 0x37, 0x7a, 0x58, 0x5a, 0x00], "compressed by xz", "xzcat FILE"),
-        ([0x28, 0xb5, 0x2f, 0xfd], "compressed by zstd", "zstdcat FILE"),
         ([0x37, 0x7a, 0xbc, 0xaf, 0x27, 0x1c], "a 7z archive", "7z x -so FILE"),
         (Array("SQLite format 3\0".utf8), "an SQLite database", "sqlite3 FILE .dump"),
         (Array("PGDMP".utf8), "a dump of pg_dump in its own format", "pg_restore -f - FILE"),

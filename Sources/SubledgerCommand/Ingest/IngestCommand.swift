@@ -11,14 +11,15 @@ struct IngestCommand: AsyncParsableCommand {
         commandName: "ingest",
         abstract: "Verify payloads and append the new facts in them.",
         discussion: """
-            Reads files, folders, named pipes and - (stdin). Payloads are notifications of both versions, bare \
-            JWS, app receipts (DER or base64), responses of the App Store Server API and of \
-            verifyReceipt, and verifyReceipt requests (only their receipt is kept). They are found \
-            in JSON arrays, NDJSON, logs with other text, CSV, TSV, and the output of PostgreSQL's \
-            COPY and pg_dump. They are also found in records that contain a payload as an object, \
-            as text or in base64 (exports of MongoDB, DynamoDB and Firestore). Any of these may be \
-            compressed with gzip or zstd. Every format is recognised by its content. Log lines \
-            without a payload are skipped and counted.
+            Reads files, folders, named pipes and - (stdin). Payloads are notifications of both \
+            versions, bare JWS, app receipts (DER or base64), responses of the App Store Server \
+            API and of verifyReceipt, and verifyReceipt requests (only their receipt is kept). \
+            They are found in JSON arrays, NDJSON, logs with other text (also lines that Docker or \
+            Kubernetes cut), CSV, TSV, and the output of PostgreSQL's COPY and pg_dump and of \
+            mysqldump. They are also found in records that contain a payload as an object, as \
+            text, in base64 or in hexadecimal (exports of MongoDB, DynamoDB and Firestore). Any of \
+            these may be in UTF-16, or compressed with gzip or zstd. Every format is recognised by \
+            its content. Log lines without a payload are skipped and counted.
 
             A payload that cannot be verified is refused as a whole, with the reason; all others \
             are appended, and the exit code is 65. Ingesting the same payloads again, in any \
