@@ -16,6 +16,7 @@ SELECT t.lane, t.environment, t.original_transaction_id, t.ordinal,
     t.subscription_group_identifier, t.group_level, t.quantity, t.revoked_seat_quantity,
     t.seat_price_milliunits, t.added_to_purchase_date_ms, t.invitation_management, t.is_shared,
     t.bundle_product_identifier, t.bundle_original_transaction_id,
+    t.continued_original_transaction_id,
     t.start_time, t.end_time, t.grace_period_end_time, t.effective_end_time,
     t.is_auto_renewable, t.is_trial_period, t.is_in_intro_offer_period, t.offer,
     CASE

@@ -103,15 +103,7 @@ public struct Fact: Hashable, Sendable {
 
     /// The fact without what identifies a person.
     package var withoutPerson: Fact {
-        Fact(
-            stream: stream,
-            bundleId: bundleId,
-            kind: kind,
-            purchaseDate: purchaseDate,
-            expiresDate: expiresDate,
-            asOf: asOf,
-            content: content.withoutPerson
-        )
+        with(content.withoutPerson)
     }
 
     /// What facts have in common if they are about the same thing.

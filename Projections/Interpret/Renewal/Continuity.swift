@@ -53,6 +53,9 @@ extension Timeline {
 
     fileprivate func isContinuing(_ index: Int, after accessEnd: Instant?) -> Bool {
         let purchase = purchases[index]
+        if succession.isFirst(index), purchase.continuation(Continuation.continues) != nil {
+            return true
+        }
         let before = succession.predecessor(of: index).map { purchases[$0] }
         if let accessEnd, before != nil, accessEnd >= purchase.purchaseDate { return true }
         if case .value(.text(let reason)) = purchase.state(of: .transactionReason) {

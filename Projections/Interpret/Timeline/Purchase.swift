@@ -157,6 +157,12 @@ extension Purchase {
     /// Whether it is a one-time purchase rather than a subscription (Apple's data: trap 35).
     var neverExpires: Bool { expiresDate == Instant(milliseconds: 0) }
 
+    /// What any receipt stated for that member of `Continuation`, because one that lacks a row says
+    /// nothing: the least id, whatever arrived first.
+    func continuation(_ name: String) -> String? {
+        assertions.sorted.lazy.compactMap { $0.continuation(name) }.min { byBytes($0, $1) ?? false }
+    }
+
     /// The state of a field after all assertions.
     func state(of field: Field) -> Knowledge.State { decision(on: field)?.state ?? .unknown }
 

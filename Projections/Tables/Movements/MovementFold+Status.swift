@@ -31,11 +31,19 @@ extension MovementFold {
             // enters a fold.
             // A move to a bundle is a change of plan.
             case (_, .expired) where timeline.purchases[index].isMovedToBundle: break
+            // Nor does a subscription end that continues under another original id.
+            case (_, .expired) where isContinuedElsewhere(index, at: after.from): break
             case (_, .expired) where !isUnreached(after):
                 takeChurn(from: before, to: after, about: index)
             default: break
             }
         }
+    }
+
+    private func isContinuedElsewhere(_ index: Int, at end: Instant) -> Bool {
+        let purchase = timeline.purchases[index]
+        return purchase.expiresDate == end && purchase.extensions.isEmpty
+            && purchase.continuation(Continuation.isContinuedBy) != nil
     }
 
     private func billingIssue(

@@ -37,6 +37,9 @@ public struct TransactionRow: Hashable, Sendable {
         public let webOrderLineItemId: String?
         /// The app's own id of the customer; nil if the app gave none.
         public let appAccountToken: String?
+        /// The subscription that it continues, if Apple gave a renewal an original id of its own;
+        /// nil for all others.
+        public let continuedOriginalTransactionId: String?
     }
 
     /// What was bought, according to the catalog in force when it began.
@@ -186,6 +189,7 @@ extension TransactionRow {
         writer.text(seats?.invitationManagement)
         writer.text(bundle?.productId)
         writer.text(bundle?.originalTransactionId)
+        writer.text(ids.continuedOriginalTransactionId)
     }
 
     private func writePurchase(_ writer: inout RowWriter) {

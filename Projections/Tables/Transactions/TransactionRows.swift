@@ -208,7 +208,8 @@ extension TransactionCourse {
             webOrderLineItemId: lineItem.isEmpty ? nil : lineItem,
             appAccountToken: purchase.text(.appAccountToken, citing: &citations).flatMap {
                 $0.isPlaceholder ? nil : $0
-            }
+            },
+            continuedOriginalTransactionId: purchase.continuation(Continuation.continues)
         )
     }
 

@@ -1,7 +1,7 @@
 /// The table `transactions`: the rows of `TransactionRows`.
 struct TransactionsProjection: Projection {
     let name = "transactions"
-    let version = 5
+    let version = 6
     let columns = [
         "store_transaction_id", "duplicate_transaction_ids", "web_order_line_item_id",
         "purchase_date_ms", "expires_date_ms",
@@ -16,7 +16,7 @@ struct TransactionsProjection: Projection {
         "unsubscribe_detected_at", "billing_issues_detected_at", "app_account_token", "quantity",
         "is_shared", "added_to_purchase_date_ms", "revoked_seat_quantity",
         "seat_price_milliunits", "invitation_management", "bundle_product_identifier",
-        "bundle_original_transaction_id",
+        "bundle_original_transaction_id", "continued_original_transaction_id",
     ]
 
     var tableSQL: String {
@@ -120,7 +120,8 @@ struct TransactionsProjection: Projection {
             "consecutive_paid_periods",
             "is_trial_conversion",
             "is_resubscribe",
-            "gap_seconds"
+            "gap_seconds",
+            "continued_original_transaction_id"
         ),
         .init(
             "detection-changed",

@@ -54,6 +54,7 @@ CREATE TABLE {{schema}}.{{table}} (
     invitation_management         text COLLATE "C" NULL,
     bundle_product_identifier     text COLLATE "C" NULL,
     bundle_original_transaction_id text COLLATE "C" NULL,
+    continued_original_transaction_id text COLLATE "C" NULL,
 {{knowledge}}    positions                     bigint[]         NOT NULL,
     CONSTRAINT {{table}}_ordinal_counts_from_one CHECK (ordinal >= 1),
     CONSTRAINT {{table}}_ends_after_start CHECK (effective_end_time >= start_time),

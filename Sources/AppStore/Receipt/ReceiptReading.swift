@@ -69,7 +69,7 @@ struct ReceiptReading {
             context: named.context
         )
         return Proven(
-            group: Verified(facts, evidence: evidence),
+            group: Verified(Continuations.stated(in: facts), evidence: evidence),
             bundleId: receipt.bundleId,
             environment: environment,
             receiptDate: asOf,

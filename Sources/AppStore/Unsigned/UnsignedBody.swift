@@ -161,6 +161,7 @@ extension UnsignedBody {
         for entry in entries {
             facts.append(try entry.entry.fact(entry.place == .sent ? earlier : provenance))
         }
+        facts = Continuations.stated(in: facts)
         let renewals = try renewals(among: facts, provenance)
         let transactions = facts
         facts += renewals

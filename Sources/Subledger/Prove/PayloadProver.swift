@@ -241,7 +241,9 @@ extension AppStoreVerifier {
 extension CitedPayload {
     /// Why the facts of the payload do not prove what cites it; nil if they do.
     fileprivate func disproof(by facts: [Fact]) -> Unproven? {
-        let proven = Set(facts.map(ProvenFact.init))
+        // Earlier programs read no continuations.
+        let readings = facts + facts.compactMap(\.withoutContinuation)
+        let proven = Set(readings.map(ProvenFact.init))
         if let stranger = events.first(where: { !proven.contains(ProvenFact($0.fact)) }) {
             return Unproven(
                 .eventNotProven,
@@ -251,7 +253,7 @@ extension CitedPayload {
             )
         }
         guard !confirmations.isEmpty else { return nil }
-        let bySubject = Dictionary(grouping: facts, by: \.subject)
+        let bySubject = Dictionary(grouping: readings, by: \.subject)
         for repeated in confirmations {
             let confirmation = repeated.confirmation
             guard let event = repeated.event else {

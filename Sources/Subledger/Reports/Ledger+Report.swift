@@ -133,17 +133,27 @@ private struct ReportRun {
         let readsPurchases = AnalyticsRelation.needed(by: text).contains {
             $0.name == "repeated_purchases"
         }
-        let repeated =
-            readsPurchases
-            ? try await RepeatedPurchases.find(in: question.environment, ground, session) : .none
+        var (repeated, continued) = (RepeatedPurchases.none, ContinuedSubscriptions())
+        if readsPurchases {
+            let lanes = ledger.log.identity.lanes
+            continued = try await .find(in: question.environment, ground, lanes, session)
+            repeated = try await .find(in: question.environment, ground, session)
+            repeated.join(continued)
+        }
         let parameters: [PostgresValue] =
             [
                 .text(bounds.from.day), .text(bounds.to.day), .text(question.environment.word),
                 .timestamptz(microseconds: bounds.asOf.milliseconds * 1000),
             ] + money.parameters
+        let count = parameters.count
+        let once = repeated.excluded(
+            from: ContinuedSubscriptions.inlined(text, unless: continued.isEmpty),
+            parameterCount: count
+        )
+        let query = continued.joined(in: once, parameterCount: count + repeated.parameters.count)
         return try await session.query(
-            ground.sql(repeated.excluded(from: text, parameterCount: parameters.count)),
-            parameters + repeated.parameters
+            ground.sql(query),
+            parameters + repeated.parameters + continued.parameters
         )
     }
 

@@ -36,6 +36,14 @@ struct RepeatedPurchases: Sendable {
         return found
     }
 
+    /// Names them as they are named once continued subscriptions are joined.
+    mutating func join(_ continued: ContinuedSubscriptions) {
+        for index in ids.indices {
+            guard let first = continued.first(of: lanes[index], ids[index]) else { continue }
+            (lanes[index], ids[index]) = first
+        }
+    }
+
     /// Excludes them from a query that begins with WITH and has this many parameters.
     func excluded(from query: String, parameterCount: Int) -> String {
         guard !isEmpty else { return query }
