@@ -2,12 +2,15 @@
 CREATE OR REPLACE VIEW analytics.metric_definition (name, version, definition) AS
 VALUES
 ('is_paid', 1, 'A purchase counts as paid that renews itself, is not a free trial, not shared by a family member, and costs something; where Apple did not say the price, it counts.'),
+('is_paid', 2, 'A purchase counts as paid if it renews itself, is not a free trial, is paid for by its owner and not by a family member or by the buyer of a seat, and costs something; if Apple did not state the price, it counts. A purchase that is repeated under another original transaction id counts once.'),
 ('active_paid', 1, 'Subscriptions with a paid purchase that runs at the end of the day, UTC: start_time before the next midnight, effective_end_time not before it. Billing grace counts, billing retry does not; switched off but not run out counts.'),
 ('active_trial', 1, 'Subscriptions whose free trial runs at the end of the day; not those of family members.'),
+('active_trial', 2, 'Subscriptions whose free trial runs at the end of the day, without those of family members and of assigned seats.'),
 ('in_grace', 1, 'Of active_paid, those past the natural end of their purchase.'),
 ('in_retry', 1, 'Subscriptions at the end of the day whose charge failed, without access, for at most 60 days.'),
 ('set_to_expire', 1, 'Of active_paid, those with auto-renewal off at the end of the day.'),
 ('mrr_milliunits', 1, 'Monthly recurring revenue, RevenueCat''s formula: the price of each subscription of active_paid, made monthly: day x 30, 3 days x 10, week x 4, 2 weeks x 2, month x 1, 2 months / 2, 3 months / 3, 6 months / 6, year / 12; rounded to the milliunit for each purchase. Gross, in the currency of the purchase; auto-renewal off still counts.'),
+('mrr_milliunits', 2, 'As in version 1. The price of a multiseat subscription is that of all its seats. Seats that were added to a period count with their price x 30 / the days until the end of the period.'),
 ('arr', 1, 'mrr_milliunits x 12.'),
 ('new_paid', 1, 'Subscriptions in active_paid of the day, not of the day before, whose first paid purchase began on the day: trial conversions, paid offers and direct starts.'),
 ('resubscribed', 1, 'Subscriptions in active_paid of the day, not of the day before, which had paid before: after a lapse, a billing retry or a refund that was reversed.'),
@@ -35,6 +38,7 @@ VALUES
 ('completed_period', 1, 'Of entered_period, those for which the end of this period has come: those that ended_in_period is a share of.'),
 ('auto_renew_off_in_period', 1, 'Subscriptions that were retained at the period before and switched auto-renewal off in this one, whether or not they switched it on again.'),
 ('payments_count', 1, 'Purchases that cost something and are not shared by a family member, one-time purchases included in customer_value; refunded ones count, and stand in refunds_count.'),
+('payments_count', 2, 'Purchases that cost something and that their owner pays for, one-time purchases and added seats included in customer_value; refunded ones count, and are in refunds_count. A purchase that is repeated under another original transaction id counts once.'),
 ('late_events', 1, 'Live events that were recorded more than an hour after Apple signed them.'),
 ('out_of_order_events', 1, 'Events recorded after another of their subscription that Apple signed later.');
 COMMENT ON VIEW analytics.metric_definition IS

@@ -3,6 +3,7 @@ extension Report {
     static let ofCustomers: [Report] = [
         Report(
             "retention",
+            version: 2,
             """
             Of the subscriptions whose first payment falls in the months of the report, how many \
             have paid access n periods of their product later. Only subscriptions that have \
@@ -29,6 +30,7 @@ extension Report {
         ),
         Report(
             "cancelled-in-period",
+            version: 2,
             """
             Of the subscriptions whose first payment falls in the months of the report, how many \
             entered the nth period after it (entered_period), how many of these switched \
@@ -59,6 +61,7 @@ extension Report {
         ),
         Report(
             "payments",
+            version: 2,
             """
             Payments per customer and currency in the days of the report: how many, how many of \
             them are refunded, and the amounts paid, given back and kept. A purchase whose price \
@@ -87,6 +90,7 @@ extension Report {
         ),
         Report(
             "renewals",
+            version: 2,
             """
             Payments for subscriptions in the days of the report: original ones, made by the \
             customer, and automatic ones. Apple's transactionReason decides; if it is missing \
@@ -117,6 +121,7 @@ extension Report {
         ),
         Report(
             "switches",
+            version: 2,
             """
             Changes of plan that took effect in the days of the report, by the product before and \
             after: upgrade, downgrade or crossgrade, or plan_change if no catalog ranks the \

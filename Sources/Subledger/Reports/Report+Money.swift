@@ -3,6 +3,7 @@ extension Report {
     static let ofMoney: [Report] = [
         Report(
             "mrr",
+            version: 2,
             """
             Monthly recurring revenue of the subscriptions that are active at the end of each \
             month and of the last day of the report, UTC: each price converted to one month by \
@@ -25,6 +26,7 @@ extension Report {
         ),
         Report(
             "revenue",
+            version: 2,
             """
             What customers paid in the days of the report, including one-time purchases, and what \
             was given back: by the date of the purchase, so that later refunds change it, and by \
@@ -75,6 +77,7 @@ extension Report {
         ),
         Report(
             "refund-rate",
+            version: 2,
             """
             Of the paid subscription purchases that began in the days of the report, how many are \
             refunded. Reversed refunds do not count, and later refunds change the number.
@@ -100,6 +103,7 @@ extension Report {
         ),
         Report(
             "ltv",
+            version: 2,
             """
             Realised lifetime value per customer, by currency: what customers whose first payment \
             falls in the days of the report have paid since then, less what was given back.
@@ -126,6 +130,7 @@ extension Report {
         ),
         Report(
             "cohorts",
+            version: 2,
             """
             Subscriptions by the month of their first payment, in the days of the report: how many \
             made a payment in the nth calendar month after it, how many payments these were, and \

@@ -3,6 +3,7 @@ extension Report {
     static let ofSubscriptions: [Report] = [
         Report(
             "active",
+            version: 2,
             """
             Subscriptions at the end of each month and of the last day of the report, UTC: with a \
             running paid purchase (active_paid), of these in billing grace and with auto-renewal \
@@ -51,7 +52,7 @@ extension Report {
         ),
         Report(
             "churn",
-            version: 2,
+            version: 3,
             """
             Subscriptions that had a running paid purchase at the end of a day and none at the end \
             of the next (lost), less those that came back (resubscribed), as a share of those \
@@ -80,6 +81,7 @@ extension Report {
         ),
         Report(
             "trial-conversion",
+            version: 2,
             """
             Free trials that began in the days of the report, and how many continued with a \
             purchase that is not a trial. The percentage leaves out trials that are still running \
@@ -117,6 +119,7 @@ extension Report {
         ),
         Report(
             "recovery",
+            version: 2,
             """
             Failed renewals that entered billing grace or billing retry in the days of the report, \
             and how many of them recovered next. The percentage leaves out those that are still \
