@@ -11,6 +11,7 @@ COMMENT ON SCHEMA operation IS 'What running programs write for themselves, and 
 
 CREATE FUNCTION ledger.content_fields(content bytea) RETURNS jsonb
     LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 DECLARE
     names constant jsonb := '{
@@ -74,6 +75,7 @@ COMMENT ON FUNCTION ledger.content_fields(content bytea) IS 'The fields of event
 
 CREATE FUNCTION ledger.content_text(content bytea, wanted integer) RETURNS text
     LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 DECLARE
     at int := 2;
@@ -175,8 +177,26 @@ $$;
 
 COMMENT ON FUNCTION ledger.erase(erasure_lane integer, erasure_offset bigint, offsets bigint[], salts bytea[], contents bytea[], keys uuid[], commits bigint[], as_ofs bigint[], confirmation_salts bytea[], evidence_numbers bigint[]) IS 'Blanks rows of the stream of an erasure that this transaction has appended, and returns how many of its events and confirmations: for ledger_eraser only.';
 
+CREATE FUNCTION ledger.forget_rejections(days integer) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    forgotten bigint;
+BEGIN
+    DELETE FROM ledger.rejection
+    WHERE standing = 'unproven'
+        AND received_at < clock_timestamp() - make_interval(days => greatest(days, 7));
+    GET DIAGNOSTICS forgotten = ROW_COUNT;
+    RETURN forgotten;
+END
+$$;
+
+COMMENT ON FUNCTION ledger.forget_rejections(days integer) IS 'Deletes refusals of payloads that prove nothing and are older than that many days, at least 7; returns how many.';
+
 CREATE FUNCTION ledger.is_erasing(asked_lane integer, asked_environment text, asked_id text) RETURNS boolean
     LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 BEGIN
     -- What this transaction has written bears its number; a transaction without one wrote nothing.
@@ -191,8 +211,26 @@ $$;
 
 COMMENT ON FUNCTION ledger.is_erasing(asked_lane integer, asked_environment text, asked_id text) IS 'Whether this transaction has appended an event of kind erasure: in that lane, of that stream; anywhere where NULL is asked.';
 
+CREATE FUNCTION ledger.is_other_clock(stamp timestamp with time zone, latest timestamp with time zone) RETURNS boolean
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    now timestamptz := clock_timestamp();
+    -- As far as a program lets the clocks of two machines differ (README, "Clocks").
+    skew interval := '300 s';
+BEGIN
+    IF stamp >= now - skew AND stamp <= greatest(now + skew, latest) THEN RETURN false; END IF;
+    RETURN NOT (coalesce(current_setting('subledger.clock', true), '') = 'given'
+        AND pg_has_role(session_user, 'ledger_owner', 'MEMBER'));
+END
+$$;
+
+COMMENT ON FUNCTION ledger.is_other_clock(stamp timestamp with time zone, latest timestamp with time zone) IS 'Whether a time is more than 300 s from this server''s clock, and not between the clock and a latest time; not for an owner of the log who announced a clock of their own.';
+
 CREATE FUNCTION ledger.json_or_text(source text) RETURNS jsonb
     LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 BEGIN
     RETURN source::jsonb;
@@ -208,9 +246,10 @@ CREATE FUNCTION ledger.lane_of(original_transaction_id text) RETURNS integer
     LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
     AS $$
 BEGIN
-    RETURN CASE WHEN 1 = 1 THEN 0 ELSE
-        (('x' || encode(substr(sha256(convert_to(original_transaction_id, 'UTF8')), 1, 4), 'hex'))
-            ::bit(32)::bigint & (1 - 1))::int
+    RETURN CASE WHEN 1 OPERATOR(pg_catalog.=) 1 THEN 0 ELSE
+        (('x' OPERATOR(pg_catalog.||) pg_catalog.encode(pg_catalog.substr(pg_catalog.sha256(
+            pg_catalog.convert_to(original_transaction_id, 'UTF8')), 1, 4), 'hex'))
+            ::bit(32)::bigint OPERATOR(pg_catalog.&) (1 OPERATOR(pg_catalog.-) 1))::int
     END;
 END
 $$;
@@ -219,6 +258,7 @@ COMMENT ON FUNCTION ledger.lane_of(original_transaction_id text) IS 'First four 
 
 CREATE FUNCTION ledger.refuse_change() RETURNS trigger
     LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $_$
 DECLARE
     -- On Citus the rows of a lane are in tables of its own, its shards, with numbers after their
@@ -247,6 +287,7 @@ COMMENT ON FUNCTION ledger.refuse_change() IS 'Refuses UPDATE, DELETE and TRUNCA
 
 CREATE FUNCTION ledger.refuse_orphan(lane integer, commit_no bigint) RETURNS integer
     LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 BEGIN
     RAISE EXCEPTION 'commit % of lane % does not follow the commit that it was built upon',
@@ -258,8 +299,70 @@ $$;
 
 COMMENT ON FUNCTION ledger.refuse_orphan(lane integer, commit_no bigint) IS 'Refuses the first commit of a lane if the database has become another ledger, with SQLSTATE LG002.';
 
+CREATE FUNCTION ledger.refuse_other_clock() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    IF pg_has_role(current_user, 'ledger_owner', 'MEMBER')
+        OR NOT ledger.is_other_clock(NEW.recorded_at, NULL)
+    THEN
+        RETURN NEW;
+    END IF;
+    RAISE EXCEPTION '%.%: recorded_at % refused: it is not the time of this server',
+        TG_TABLE_SCHEMA, TG_TABLE_NAME, NEW.recorded_at
+        USING ERRCODE = 'LG003',
+              HINT = 'Import rates with subledger rates import.';
+END
+$$;
+
+COMMENT ON FUNCTION ledger.refuse_other_clock() IS 'Refuses, with SQLSTATE LG003, a row whose recorded_at is not the time of this server.';
+
+CREATE FUNCTION ledger.refuse_unchained() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+DECLARE
+    next_offset bigint;
+    next_evidence bigint;
+    before timestamptz;
+    fault text;
+BEGIN
+    -- Without a count, the statement did not find the commit that it was built upon, which the
+    -- column refuses. Whoever may do everything restores and replicates.
+    IF NEW.count IS NULL OR pg_has_role(current_user, 'ledger_owner', 'MEMBER') THEN
+        RETURN NEW;
+    END IF;
+    SELECT k.first_offset + k.count, k.first_evidence_no + k.evidence, k.committed_at
+    INTO next_offset, next_evidence, before
+    FROM ledger.commit k WHERE k.lane = NEW.lane AND k.commit_no = NEW.commit_no - 1;
+    IF NEW.commit_no <> 1 AND next_offset IS NULL THEN
+        fault := 'the commit before it is missing';
+    ELSIF NEW.first_offset <> coalesce(next_offset, 1)
+        OR NEW.first_evidence_no <> coalesce(next_evidence, 1)
+    THEN
+        fault := 'its numbers do not follow those of the commit before it';
+    ELSIF NEW.format <> 2 THEN
+        fault := format('it has format %s', NEW.format);
+    ELSIF NEW.committed_at < before THEN
+        fault := 'its time is earlier than that of the commit before it';
+    -- If the newest commit is ahead of the clock, the next one has the same time. On Citus, a shard
+    -- does not know who asks.
+    ELSIF TG_TABLE_NAME !~ '_[0-9]+$' AND ledger.is_other_clock(NEW.committed_at, before) THEN
+        fault := 'its time is not that of this server';
+    END IF;
+    IF fault IS NULL THEN RETURN NEW; END IF;
+    RAISE EXCEPTION 'commit % of lane % refused: %', NEW.commit_no, NEW.lane, fault
+        USING ERRCODE = 'LG003',
+              HINT = 'Append with subledger; what already does not fit is found by subledger verify.';
+END
+$_$;
+
+COMMENT ON FUNCTION ledger.refuse_unchained() IS 'Refuses, with SQLSTATE LG003, a commit whose numbers, format or time do not continue its lane.';
+
 CREATE FUNCTION ledger.refuse_unless_blanked() RETURNS trigger
     LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 DECLARE
     kept jsonb := to_jsonb(OLD);
@@ -292,6 +395,32 @@ END
 $$;
 
 COMMENT ON FUNCTION ledger.refuse_unless_blanked() IS 'Lets an UPDATE pass that blanks a row of the stream which this transaction erases, and refuses every other with SQLSTATE LG001.';
+
+CREATE FUNCTION ledger.refuse_unproven() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    IF pg_has_role(current_user, 'ledger_eraser', 'MEMBER')
+        OR pg_has_role(current_user, 'ledger_owner', 'MEMBER')
+    THEN
+        RETURN NULL;
+    END IF;
+    -- What Apple sends about an erased subscription is verified and not kept; `verify --signatures`
+    -- then asks which erasure explains it.
+    IF TG_ARGV[0] = 'evidence' THEN
+        PERFORM 1 FROM ledger.event e WHERE e.lane = NEW.lane AND e.kind = 'erasure';
+        IF FOUND THEN RETURN NULL; END IF;
+    END IF;
+    RAISE EXCEPTION 'ledger.%: % refused: % may not erase', TG_ARGV[0],
+        CASE TG_ARGV[0] WHEN 'event' THEN 'an event of kind erasure'
+            ELSE 'a payload without its bytes' END, current_user
+        USING ERRCODE = 'LG001',
+              HINT = 'Only ledger_eraser records erasures; without one, every payload is kept.';
+END
+$$;
+
+COMMENT ON FUNCTION ledger.refuse_unproven() IS 'Refuses, with SQLSTATE LG001, events of kind erasure, and payloads without bytes in a lane without erasures, from roles that may not erase.';
 
 CREATE TABLE ledger.confirmation (
     lane integer NOT NULL,
@@ -331,6 +460,7 @@ COMMENT ON COLUMN ledger.confirmation.transaction_ids IS 'The transaction ids th
 
 CREATE FUNCTION ledger.repetitions(row_of ledger.confirmation) RETURNS TABLE(evidence_no bigint, lane_offset bigint, as_of_ms bigint, fields integer[], transaction_id text)
     LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 DECLARE
     bytes constant bytea := row_of.repetitions;
@@ -388,6 +518,7 @@ COMMENT ON FUNCTION ledger.repetitions(row_of ledger.confirmation) IS 'What a co
 
 CREATE FUNCTION ledger.text_without_nul(utf8 bytea) RETURNS text
     LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 DECLARE
     rest bytea := utf8;
@@ -747,15 +878,17 @@ CREATE TABLE ledger.rejection (
     run_started_at timestamp with time zone NOT NULL,
     input_no bigint NOT NULL,
     is_imported boolean NOT NULL,
+    standing text NOT NULL COLLATE pg_catalog."C",
     CONSTRAINT rejection_body_capped CHECK ((octet_length(body) <= 1048576)),
     CONSTRAINT rejection_byte_count_from_zero CHECK ((byte_count >= 0)),
     CONSTRAINT rejection_input_no_from_one CHECK ((input_no >= 1)),
     CONSTRAINT rejection_lane_is_of_payload CHECK ((lane = ledger.lane_of(encode(payload_digest, 'hex'::text)))),
-    CONSTRAINT rejection_payload_digest_size CHECK ((octet_length(payload_digest) = 32))
+    CONSTRAINT rejection_payload_digest_size CHECK ((octet_length(payload_digest) = 32)),
+    CONSTRAINT rejection_standing_known CHECK ((standing = ANY (ARRAY['proven'::text, 'chained'::text, 'unproven'::text])))
 )
 WITH (autovacuum_freeze_min_age='0', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.05');
 
-COMMENT ON TABLE ledger.rejection IS 'Payloads that were refused, each once a reason. Outside of the chain: input nobody has to believe. The owner may delete rows, the writer may only insert.';
+COMMENT ON TABLE ledger.rejection IS 'Payloads that were refused, each once a reason, as far as the limits of their standing allow. Outside of the chain: input nobody has to believe. The owner may delete rows, the writer may only insert, and delete through ledger.forget_rejections.';
 
 COMMENT ON COLUMN ledger.rejection.lane IS 'lane_of(payload_digest in hexadecimal): it belongs to no subscription.';
 
@@ -773,13 +906,15 @@ COMMENT ON COLUMN ledger.rejection.location IS 'Where it was found the first tim
 
 COMMENT ON COLUMN ledger.rejection.message IS 'The reason for people, without control characters, cut to a limit.';
 
-COMMENT ON COLUMN ledger.rejection.body IS 'Its first MiB, every password blanked; NULL where a secret could not be told from the rest, and where the bodies of all rows had reached about 1 GiB (the message says so).';
+COMMENT ON COLUMN ledger.rejection.body IS 'Its first MiB, every password blanked; NULL where a secret could not be told from the rest, and where the bodies of its standing had reached their limit (the message says so).';
 
 COMMENT ON COLUMN ledger.rejection.run_started_at IS 'Our clock: when the run began that refused it for this reason the first time; of a payload that came alone, when it arrived.';
 
 COMMENT ON COLUMN ledger.rejection.input_no IS 'Its place in the input of that run, from 1: many are verified at once, so received_at does not order them.';
 
 COMMENT ON COLUMN ledger.rejection.is_imported IS 'Whether it came by an import of files, and not live, the first time; its evidence says the same when it is taken in.';
+
+COMMENT ON COLUMN ledger.rejection.standing IS 'proven: signed under a pinned root, or sent with a token or by the operator. chained: with a certificate chain that ends at a pinned root. unproven: neither; deleted when it is old (ledger.forget_rejections).';
 
 CREATE TABLE ledger.rejection_taken (
     lane integer NOT NULL,
@@ -797,6 +932,34 @@ COMMENT ON COLUMN ledger.rejection_taken.lane IS 'lane_of(payload_digest in hexa
 COMMENT ON COLUMN ledger.rejection_taken.taken_at IS 'Our clock: when it had been taken in the first time after it was refused; whole milliseconds.';
 
 COMMENT ON COLUMN ledger.rejection_taken.payload_digest IS 'The digest under which ledger.rejection has it.';
+
+CREATE TABLE ledger.repair (
+    lane integer NOT NULL,
+    repaired_at timestamp with time zone NOT NULL,
+    repair_id uuid NOT NULL,
+    relation text NOT NULL COLLATE pg_catalog."C",
+    stated_by text NOT NULL COLLATE pg_catalog."C",
+    reason text NOT NULL COLLATE pg_catalog."C",
+    removed jsonb NOT NULL,
+    CONSTRAINT repair_reason_stated CHECK (((reason <> ''::text) AND (stated_by <> ''::text)))
+)
+WITH (autovacuum_freeze_min_age='0', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.05');
+
+COMMENT ON TABLE ledger.repair IS 'What `subledger repair` removed: one row for each removed row. Outside of the chain, like the rows themselves; only the owner may insert.';
+
+COMMENT ON COLUMN ledger.repair.lane IS 'The lane of the removed row.';
+
+COMMENT ON COLUMN ledger.repair.repaired_at IS 'The server''s clock when it was removed; whole milliseconds.';
+
+COMMENT ON COLUMN ledger.repair.repair_id IS 'A random number of this row.';
+
+COMMENT ON COLUMN ledger.repair.relation IS 'The table that it was removed from, without its schema.';
+
+COMMENT ON COLUMN ledger.repair.stated_by IS 'Who repaired.';
+
+COMMENT ON COLUMN ledger.repair.reason IS 'Why the row could be removed.';
+
+COMMENT ON COLUMN ledger.repair.removed IS 'The row as it was.';
 
 CREATE TABLE ledger.root_certificate (
     lane integer NOT NULL,
@@ -1004,6 +1167,9 @@ ALTER TABLE ONLY ledger.rejection
 ALTER TABLE ONLY ledger.rejection_taken
     ADD CONSTRAINT rejection_taken_pkey PRIMARY KEY (lane, payload_digest);
 
+ALTER TABLE ONLY ledger.repair
+    ADD CONSTRAINT repair_pkey PRIMARY KEY (lane, repair_id);
+
 ALTER TABLE ONLY ledger.root_certificate
     ADD CONSTRAINT root_certificate_pkey PRIMARY KEY (lane, root_key);
 
@@ -1055,6 +1221,10 @@ CREATE INDEX evidence_digest ON ledger.evidence USING btree (substr(digest, 1, 7
 
 CREATE INDEX rejection_in_order ON ledger.rejection USING btree (run_started_at, input_no);
 
+CREATE TRIGGER append_only_chain BEFORE INSERT ON ledger.commit FOR EACH ROW EXECUTE FUNCTION ledger.refuse_unchained();
+
+ALTER TABLE ledger.commit ENABLE ALWAYS TRIGGER append_only_chain;
+
 CREATE TRIGGER append_only_insert AFTER INSERT ON ledger.confirmation FOR EACH ROW WHEN ((octet_length(new.salt) <> 16)) EXECUTE FUNCTION ledger.refuse_change();
 
 ALTER TABLE ledger.confirmation ENABLE ALWAYS TRIGGER append_only_insert;
@@ -1066,6 +1236,14 @@ ALTER TABLE ledger.event ENABLE ALWAYS TRIGGER append_only_insert;
 CREATE TRIGGER append_only_insert AFTER INSERT ON ledger.evidence FOR EACH ROW WHEN ((new.digest IS NULL)) EXECUTE FUNCTION ledger.refuse_change();
 
 ALTER TABLE ledger.evidence ENABLE ALWAYS TRIGGER append_only_insert;
+
+CREATE TRIGGER append_only_proof AFTER INSERT ON ledger.event FOR EACH ROW WHEN ((new.kind = 'erasure'::text)) EXECUTE FUNCTION ledger.refuse_unproven('event');
+
+ALTER TABLE ledger.event ENABLE ALWAYS TRIGGER append_only_proof;
+
+CREATE TRIGGER append_only_proof AFTER INSERT ON ledger.evidence FOR EACH ROW WHEN ((new.body IS NULL)) EXECUTE FUNCTION ledger.refuse_unproven('evidence');
+
+ALTER TABLE ledger.evidence ENABLE ALWAYS TRIGGER append_only_proof;
 
 CREATE TRIGGER append_only_row BEFORE UPDATE ON ledger.confirmation FOR EACH ROW EXECUTE FUNCTION ledger.refuse_unless_blanked('confirmation');
 
@@ -1135,9 +1313,17 @@ CREATE TRIGGER append_only_statement BEFORE UPDATE ON ledger.rejection_taken FOR
 
 ALTER TABLE ledger.rejection_taken ENABLE ALWAYS TRIGGER append_only_statement;
 
+CREATE TRIGGER append_only_statement BEFORE DELETE OR UPDATE OR TRUNCATE ON ledger.repair FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change();
+
+ALTER TABLE ledger.repair ENABLE ALWAYS TRIGGER append_only_statement;
+
 CREATE TRIGGER append_only_statement BEFORE DELETE OR UPDATE OR TRUNCATE ON ledger.root_certificate FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change();
 
 ALTER TABLE ledger.root_certificate ENABLE ALWAYS TRIGGER append_only_statement;
+
+CREATE TRIGGER append_only_clock BEFORE INSERT ON operation.currency_rate FOR EACH ROW EXECUTE FUNCTION ledger.refuse_other_clock();
+
+ALTER TABLE operation.currency_rate ENABLE ALWAYS TRIGGER append_only_clock;
 
 CREATE TRIGGER append_only_statement BEFORE DELETE OR UPDATE OR TRUNCATE ON operation.currency_rate FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change();
 
@@ -1153,6 +1339,9 @@ GRANT USAGE ON SCHEMA operation TO ledger_projector;
 
 REVOKE ALL ON FUNCTION ledger.erase(erasure_lane integer, erasure_offset bigint, offsets bigint[], salts bytea[], contents bytea[], keys uuid[], commits bigint[], as_ofs bigint[], confirmation_salts bytea[], evidence_numbers bigint[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ledger.erase(erasure_lane integer, erasure_offset bigint, offsets bigint[], salts bytea[], contents bytea[], keys uuid[], commits bigint[], as_ofs bigint[], confirmation_salts bytea[], evidence_numbers bigint[]) TO ledger_eraser;
+
+REVOKE ALL ON FUNCTION ledger.forget_rejections(days integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ledger.forget_rejections(days integer) TO ledger_writer;
 
 GRANT SELECT,INSERT ON TABLE ledger.confirmation TO ledger_writer;
 GRANT SELECT ON TABLE ledger.confirmation TO ledger_reader;
@@ -1197,6 +1386,9 @@ GRANT SELECT ON TABLE ledger.rejection TO ledger_reader;
 
 GRANT SELECT,INSERT ON TABLE ledger.rejection_taken TO ledger_writer;
 GRANT SELECT ON TABLE ledger.rejection_taken TO ledger_reader;
+
+GRANT SELECT ON TABLE ledger.repair TO ledger_writer;
+GRANT SELECT ON TABLE ledger.repair TO ledger_reader;
 
 GRANT SELECT,INSERT ON TABLE ledger.root_certificate TO ledger_writer;
 GRANT SELECT ON TABLE ledger.root_certificate TO ledger_reader;
