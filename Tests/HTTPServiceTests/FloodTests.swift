@@ -28,7 +28,7 @@ struct FloodTests {
         var limits = ServiceLimits()
         limits.strangerRequestsBurst = 10
         limits.strangerRequestsPerSecond = 0
-        let payloads = TestService.notifications(8)
+        let payloads = Array(TestService.notifications(8).prefix(8))
         let proxies = [try #require(AddressRange("127.0.0.1"))]
         try await TestServer.shared.withDatabase(from: .served) { settings in
             try await TestService.run(on: settings, limits: limits, trustedProxies: proxies) {

@@ -31,7 +31,7 @@ struct ReadinessTests {
                 #expect(try await service.get("/readyz").status == 200)
                 let lock = try await StuckReadTests.Lock(on: "ledger.evidence_segment", settings)
                 try await Self.expectNotReady(service, "table-in-use", token)
-                await lock.end()
+                try await lock.end()
                 #expect(try await service.get("/readyz").status == 200)
                 let text = try await Self.metrics(of: service, token)
                 #expect(text.contains("\nsubledger_database_up 1.0\n"))
@@ -95,8 +95,10 @@ struct ReadinessTests {
                 GRANT ledger_writer, ledger_reader TO \(role)
                 """
             )
-            var few = settings
-            few.connectionString += " user=\(role)"
+            // If a parameter is given twice, the last one counts.
+            let given = settings.fullConnectionString
+            let separator = given.contains("://") ? given.contains("?") ? "&" : "?" : " "
+            let few = ConnectionSettings("\(given)\(separator)user=\(role)")
             var options = EventLog.Options()
             options.appendSecondsMax = 1
             let limited = options

@@ -69,7 +69,7 @@ struct StuckReadTests {
         try await TestService.run { service in
             let port = try #require(service.client.port)
             let token = try await service.token(.support)
-            let request = "GET /v1/checkpoint HTTP/1.1\r\nHost: a\r\n"
+            let request = "GET /metrics HTTP/1.1\r\nHost: a\r\n"
             let lasting = try RawConnection(port: port)
             for _ in 0..<3 {
                 let brief = try RawConnection(port: port)
@@ -77,7 +77,7 @@ struct StuckReadTests {
                 brief.end()
                 lasting.write("\(request)Authorization: Bearer \(token)\r\n\r\n")
             }
-            lasting.write("GET /livez HTTP/1.1\r\nConnection: close\r\n\r\n")
+            lasting.write("GET /livez HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
             let answers = await lasting.rest()
             #expect(answers.matches(of: /HTTP\/1.1 200 OK/).count == 4, "\(answers)")
             lasting.end()
@@ -102,7 +102,7 @@ struct StuckReadTests {
                 #expect(try await service.get(question, token: token).status == 200)
                 let lock = try await Lock(on: "ledger.catalog", settings)
                 try await body(service, question, token, lock)
-                await lock.end()
+                try await lock.end()
             }
         }
     }
@@ -110,15 +110,18 @@ struct StuckReadTests {
     /// A lock that another session holds.
     struct Lock: Sendable {
         private let session: PostgresSession
+        // A transaction sees the activity of its first look.
+        private let watcher: PostgresSession
 
         init(on table: String, _ settings: ConnectionSettings) async throws {
+            watcher = try await PostgresSession.connect(settings)
             session = try await PostgresSession.connect(settings)
             try await session.execute("BEGIN; LOCK TABLE \(table) IN ACCESS EXCLUSIVE MODE")
         }
 
         /// The sessions that wait for a lock now.
         func waiting() async throws -> Int64 {
-            try await session.query(
+            try await watcher.query(
                 """
                 SELECT count(*) FROM pg_stat_activity
                 WHERE datname = current_database() AND wait_event_type = 'Lock'
@@ -134,6 +137,10 @@ struct StuckReadTests {
             return try await waiting() == count
         }
 
-        func end() async { await session.close() }
+        func end() async throws {
+            try await session.execute("ROLLBACK")
+            await session.close()
+            await watcher.close()
+        }
     }
 }
