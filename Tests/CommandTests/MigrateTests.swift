@@ -115,7 +115,7 @@ struct MigrateTests {
                     "v006-rejection-arrival",
                     "v007-currency-rate",
                     "v008-newest-signature", "v009-lookup-key", "v010-lookup-lane",
-                    "v011-repair",
+                    "v011-repair", "v012-rejection-standing",
                 ]
             )
         }
