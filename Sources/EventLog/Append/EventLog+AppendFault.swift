@@ -37,7 +37,7 @@ extension Appender {
         case .fails(let error): throw error
         case .unknown: break
         }
-        let deadline = Deadline(after: .seconds(waitSeconds + AppendLimits.probeSecondsMax))
+        let deadline = Deadline(after: .seconds(waitSeconds + AppendProbe.connectSecondsMax))
         // A server that has restarted since the last append ended the connection.
         if let session, await !session.isReusable { drop(session) }
         let session = try await opened(by: deadline)
@@ -68,6 +68,9 @@ extension Appender {
 
 /// What a probe of the append path asks the database.
 private enum AppendProbe {
+    /// Seconds for a connection: whoever reads the metrics waits for ten in all.
+    static let connectSecondsMax = 2.0
+
     // Locking assigns no transaction id, so the commit writes nothing.
     static func locks(secondsMax: Double) -> String {
         """

@@ -25,7 +25,9 @@ extension EventLog {
                 "SELECT ledger.forget_rejections($1)",
                 [.int4(RejectedPayload.unprovenDaysMax)]
             )
-            let sums = try await storedRejections()
+            let sums = try await retryingUntilDeadline { deadline throws(EventLogError) in
+                try await storedRejections(by: deadline)
+            }
             rejectedBodies.withLock { $0.refresh(sums.mapValues(\.stored)) }
         }
         let admission = rejectedBodies.withLock { $0.admit(rejections) }
@@ -40,13 +42,18 @@ extension EventLog {
         return admission.lostBodies
     }
 
-    /// What is stored of each standing, and the limits.
+    /// What is stored of each standing, and the limits; tried once.
     public func storedRejections() async throws(EventLogError) -> [Standing: StoredRejections] {
-        let rows = try await retryingUntilDeadline { deadline throws(EventLogError) in
-            try await reading("add up the rejections", on: payloadPool, by: deadline) { session in
-                try await session.query(EventLog.sumBodies, []).map { row in
-                    (try row.text(0), try row.int8(1), try row.int8(2))
-                }
+        try await storedRejections(by: limits.deadline())
+    }
+
+    private func storedRejections(
+        by deadline: Deadline
+    ) async throws(EventLogError) -> [Standing: StoredRejections] {
+        let rows = try await reading("add up the rejections", on: payloadPool, by: deadline) {
+            session in
+            try await session.query(EventLog.sumBodies, []).map { row in
+                (try row.text(0), try row.int8(1), try row.int8(2))
             }
         }
         let limit = rejectedBodies.withLock { $0.limit }

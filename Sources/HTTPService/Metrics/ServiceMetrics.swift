@@ -149,7 +149,7 @@ extension ServiceMetrics {
 
 extension ServiceMetrics {
     /// Seconds for what is read from the database for the metrics.
-    private static let readSecondsMax = 5.0
+    private static let readSecondsMax = 3.0
 
     /// Reads the values that are not counted per request.
     ///
@@ -169,9 +169,9 @@ extension ServiceMetrics {
         set(.poolWaiting, Int64(statistics.waitingReads))
         setMemory()
         do {
-            set(try await ledger.log.storedRejections(), statistics.omittedRejections)
             // Whoever reads the metrics gives up soon, and gets the rest in any case.
             try await AnswerLimit(seconds: ServiceMetrics.readSecondsMax).run {
+                set(try await ledger.log.storedRejections(), statistics.omittedRejections)
                 let heads = try await ledger.log.heads()
                 set(.events, heads.values.reduce(0) { $0 + $1.offset })
                 for table in try await ledger.projector.tables() where table.state == .live {
