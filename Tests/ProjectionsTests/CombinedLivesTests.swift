@@ -7,7 +7,7 @@ import Testing
 @Suite struct CombinedLivesTests {
     @Test
     func
-        `an early renewal, an upgrade, added seats, a refund of seats and its reversal leave one paid time`()
+        `an early renewal, an upgrade, and seats added, refunded and reversed: one paid time`()
         throws
     {
         try expect(
@@ -118,7 +118,8 @@ import Testing
             @04-01 purchase basic 04-01..05-01 woli=1 seats=8x1000
             @04-10 purchase premium 04-10..05-10 woli=2 seats=8x2000
             @04-10 purchase basic 04-01..05-01 woli=1 seats=8x1000 upgraded
-            @04-15 purchase premium 04-10..05-10 woli=2 seats=8x2000 taken=8 revoked=04-15 type=REFUND_FULL
+            @04-15 purchase premium 04-10..05-10 woli=2 seats=8x2000 taken=8 revoked=04-15 \
+            type=REFUND_FULL
             ---
             paid basic 04-01..04-10 upgraded seats=8
             paid premium 04-10..04-15 refunded seats=0
@@ -128,13 +129,14 @@ import Testing
     }
 
     @Test
-    func `the reversal of that refund gives back the upgrade, not the seats before it`() throws {
+    func `the reversal of that refund gives back the upgrade only`() throws {
         try expect(
             """
             @04-01 purchase basic 04-01..05-01 woli=1 seats=8x1000
             @04-10 purchase premium 04-10..05-10 woli=2 seats=8x2000
             @04-10 purchase basic 04-01..05-01 woli=1 seats=8x1000 upgraded
-            @04-15 purchase premium 04-10..05-10 woli=2 seats=8x2000 taken=8 revoked=04-15 type=REFUND_FULL
+            @04-15 purchase premium 04-10..05-10 woli=2 seats=8x2000 taken=8 revoked=04-15 \
+            type=REFUND_FULL
             @04-18 purchase premium 04-10..05-10 woli=2 seats=8x2000
             @04-18 notice REFUND_REVERSED uuid=n1 status=1 about=04-10..05-10
             ---
@@ -146,14 +148,15 @@ import Testing
     }
 
     @Test
-    func `one added seat that is left keeps a period whose first seats were refunded`() throws {
+    func `one added seat keeps a period whose first seats were refunded`() throws {
         try expect(
             """
             @03-01 purchase team 03-01..04-01 woli=1 seats=8x1000
             @03-10 purchase team 03-01..04-01 woli=1 seats=8x1000 taken=3
             @04-01 purchase team 04-01..05-01 woli=2 seats=5x1000 reason=RENEWAL
             @04-05 purchase team 04-05..05-01 woli=3 seats=2x900 added
-            @04-06 purchase team 04-01..05-01 woli=2 seats=5x1000 reason=RENEWAL added taken=5 revoked=04-06
+            @04-06 purchase team 04-01..05-01 woli=2 seats=5x1000 reason=RENEWAL added taken=5 \
+            revoked=04-06
             @04-08 purchase team 04-05..05-01 woli=3 seats=2x900 added taken=1
             ---
             paid team 03-01..04-01 expired seats=5
@@ -171,7 +174,7 @@ import Testing
     }
 
     @Test
-    func `a period of seats ends with its last transaction, and goes on if one comes back`()
+    func `a period of seats ends with its last transaction, unless one comes back`()
         throws
     {
         try expect(
@@ -189,7 +192,7 @@ import Testing
     }
 
     @Test
-    func `an early renewal that moves to a bundle with its period ends as a change of plan`()
+    func `an early renewal that moves to a bundle ends as a change of plan`()
         throws
     {
         try expect(
@@ -197,7 +200,8 @@ import Testing
             @04-01 purchase basic 04-01..05-01 woli=1
             @04-30T06:00 purchase basic 05-01..06-01 woli=2 reason=RENEWAL
             @04-30T12:00 purchase basic 04-01..05-01 woli=1 revoked=04-30T12:00 because=2
-            @04-30T12:00 purchase basic 05-01..06-01 woli=2 reason=RENEWAL revoked=04-30T12:00 because=2
+            @04-30T12:00 purchase basic 05-01..06-01 woli=2 reason=RENEWAL revoked=04-30T12:00 \
+            because=2
             ---
             paid basic 04-01..04-30T12:00:00 upgraded
             paid basic 05-01..05-01 upgraded
@@ -221,7 +225,7 @@ import Testing
     }
 
     @Test
-    func `an offer in mid-period is extended, while the period it replaced is refunded`() throws {
+    func `an offer in mid-period is extended while what it replaced is refunded`() throws {
         try expect(
             """
             @04-01 purchase basic 04-01..05-01 woli=1
@@ -298,7 +302,7 @@ import Testing
     }
 
     @Test
-    func `refunded, reversed and refunded again before an upgrade ends at the second refund`()
+    func `refunded, reversed and refunded again ends at the second refund`()
         throws
     {
         try expect(
@@ -317,7 +321,7 @@ import Testing
     }
 
     @Test
-    func `a refund that was asked for, declined, given for a seat and reversed changes no access`()
+    func `a refund asked for, declined, given for a seat and reversed changes no access`()
         throws
     {
         try expect(
@@ -370,7 +374,7 @@ import Testing
     // Apple's data: traps 14, 28
     @Test
     func
-        `a refund of an overtaken renewal takes nothing from what overtook it, nor from its renewal`()
+        `a refund of an overtaken renewal takes nothing from what overtook it`()
         throws
     {
         try expect(
