@@ -14,20 +14,12 @@ extension Connection {
         let mark = String(UInt64.random(in: 1...UInt64.max), radix: 16)
         let first = try ask(prepare(mark: mark))
         if try first.int4(0) != PQbackendPID(handle) {
-            isPooled = true
             guard try first.textIfPresent(1)?.isEmpty ?? true,
                 try ask("SELECT \(Self.readMark)").textIfPresent(0) == mark,
                 Self.markSeenBySecondConnection(settings) != mark
             else { throw Self.shared() }
         }
         if let role = settings.role { try become(role) }
-    }
-
-    /// Sets again what this module sets in every session, after a DISCARD ALL: it also removes the
-    /// prepared statements, and so shows itself by the error that one is missing.
-    func restoreSettings(after error: PostgresError) throws(PostgresError) {
-        guard error.code == .server("26000") else { return }
-        _ = try ask(prepare(mark: String(UInt64.random(in: 1...UInt64.max), radix: 16)))
     }
 
     private func become(_ role: String) throws(PostgresError) {

@@ -18,7 +18,7 @@ extension Connection {
         }
     }
 
-    /// Runs statements, and once more if the server had dropped or invalidated prepared ones.
+    /// Runs statements, and once more if a DDL change had invalidated prepared ones.
     func pipeline(
         _ statements: [PostgresStatement],
         _ cancellation: Cancellation
@@ -30,8 +30,7 @@ extension Connection {
             return try runPipeline(statements, cancellation)
         } catch {
             // Everything was rolled back, so outside a transaction the retry is invisible.
-            guard forgetStale(statements, error), wasIdle, isIdle else { throw error }
-            try restoreSettings(after: error)
+            guard discardStale(statements, error), wasIdle, isIdle else { throw error }
             return try runPipeline(statements, cancellation)
         }
     }
@@ -52,8 +51,7 @@ extension Connection {
         do {
             return Array(try runFramed(framed, cancellation)[1...statements.count])
         } catch {
-            guard forgetStale(framed, error), isIdle else { throw unframed(error, statements) }
-            try restoreSettings(after: error)
+            guard discardStale(framed, error), isIdle else { throw unframed(error, statements) }
         }
         do {
             return Array(try runFramed(framed, cancellation)[1...statements.count])
@@ -224,21 +222,14 @@ extension Connection {
 }
 
 extension Connection {
-    /// Forgets prepared statements that a DDL change or a DISCARD invalidated.
+    /// Discards prepared statements that a DDL change invalidated.
     ///
     /// Returns whether there were any, so that a retry can help.
-    private func forgetStale(_ statements: [PostgresStatement], _ error: PostgresError) -> Bool {
-        switch error.code {
-        case .server("26000"):
-            cache.forgetAll()
-            return true
-        case .server("0A000"):
-            let before = cache.count
-            for statement in statements { cache.discard(statement.cacheKey) }
-            return cache.count < before
-        default:
-            return false
-        }
+    private func discardStale(_ statements: [PostgresStatement], _ error: PostgresError) -> Bool {
+        guard error.code == .server("0A000") else { return false }
+        let before = cache.count
+        for statement in statements { cache.discard(statement.cacheKey) }
+        return cache.count < before
     }
 
     private func makeRoom(

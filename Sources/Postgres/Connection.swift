@@ -33,9 +33,6 @@ final class Connection {
     /// No wait continues after it; nil for no limit.
     var deadline: Deadline?
 
-    /// Whether the answering server process is not the one that was connected to.
-    var isPooled = false
-
     /// By when the server must have stopped the statement after a cancel request; nil without one.
     private var cancellationDeadline: Deadline?
     private var isAbandoned = false
@@ -165,11 +162,18 @@ final class Connection {
         } else if cancellationDeadline != nil, failure.sqlState == "57014" {
             error.code = .cancelled
             error.message = Self.cancelled().message
-        } else if isPooled, ["42P05", "26000"].contains(failure.sqlState) {
-            // The name of a prepared statement is already taken, or has disappeared.
-            abandon()
-            return Self.shared()
         }
+        return error
+    }
+
+    /// Gives up a connection whose server lacks what this session prepared in it.
+    func exchanged(_ missing: PostgresError) -> PostgresError {
+        abandon()
+        var error = missing
+        error.code = .connectionLost
+        error.message =
+            "The server behind the connection was exchanged or reset within a transaction, which "
+            + "was not committed. Repeat the work on a new session."
         return error
     }
 

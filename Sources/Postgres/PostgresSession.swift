@@ -7,6 +7,7 @@
 public actor PostgresSession {
     private let executor = ThreadExecutor(name: "postgres")
     private var connection: Connection?
+    private var settings: ConnectionSettings?
     private var transactionIsOpen = false
     private var planning = Planning.automatic
 
@@ -49,13 +50,15 @@ public actor PostgresSession {
     }
 
     private func opened(_ settings: ConnectionSettings) -> Result<Void, PostgresError> {
-        Result { () throws(PostgresError) in connection = try Connection(settings) }
+        self.settings = settings
+        return Result { () throws(PostgresError) in connection = try Connection(settings) }
     }
 
     /// Runs one statement and returns its rows.
     ///
     /// The statement is prepared at its first use and cached by its text and the types of its
-    /// parameters. Outside a transaction it is a transaction of its own.
+    /// parameters. Outside a transaction it is a transaction of its own, and runs once more, on a
+    /// new connection, if a pooler exchanged the server behind this one.
     @discardableResult
     public func query(
         _ sql: String,
@@ -88,7 +91,16 @@ public actor PostgresSession {
         _ statements: [PostgresStatement],
         planning: Planning = .automatic
     ) throws(PostgresError) -> [PostgresRows] {
-        let connection = try openConnection()
+        try onConnection { connection throws(PostgresError) in
+            try pipeline(statements, planning, on: connection)
+        }
+    }
+
+    private func pipeline(
+        _ statements: [PostgresStatement],
+        _ planning: Planning,
+        on connection: Connection
+    ) throws(PostgresError) -> [PostgresRows] {
         guard planning != self.planning, !statements.isEmpty else {
             return try connection.pipeline(statements, .obeyed)
         }
@@ -117,14 +129,44 @@ public actor PostgresSession {
     public func pipelineTransaction(
         _ statements: [PostgresStatement]
     ) throws(PostgresError) -> [PostgresRows] {
-        let connection = try openConnection()
         guard !transactionIsOpen, !statements.isEmpty else {
             throw PostgresError(
                 .misuse,
                 "A transaction is already open on this session, or there is nothing to run in one."
             )
         }
-        return try connection.pipelineTransaction(statements, .obeyed)
+        return try onConnection { connection throws(PostgresError) in
+            try connection.pipelineTransaction(statements, .obeyed)
+        }
+    }
+
+    /// Runs statements on the connection and, if its server lacks those that were prepared in it,
+    /// once more on a new one: a pooler has exchanged the server, or it was reset, so roles and
+    /// settings of the session are missing too.
+    private func onConnection<R>(
+        _ body: (Connection) throws(PostgresError) -> R
+    ) throws(PostgresError) -> R {
+        let connection = try openConnection()
+        let isRepeatable = !transactionIsOpen && connection.isIdle
+        do {
+            return try body(connection)
+        } catch {
+            guard error.code == .server("26000") else { throw error }
+            let exchanged = connection.exchanged(error)
+            guard isRepeatable, let settings else { throw exchanged }
+            let fresh = try Connection(settings)
+            fresh.deadline = connection.deadline
+            (self.connection, planning) = (fresh, .automatic)
+        }
+        let fresh = try openConnection()
+        do {
+            return try body(fresh)
+        } catch {
+            guard error.code == .server("26000") else { throw error }
+            // Only a server that is shared lacks what was prepared in it a moment ago.
+            fresh.abandon()
+            throw Connection.shared()
+        }
     }
 
     /// Limits all waiting for the server from now on; nil removes the limit.

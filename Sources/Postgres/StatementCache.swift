@@ -1,6 +1,7 @@
 /// The statements a session has prepared, by their text and the types of their parameters.
 ///
-/// A name is never used twice, so a forgotten name cannot be mistaken for a new statement.
+/// A name is never used twice, so a forgotten name cannot be mistaken for a new statement; nor by
+/// two sessions, so a server that a pooler exchanged under this one cannot run another's statement.
 struct StatementCache {
     /// How many statements a session keeps prepared: far more than a ledger has; each takes at most
     /// a few tens of kilobytes in the server.
@@ -23,6 +24,7 @@ struct StatementCache {
     private var garbage: [String] = []
     private var uses: UInt64 = 0
     private var namesGiven: UInt64 = 0
+    private let mark = String(UInt64.random(in: 0...UInt64.max), radix: 36)
 
     var count: Int { entries.count }
 
@@ -36,7 +38,7 @@ struct StatementCache {
 
     mutating func makeName() -> String {
         namesGiven += 1
-        return "s\(namesGiven)"
+        return "s\(namesGiven)_\(mark)"
     }
 
     /// Records a statement that the server has confirmed.
@@ -48,12 +50,6 @@ struct StatementCache {
     /// Discards a statement whose plan is stale; the server still holds it.
     mutating func discard(_ key: Key) {
         if let entry = entries.removeValue(forKey: key) { garbage.append(entry.name) }
-    }
-
-    /// Discards everything, after the server did.
-    mutating func forgetAll() {
-        entries.removeAll()
-        garbage.removeAll()
     }
 
     /// Chooses the names to deallocate to keep the cache within its limit.

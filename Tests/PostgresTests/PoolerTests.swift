@@ -56,17 +56,94 @@ struct PoolerTests {
         await session.close()
     }
 
-    @Test func `a statement whose name another session has taken ends the session`()
+    @Test func `a pooler that resets the server behind a session does not stop the session`()
         async throws
     {
         let server = try await TestServer.shared.settings()
         let pooler = try await PgBouncer(of: server, mode: .session)
-        let session = try await PostgresSession.connect(pooler.settings)
-        // The statement that a pooler in transaction mode would have left on the connection.
-        try await session.execute("PREPARE s1 AS SELECT 1")
-        let code = await codeOf { _ = try await session.query("SELECT 2") }
-        #expect(code == .sharedConnection)
-        #expect(await session.isBroken)
+        try await ExchangedServerTests.expectRepeated(
+            on: try await PostgresSession.connect(pooler.settings)
+        )
+    }
+}
+
+/// A server that a pooler exchanged under a session: it lacks the prepared statements and settings,
+/// and has those of other sessions.
+@Suite(.enabled { await TestServer.isAvailable })
+struct ExchangedServerTests {
+    private static let role = "pg_read_all_data"
+
+    /// Exchanges the server behind the session, as far as a session can see.
+    private static func exchange(_ session: PostgresSession) async throws {
+        try await session.execute("DISCARD ALL")
+        for number in 1...9 {
+            // Another session's, of the same number, once with other parameters.
+            try await session.execute(
+                "PREPARE s\(number) AS SELECT \(number.isMultiple(of: 2) ? "$1::int" : "7")"
+            )
+        }
+    }
+
+    static func expectRepeated(
+        on session: PostgresSession,
+        as user: String = "subledger"
+    ) async throws {
+        let text = "SELECT $1, current_user::text, current_setting('search_path')"
+        for number in Int32(1)...4 {
+            // Both ways to run one, each on a server of its own.
+            let read = PostgresStatement(text, [.int4(number)])
+            let row =
+                if number.isMultiple(of: 2) {
+                    try await session.pipelineTransaction([read])[0].single()
+                } else {
+                    try await session.query(text, [.int4(number)]).single()
+                }
+            #expect(try row.int4(0) == number)
+            #expect(try row.text(1) == user)
+            #expect(try row.text(2) == "pg_catalog, pg_temp")
+            try await exchange(session)
+        }
+    }
+
+    @Test func `a statement outside a transaction is repeated once on a new connection`()
+        async throws
+    {
+        var settings = try await TestServer.shared.settings()
+        settings.role = Self.role
+        let session = try await PostgresSession.connect(settings)
+        try await Self.expectRepeated(on: session, as: Self.role)
+    }
+
+    @Test func `statements that plan generically are repeated with their settings`() async throws {
+        let session = try await PostgresSession.connect(try await TestServer.shared.settings())
+        let read = PostgresStatement("SELECT current_setting('plan_cache_mode')", [])
+        for _ in 0..<2 {
+            let rows = try await session.pipeline([read], planning: .generic)
+            #expect(try rows[0].single().text(0) == "force_generic_plan")
+            try await Self.exchange(session)
+        }
+    }
+
+    @Test func `a statement in a transaction fails as a lost connection and keeps nothing`()
+        async throws
+    {
+        try await TestServer.shared.withDatabase { settings in
+            let session = try await PostgresSession.connect(settings)
+            try await session.execute("CREATE TABLE public.t (i int)")
+            let write = "INSERT INTO public.t VALUES ($1)"
+            _ = try await session.query(write, [.int4(1)])
+            try await Self.exchange(session)
+            let error = await #expect(throws: PostgresError.self) {
+                try await session.transaction { db throws(PostgresError) in
+                    try db.execute("INSERT INTO public.t VALUES (2)")
+                    try db.query(write, [.int4(3)])
+                }
+            }
+            #expect(error?.code == .connectionLost && error?.isRetryable == true)
+            #expect(await session.isBroken)
+            let other = try await PostgresSession.connect(settings)
+            #expect(try await other.query("SELECT count(*) FROM public.t").single().int8(0) == 1)
+        }
     }
 }
 
@@ -81,9 +158,7 @@ struct PoolerDetectionTests {
             try await admin.execute("ALTER DATABASE \(name) SET subledger.session = 'mine'")
             for _ in 0..<3 {
                 let session = try await PostgresSession.connect(settings)
-                try await session.execute("PREPARE s1 AS SELECT 1")
-                let code = await codeOf { _ = try await session.query("SELECT 2") }
-                #expect(code == .server("42P05"))
+                #expect(try await session.query("SELECT 2").single().int4(0) == 2)
                 await session.close()
             }
         }
