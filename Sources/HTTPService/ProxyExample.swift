@@ -37,6 +37,8 @@ public enum ProxyExample: String, CaseIterable, Sendable {
 
             # The largest upload that the service accepts. Its limit for notifications is lower.
             client_max_body_size \(limits.uploadByteCountMax);
+            # A notification must not be written to a file on its way.
+            client_body_buffer_size \(limits.notificationByteCountMax);
             client_body_timeout \(Int(limits.bodySecondsMax))s;
 
             # proxy_pass without a path forwards the request path unchanged: a customer's id may
@@ -46,11 +48,13 @@ public enum ProxyExample: String, CaseIterable, Sendable {
                 proxy_http_version 1.1;
                 proxy_set_header Connection "";
                 proxy_set_header Host $host;
+                # The service takes the client's address from it with --trusted-proxy 127.0.0.1.
+                proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;
                 proxy_read_timeout \(answerSeconds)s;
             }
 
             # For your own network only.
-            location ~ ^/(metrics|livez|readyz)$ {
+            location ~ ^/+(metrics|livez|readyz)/*$ {
                 allow 127.0.0.1;
                 deny all;
                 proxy_pass http://subledger;
@@ -73,11 +77,13 @@ public enum ProxyExample: String, CaseIterable, Sendable {
 
             # For your own network only.
             @internal {
-                path /metrics /livez /readyz
+                path /metrics /metrics/* /livez /livez/* /readyz /readyz/*
                 not remote_ip private_ranges
             }
             respond @internal 403
 
+            # The service takes the client's address from X-Forwarded-For, which Caddy sets, with
+            # --trusted-proxy 127.0.0.1.
             reverse_proxy 127.0.0.1:\(port) {
                 transport http {
                     response_header_timeout \(answerSeconds)s

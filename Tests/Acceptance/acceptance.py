@@ -184,12 +184,13 @@ def pgbouncer():
 
 
 def service():
-    """The service behind nginx, its metrics read by promtool, its description by schemathesis."""
+    """The service behind both proxies, its metrics read by promtool, its description by schemathesis."""
     install("nginx", "nginx-light")
+    install("caddy", "caddy")
     install("promtool", "prometheus")
     version = install_from_pypi("schemathesis>=4,<5")
     return tests(
-        "service", "ProxyTests|PrometheusTests|SchemathesisTests",
+        "service", "ProxyTests|PrometheusTests|AlertRuleTests|SchemathesisTests",
         version=f"schemathesis {version}",
     )
 

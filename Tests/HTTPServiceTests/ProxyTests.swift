@@ -1,5 +1,6 @@
 import EventLog
 import Foundation
+import HTTPService
 import HTTPTypes
 import HummingbirdTesting
 import NIOCore
@@ -15,7 +16,7 @@ struct ProxyTests {
     {
         let printed = try await Program("subledger").run(["serve", "--print-proxy", "nginx"])
         #expect(printed.code == 0)
-        let nginx = try #require(Self.nginx(), "nginx is missing")
+        let nginx = try #require(Program.installed("nginx"), "nginx is missing")
         try await TestService.run { service in
             let port = try #require(service.client.port)
             let folder = try TestFolder()
@@ -40,29 +41,111 @@ struct ProxyTests {
             for await line in process.errorLines where line.contains("start worker process") {
                 break
             }
-            let token = try await service.token(.support)
-            // The body, followed by the status.
-            func answer(_ arguments: String...) async throws -> String {
-                let ending = try await Program(path: "/usr/bin/env").run(
-                    ["curl", "-s", "-w", " %{http_code}", "--unix-socket", front] + arguments
-                )
-                return ending.output
-            }
-            let notification = "http://a/v1/appstore/notifications"
-            let payload = try #require(TestService.notifications(1).first)
-            let body = try folder.write("body", Data(payload))
-            let taken = try await answer("--data-binary", "@" + body, notification)
-            #expect(taken.hasSuffix(" 200"), "\(taken)")
-            #expect(try await answer("--data-binary", "x", notification).hasSuffix(" 400"))
-            #expect(try await answer("http://a/v1/customers/1/access").hasSuffix(" 401"))
-            let customer = "http://a/v1/customers/a%2Fb/access"
-            let unknown = try await answer("-H", "Authorization: Bearer " + token, customer)
-            #expect(unknown.contains("unknown-id") && unknown.contains("a/b"), "\(unknown)")
-            // A client on a socket has no address that could be allowed.
-            #expect(try await answer("http://a/metrics").hasSuffix(" 403"))
+            try await Self.expectSameAnswers(of: service, at: front, folder)
             process.signal(SIGTERM)
             #expect(await process.ending().code == 0)
         }
+    }
+
+    @Test(.enabled(if: Acceptance.isRunning, "make acceptance runs it"))
+    func `behind Caddy, with the configuration that serve prints, every answer is the same`()
+        async throws
+    {
+        let printed = try await Program("subledger").run(["serve", "--print-proxy", "caddy"])
+        #expect(printed.code == 0)
+        let caddy = try #require(Program.installed("caddy"), "caddy is missing")
+        try await TestService.run { service in
+            let port = try #require(service.client.port)
+            let folder = try TestFolder()
+            let front = folder.path(of: "front.sock")
+            let site = printed.output
+                .replacing("127.0.0.1:8080", with: "127.0.0.1:\(port)")
+                .replacing("subledger.example.com {", with: "http://a {\n    bind unix/\(front)")
+            let file = try folder.write(
+                "Caddyfile",
+                Data("{\n    admin off\n}\n\(site)".utf8)
+            )
+            let process = try Program(path: caddy).start(
+                ["run", "--adapter", "caddyfile", "--config", file],
+                environment: ["HOME": folder.path(of: "")]
+            )
+            for await line in process.errorLines where line.contains("serving initial config") {
+                break
+            }
+            try await Self.expectSameAnswers(of: service, at: front, folder)
+            process.signal(SIGTERM)
+            #expect(await process.ending().code == 0)
+        }
+    }
+
+    // What a proxy on a socket passes on, and what it refuses.
+    private static func expectSameAnswers(
+        of service: TestService,
+        at front: String,
+        _ folder: TestFolder
+    ) async throws {
+        let token = try await service.token(.support)
+        // The body, followed by the status.
+        func answer(_ arguments: String...) async throws -> String {
+            let ending = try await Program(path: "/usr/bin/env").run(
+                ["curl", "-s", "-w", " %{http_code}", "--unix-socket", front] + arguments
+            )
+            return ending.output
+        }
+        let notification = "http://a/v1/appstore/notifications"
+        let payload = try #require(TestService.notifications(1).first)
+        let body = try folder.write("body", Data(payload))
+        let taken = try await answer("--data-binary", "@" + body, notification)
+        #expect(taken.hasSuffix(" 200"), "\(taken)")
+        #expect(try await answer("--data-binary", "x", notification).hasSuffix(" 400"))
+        #expect(try await answer("http://a/v1/customers/1/access").hasSuffix(" 401"))
+        let customer = "http://a/v1/customers/a%2Fb/access"
+        let unknown = try await answer("-H", "Authorization: Bearer " + token, customer)
+        #expect(unknown.contains("unknown-id") && unknown.contains("a/b"), "\(unknown)")
+        // A client on a socket has no address that could be allowed.
+        for path in internalPaths {
+            let refused = try await answer("--path-as-is", "http://a" + path)
+            #expect(refused.hasSuffix(" 403"), "\(path): \(refused)")
+        }
+    }
+
+    /// Every form of the paths for one's own network that the service answers, and some others.
+    private static let internalPaths = ["metrics", "livez", "readyz"].flatMap { name in
+        ["/\(name)", "/\(name)/", "/\(name)//", "//\(name)", "/\(name)?a=b", "/%\(hex(name))"]
+    }
+
+    // With its first letter escaped.
+    private static func hex(_ name: String) -> String {
+        (name.utf8.first.map { String($0, radix: 16) } ?? "") + name.dropFirst()
+    }
+
+    /// The short form of both.
+    @Test func `the examples deny every path that the service answers as one for its own network`()
+        async throws
+    {
+        let nginx = try await Program("subledger").run(["serve", "--print-proxy", "nginx"]).output
+        let caddy = try await Program("subledger").run(["serve", "--print-proxy", "caddy"]).output
+        let location = try #require(nginx.firstMatch(of: /location ~ (\S+) \{\s+allow/)).1
+        let denied = String(location)
+        let paths = try #require(caddy.firstMatch(of: /@internal \{\s+path (.*)\n/)).1
+            .split(separator: " ").map(String.init)
+        try await TestService.run { service in
+            for path in Self.internalPaths where !path.contains("%") {
+                guard try await service.get(path).status != 404 else { continue }
+                let plain = String(path.prefix { $0 != "?" })
+                let match = try Regex(denied).firstMatch(in: plain)
+                #expect(match != nil, "nginx passes \(path)")
+                let isDenied = paths.contains { pattern in
+                    pattern.hasSuffix("*")
+                        ? plain.hasPrefix(String(pattern.dropLast())) : plain == pattern
+                }
+                // Caddy takes several slashes for one.
+                #expect(isDenied || plain.contains("//"), "Caddy passes \(path)")
+            }
+        }
+        // A body that does not fit is written to a file first, which takes longer than its commit.
+        let buffer = try #require(nginx.firstMatch(of: /client_body_buffer_size (\d+);/)).1
+        #expect(Int(buffer) == ServiceLimits().notificationByteCountMax)
     }
 
     @Test func `the example for Caddy uses the same limits`() async throws {
@@ -98,10 +181,5 @@ struct ProxyTests {
             process.program.signal(SIGTERM)
             #expect(await process.program.ending().code == 0)
         }
-    }
-
-    private static func nginx() -> String? {
-        ["/usr/sbin/nginx", "/usr/bin/nginx", "/opt/homebrew/bin/nginx"]
-            .first(where: FileManager.default.isExecutableFile)
     }
 }
