@@ -86,6 +86,7 @@ public enum Schema {
     public static let functionsAfter = [
         text(PackageResources.repetitions_sql), text(PackageResources.erase_sql),
         text(PackageResources.forget_rejections_sql),
+        text(PackageResources.forget_audits_sql),
     ]
 
     /// The migrations, oldest first.
@@ -193,6 +194,19 @@ public enum Schema {
             name: "v012-rejection-standing",
             sql: text(PackageResources.v012_rejection_standing_sql),
             check: text(PackageResources.check_v012_rejection_standing_sql)
+        ),
+        Migration(
+            version: 13,
+            name: "v013-token-limit",
+            sql: text(PackageResources.v013_token_limit_sql),
+            check: text(PackageResources.check_v013_token_limit_sql)
+        ),
+        Migration(
+            version: 14,
+            name: "v014-audit",
+            sql: text(PackageResources.v014_audit_sql),
+            check: text(PackageResources.check_v014_audit_sql),
+            workingTable: "operation.audit"
         ),
     ]
 

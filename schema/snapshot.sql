@@ -177,6 +177,21 @@ $$;
 
 COMMENT ON FUNCTION ledger.erase(erasure_lane integer, erasure_offset bigint, offsets bigint[], salts bytea[], contents bytea[], keys uuid[], commits bigint[], as_ofs bigint[], confirmation_salts bytea[], evidence_numbers bigint[]) IS 'Blanks rows of the stream of an erasure that this transaction has appended, and returns how many of its events and confirmations: for ledger_eraser only.';
 
+CREATE FUNCTION ledger.forget_audits() RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    forgotten bigint;
+BEGIN
+    DELETE FROM operation.audit WHERE kept_until <= clock_timestamp();
+    GET DIAGNOSTICS forgotten = ROW_COUNT;
+    RETURN forgotten;
+END
+$$;
+
+COMMENT ON FUNCTION ledger.forget_audits() IS 'Removes the rows of operation.audit whose kept_until has passed, and returns how many.';
+
 CREATE FUNCTION ledger.forget_rejections(days integer) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -976,6 +991,33 @@ COMMENT ON COLUMN ledger.root_certificate.root_key IS 'First 4 bytes of digest.'
 
 COMMENT ON COLUMN ledger.root_certificate.digest IS 'SHA-256 of the certificate in DER. The records of evidence cover it.';
 
+CREATE TABLE operation.audit (
+    asked_at timestamp with time zone NOT NULL,
+    request_id text NOT NULL COLLATE pg_catalog."C",
+    token text NOT NULL COLLATE pg_catalog."C",
+    address text NOT NULL COLLATE pg_catalog."C",
+    question text NOT NULL COLLATE pg_catalog."C",
+    subject text NOT NULL COLLATE pg_catalog."C",
+    kept_until timestamp with time zone NOT NULL,
+    CONSTRAINT audit_kept_for_some_time CHECK ((kept_until > asked_at))
+);
+
+COMMENT ON TABLE operation.audit IS 'Who asked about whom over HTTP: one row for each question and upload, written before it is answered. Not part of the log.';
+
+COMMENT ON COLUMN operation.audit.asked_at IS 'The service''s clock when the request was accepted.';
+
+COMMENT ON COLUMN operation.audit.request_id IS 'The id of the request in the log of the service.';
+
+COMMENT ON COLUMN operation.audit.token IS 'The name of the token.';
+
+COMMENT ON COLUMN operation.audit.address IS 'The address of the client; empty where it is not known.';
+
+COMMENT ON COLUMN operation.audit.question IS 'What was asked: the name of the question, or upload.';
+
+COMMENT ON COLUMN operation.audit.subject IS 'The id that was asked about, as it stood in the request.';
+
+COMMENT ON COLUMN operation.audit.kept_until IS 'From when on ledger.forget_audits removes the row.';
+
 CREATE TABLE operation.backfill (
     environment text NOT NULL COLLATE pg_catalog."C",
     since_ms bigint NOT NULL,
@@ -1108,19 +1150,26 @@ CREATE TABLE operation.token (
     created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
     last_used_at timestamp with time zone,
     revoked_at timestamp with time zone,
+    expires_at timestamp with time zone,
+    requests_per_minute integer,
     CONSTRAINT token_digest_is_sha256 CHECK ((octet_length(digest) = 32)),
-    CONSTRAINT token_role_known CHECK (((cardinality(roles) > 0) AND (roles <@ '{ingest,support,finance,admin}'::text[])))
+    CONSTRAINT token_rate_positive CHECK ((requests_per_minute > 0)),
+    CONSTRAINT token_role_known CHECK (((cardinality(roles) > 0) AND (roles <@ '{ingest,support,finance,analyst,operator,admin}'::text[])))
 );
 
 COMMENT ON TABLE operation.token IS 'Who may ask the HTTP service: one row for each token. A revoked one stays, so that its name is never given again.';
 
 COMMENT ON COLUMN operation.token.name IS 'The name that stands in the token and in the log of requests.';
 
-COMMENT ON COLUMN operation.token.roles IS 'What it may do: ingest, support, finance, admin.';
+COMMENT ON COLUMN operation.token.roles IS 'What it may do: ingest, support, finance, analyst, operator, admin.';
 
 COMMENT ON COLUMN operation.token.digest IS 'SHA-256 of the token. The token itself, 256 random bits, is printed once and kept nowhere.';
 
 COMMENT ON COLUMN operation.token.last_used_at IS 'When it was used last, to within a minute.';
+
+COMMENT ON COLUMN operation.token.expires_at IS 'From when on it is refused, on the service''s clock; NULL for never.';
+
+COMMENT ON COLUMN operation.token.requests_per_minute IS 'The most requests that one service answers in a minute; NULL for any number.';
 
 ALTER TABLE ONLY ledger.catalog
     ADD CONSTRAINT catalog_pkey PRIMARY KEY (lane, version);
@@ -1173,6 +1222,9 @@ ALTER TABLE ONLY ledger.repair
 ALTER TABLE ONLY ledger.root_certificate
     ADD CONSTRAINT root_certificate_pkey PRIMARY KEY (lane, root_key);
 
+ALTER TABLE ONLY operation.audit
+    ADD CONSTRAINT audit_pkey PRIMARY KEY (asked_at, request_id);
+
 ALTER TABLE ONLY operation.backfill
     ADD CONSTRAINT backfill_pkey PRIMARY KEY (environment, is_complete);
 
@@ -1220,6 +1272,10 @@ CREATE INDEX event_web_order_line_item_id ON ledger.event USING btree (web_order
 CREATE INDEX evidence_digest ON ledger.evidence USING btree (substr(digest, 1, 7));
 
 CREATE INDEX rejection_in_order ON ledger.rejection USING btree (run_started_at, input_no);
+
+CREATE INDEX audit_kept_until ON operation.audit USING btree (kept_until);
+
+CREATE INDEX audit_subject ON operation.audit USING btree (subject, asked_at);
 
 CREATE TRIGGER append_only_chain BEFORE INSERT ON ledger.commit FOR EACH ROW EXECUTE FUNCTION ledger.refuse_unchained();
 
@@ -1340,6 +1396,9 @@ GRANT USAGE ON SCHEMA operation TO ledger_projector;
 REVOKE ALL ON FUNCTION ledger.erase(erasure_lane integer, erasure_offset bigint, offsets bigint[], salts bytea[], contents bytea[], keys uuid[], commits bigint[], as_ofs bigint[], confirmation_salts bytea[], evidence_numbers bigint[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ledger.erase(erasure_lane integer, erasure_offset bigint, offsets bigint[], salts bytea[], contents bytea[], keys uuid[], commits bigint[], as_ofs bigint[], confirmation_salts bytea[], evidence_numbers bigint[]) TO ledger_eraser;
 
+REVOKE ALL ON FUNCTION ledger.forget_audits() FROM PUBLIC;
+GRANT ALL ON FUNCTION ledger.forget_audits() TO ledger_writer;
+
 REVOKE ALL ON FUNCTION ledger.forget_rejections(days integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ledger.forget_rejections(days integer) TO ledger_writer;
 
@@ -1392,6 +1451,9 @@ GRANT SELECT ON TABLE ledger.repair TO ledger_reader;
 
 GRANT SELECT,INSERT ON TABLE ledger.root_certificate TO ledger_writer;
 GRANT SELECT ON TABLE ledger.root_certificate TO ledger_reader;
+
+GRANT SELECT,INSERT ON TABLE operation.audit TO ledger_writer;
+GRANT SELECT ON TABLE operation.audit TO ledger_reader;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE operation.backfill TO ledger_writer;
 GRANT SELECT ON TABLE operation.backfill TO ledger_reader;

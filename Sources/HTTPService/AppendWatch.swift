@@ -5,15 +5,19 @@ internal import Logging
 actor AppendWatch {
     private let log: EventLog
     private let limits: ServiceLimits
-    private let logger = Logger(label: "subledger.readiness")
+    private let outages: OutageLog
+    private let logger: Logger
     private var asking: Task<EventLogError?, Never>?
     private var workedAt: ContinuousClock.Instant?
     private var last: EventLogError.Code?
+    private var isNamed = false
 
     /// Watches the appends of a log.
-    init(_ log: EventLog, _ limits: ServiceLimits) {
+    init(_ log: EventLog, _ limits: ServiceLimits, _ outages: OutageLog, _ logger: Logger) {
         self.log = log
         self.limits = limits
+        self.outages = outages
+        self.logger = logger
     }
 
     /// Why an append would fail now; nil if it would be accepted.
@@ -41,8 +45,11 @@ actor AppendWatch {
         guard fault?.code != last else { return }
         last = fault?.code
         if let fault {
+            // An outage has lines of its own.
+            isNamed = !outages.takes(fault)
+            guard isNamed else { return }
             logger.error("the service is not ready", metadata: ["error": "\(fault)"])
-        } else {
+        } else if isNamed {
             logger.notice("the service is ready again")
         }
     }

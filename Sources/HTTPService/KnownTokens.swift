@@ -1,5 +1,6 @@
 internal import EventLog
 internal import Events
+internal import HTTPTypes
 internal import Logging
 
 /// The tokens of a ledger, read once for many requests.
@@ -12,7 +13,7 @@ actor KnownTokens {
     private let secondsMax: Double
     private let clock: @Sendable () -> Instant
     private let metrics: ServiceMetrics
-    private let logger = Logger(label: "subledger.tokens")
+    private let outages: OutageLog
 
     private var grants: [String: TokenGrant] = [:]
     // When the grants were requested; nil before the first time.
@@ -21,6 +22,8 @@ actor KnownTokens {
     private var readCount = 0
     private var restEnd = ContinuousClock.now
 
+    // Requests of limited tokens in the current minute.
+    private var requests: [String: (minute: Int64, count: Int64)] = [:]
     private var usedAt: [String: Instant] = [:]
     private var used: Set<String> = []
     private var isRecording = false
@@ -37,21 +40,25 @@ actor KnownTokens {
     ///   - secondsMax: How long a reading stays valid.
     ///   - clock: Our clock.
     ///   - metrics: Counts the readings.
+    ///   - outages: Logs what fails.
     init(
         of log: EventLog,
         secondsMax: Double,
         clock: @escaping @Sendable () -> Instant,
-        _ metrics: ServiceMetrics
+        _ metrics: ServiceMetrics,
+        _ outages: OutageLog
     ) {
         self.log = log
         self.secondsMax = secondsMax
         self.clock = clock
         self.metrics = metrics
+        self.outages = outages
     }
 
     /// What the bearer of a token may do; empty for one that is unknown or was revoked.
     ///
-    /// - Throws: `EventLogError` if the tokens cannot be read.
+    /// - Throws: `EventLogError` if the tokens cannot be read; `Problem` 401 for an expired token,
+    ///   429 for one that was used too often.
     func roles(of token: AccessToken) async throws -> Set<TokenRole> {
         let count = readCount
         if !isFresh {
@@ -70,8 +77,37 @@ actor KnownTokens {
             try await read(after: count)
         }
         guard let grant = grants[token.name], grant.isOf(token) else { return [] }
-        if !grant.roles.isEmpty { note(token.name) }
+        guard !grant.roles.isEmpty else { return [] }
+        let now = clock()
+        if let end = grant.expiresAt, end.milliseconds <= now.milliseconds {
+            throw Problem(
+                .unauthorized,
+                "token-expired",
+                "The token \(token.name) expired; `subledger tokens create` creates another."
+            )
+        }
+        if let most = grant.requestsPerMinute { try admit(token.name, now, upTo: most) }
+        note(token.name)
         return grant.roles
+    }
+
+    /// Counts a request of a limited token, by whole minutes of our clock.
+    private func admit(_ name: String, _ now: Instant, upTo most: Int64) throws(Problem) {
+        let minute = now.milliseconds / 60_000
+        var used = requests[name] ?? (minute, 0)
+        if used.minute != minute { used = (minute, 0) }
+        guard used.count < most else {
+            var problem = Problem(
+                .tooManyRequests,
+                "token-rate",
+                "The token \(name) allows \(most) requests in a minute. Send the request again "
+                    + "later."
+            )
+            problem.retryAfterSeconds = Int(60 - now.milliseconds / 1000 % 60)
+            throw problem
+        }
+        used.count += 1
+        requests[name] = used
     }
 
     private var isFresh: Bool { age < secondsMax }
@@ -128,10 +164,7 @@ actor KnownTokens {
             } catch {
                 // No answer depends on it; the next use is recorded again.
                 for name in names { usedAt[name] = nil }
-                logger.warning(
-                    "the use of tokens was not recorded",
-                    metadata: ["tokens": "\(names.sorted())", "error": "\(error)"]
-                )
+                outages.log("the use of tokens was not recorded", error)
             }
         }
         isRecording = false

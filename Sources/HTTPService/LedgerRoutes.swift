@@ -1,9 +1,9 @@
 public import EventLog
 public import Events
-public import Hummingbird
 internal import Foundation
 internal import HTTPTypes
-internal import Logging
+public import Hummingbird
+public import Logging
 internal import NIOCore
 public import Subledger
 internal import Synchronization
@@ -46,6 +46,8 @@ public struct LedgerRoutes: Sendable {
     let appends: AppendWatch
     /// Limits what comes without a token.
     let senders: SenderLimits
+    /// Writes the log lines about an unavailable database.
+    let outages: OutageLog
     private let tokens: KnownTokens
     let state = ServiceState()
 
@@ -57,6 +59,7 @@ public struct LedgerRoutes: Sendable {
     ///   - sandbox: The customers for whom sandbox purchases count in production.
     ///   - refresh: Asks Apple about a customer; nil for a service that does not ask.
     ///   - trustedProxies: The proxies whose `X-Forwarded-For` names the client.
+    ///   - logger: Logs what belongs to no single request.
     ///   - clock: Our clock.
     public init(
         _ ledger: Ledger,
@@ -64,6 +67,7 @@ public struct LedgerRoutes: Sendable {
         sandbox: SandboxPolicy = .never,
         refresh: CustomerRefresh? = nil,
         trustedProxies: [AddressRange] = [],
+        logger: Logger = Logger(label: "subledger"),
         clock: @escaping @Sendable () -> Instant = { .systemClock() }
     ) {
         self.ledger = ledger
@@ -72,15 +76,25 @@ public struct LedgerRoutes: Sendable {
         self.refresh = refresh
         self.trustedProxies = trustedProxies
         self.clock = clock
-        metrics = ServiceMetrics()
-        lateness = LatenessMeter(ledger, metrics)
-        appends = AppendWatch(ledger.log, limits)
+        metrics = ServiceMetrics(startedAt: clock())
+        for name in ledger.projector.usualNames { metrics.create(projection: name) }
+        outages = OutageLog(logger, lookInterval: .seconds(limits.outageSeconds)) {
+            do {
+                _ = try await ledger.log.heads()
+                return true
+            } catch {
+                return false
+            }
+        }
+        lateness = LatenessMeter(ledger, metrics, outages)
+        appends = AppendWatch(ledger.log, limits, outages, logger)
         senders = SenderLimits(limits)
         tokens = KnownTokens(
             of: ledger.log,
             secondsMax: limits.tokenSecondsMax,
             clock: clock,
-            metrics
+            metrics,
+            outages
         )
     }
 
@@ -100,6 +114,7 @@ public struct LedgerRoutes: Sendable {
         addQuestions(to: router)
         addRefresh(to: router)
         addEvents(to: router)
+        addReports(to: router)
         addHealth(to: router)
         addDescription(to: router)
     }
@@ -113,6 +128,9 @@ extension LedgerRoutes: CustomStringConvertible {
 /// What the routes share.
 final class ServiceState: Sendable {
     let isDraining = Atomic<Bool>(false)
+    /// Why the tables are not kept up to date; nil if they are, or are not meant to be.
+    let followFault = Mutex<String?>(nil)
+    let isFollowing = Atomic<Bool>(false)
     let uploads = Atomic<Int>(0)
     let bodyBytes = Atomic<Int>(0)
     let claims = Turns<StreamID>()
@@ -139,6 +157,7 @@ extension LedgerRoutes {
         _ answer: @escaping @Sendable (Call) async throws -> Response
     ) {
         let roles = [role, other].compactMap { $0 }
+        metrics.create(method.rawValue, path)
         _ = router.on(RouterPath(path), method: method) { request, context in
             try await respond(
                 to: request,
@@ -193,6 +212,7 @@ extension LedgerRoutes {
         // A logger that drops metadata has no request id.
         let id = context.logger[metadataKey: "hb.request.id"].map { "\($0)" } ?? UUID().uuidString
         var (caller, failure): (String?, String?)
+        var isOutage = false
         let address = trustedProxies.client(of: request, from: context.peerAddress)
         var response: Response
         do {
@@ -209,7 +229,8 @@ extension LedgerRoutes {
         } catch {
             let problem = Problem(error)
             failure = problem.code
-            if problem.status.kind == .serverError {
+            isOutage = outages.takes(error)
+            if !isOutage, problem.status.kind == .serverError {
                 context.logger.log(
                     level: error is Problem ? .notice : .error,
                     "request failed",
@@ -221,9 +242,19 @@ extension LedgerRoutes {
         response.headers[.requestId] = id
         let duration = ContinuousClock.now - start
         metrics.record(method, path, response.status, for: duration)
-        context.logger.info(
+        context.logger.log(
+            level: isOutage ? .debug : .info,
             "request",
-            metadata: LedgerRoutes.line(method, path, response.status, caller, failure, duration)
+            metadata: LedgerRoutes.line(
+                method,
+                path,
+                response.status,
+                caller,
+                failure,
+                // Whoever guesses tokens is named; others only where their question is.
+                [401, 403, 429].contains(response.status.code) ? address : nil,
+                duration
+            )
         )
         return response
     }
@@ -235,6 +266,7 @@ extension LedgerRoutes {
         _ status: HTTPResponse.Status,
         _ caller: String?,
         _ failure: String?,
+        _ address: String?,
         _ duration: Duration
     ) -> Logger.Metadata {
         var metadata: Logger.Metadata = [
@@ -243,6 +275,7 @@ extension LedgerRoutes {
         ]
         if let caller { metadata["token"] = "\(caller)" }
         if let failure { metadata["problem"] = "\(failure)" }
+        if let address { metadata["address"] = "\(address)" }
         return metadata
     }
 
@@ -322,15 +355,25 @@ extension LedgerRoutes {
         return try await body(bytes)
     }
 
-    /// Writes an audit line: who asked what about whom.
-    func audit(_ call: Call, _ question: String, about subject: String) {
+    /// Writes an audit line: who asked what about whom; and stores it, if it is to be kept.
+    func audit(_ call: Call, _ question: String, about subject: String) async throws {
         call.logger.notice(
             "audit",
             metadata: [
                 "token": "\(call.caller ?? "")", "question": "\(question)",
-                "subject": "\(subject)",
+                "subject": "\(subject)", "address": "\(call.address ?? "")",
             ]
         )
+        guard limits.auditDays > 0 else { return }
+        let entry = AuditEntry(
+            askedAt: clock(),
+            requestId: call.id,
+            token: call.caller ?? "",
+            address: call.address,
+            question: question,
+            subject: subject
+        )
+        try await ledger.log.record(entry, days: limits.auditDays)
     }
 }
 

@@ -91,8 +91,10 @@ public struct LedgerServer: Service {
         var services: [any Service] =
             options.others + [application, Draining(routes, options.drainSeconds)]
         if options.follows {
-            services.insert(Following(ledger: routes.ledger, logger), at: 0)
+            routes.state.isFollowing.store(true, ordering: .relaxed)
+            services.insert(Following(routes, logger), at: 0)
         }
+        if routes.limits.auditDays > 0 { services.insert(AuditRetention(routes), at: 0) }
         var configuration = ServiceGroupConfiguration(
             services: services,
             gracefulShutdownSignals: [.sigterm, .sigint],
@@ -201,14 +203,17 @@ public struct ListeningError: Error, CustomStringConvertible {
 
 /// Applies every commit to the tables until the program is asked to stop.
 private struct Following: Service {
-    private let ledger: Ledger
+    private let routes: LedgerRoutes
     private let logger: Logger
 
     /// The pause before following again after a failure.
     private static let retryInterval = Duration.seconds(5)
 
-    init(ledger: Ledger, _ logger: Logger) {
-        self.ledger = ledger
+    /// How long a failure that repeats itself is not logged again.
+    private static let lineInterval = Duration.seconds(60)
+
+    init(_ routes: LedgerRoutes, _ logger: Logger) {
+        self.routes = routes
         self.logger = logger
     }
 
@@ -220,14 +225,26 @@ private struct Following: Service {
         let isStopped = StopFlag()
         options.isStopped = { isStopped.isSet }
         options.notice = { [logger] in logger.warning("\($0)") }
+        options.progress = { [state = routes.state] _ in state.followFault.withLock { $0 = nil } }
         let follow = options
         await withGracefulShutdownHandler {
             // The service continues without tables, because no answer is read from them.
+            var last: (text: String, at: ContinuousClock.Instant)?
             while !isStopped.isSet, !Task.isCancelled {
                 do throws(ProjectorError) {
                     try await self.follow(follow)
+                    routes.state.followFault.withLock { $0 = nil }
                 } catch {
-                    logger.error("updating the tables failed", metadata: ["error": "\(error)"])
+                    let text = "\(error)"
+                    routes.state.followFault.withLock { $0 = text }
+                    let isRepeated =
+                        last.map {
+                            $0.text == text && ContinuousClock.now - $0.at < Following.lineInterval
+                        } ?? false
+                    if !routes.outages.takes(error), !isRepeated {
+                        logger.error("updating the tables failed", metadata: ["error": "\(text)"])
+                        last = (text, .now)
+                    }
                     await pause()
                 }
             }
@@ -248,10 +265,10 @@ private struct Following: Service {
 
     private func follow(_ options: Projector.FollowOptions) async throws(ProjectorError) {
         do {
-            _ = try await ledger.projector.follow(options)
+            _ = try await routes.ledger.projector.follow(options)
         } catch  where error.code == .nothingLive {
             logger.notice("there are no tables yet; building them now")
-            _ = try await ledger.projector.rebuild()
+            _ = try await routes.ledger.projector.rebuild()
         }
     }
 }

@@ -63,7 +63,7 @@ enum Question: String, CaseIterable, Sendable {
 
 /// A query parameter.
 enum QueryParameter: String, CaseIterable, Sendable {
-    case at, knownAt, tz, environment, minPosition, product, group, trust, wait
+    case at, knownAt, tz, environment, minPosition, product, group, trust, wait, from, to
 
     /// Its meaning.
     var text: String {
@@ -77,6 +77,9 @@ enum QueryParameter: String, CaseIterable, Sendable {
         case .product: "Answer for this product only."
         case .group: "Answer for this subscription group only."
         case .trust: "Use only payloads with this trust; repeat for more."
+        case .from: "The first day, in UTC. Default: that of the first purchase."
+        case .to:
+            "The last day, in UTC. Default: the last whole day before Apple's newest signature."
         case .wait: "Seconds to wait for Apple's answer, from 0 to 30. Default: 10."
         }
     }

@@ -44,6 +44,10 @@ public struct ServiceLimits: Sendable {
     /// Seconds for which the roles of tokens are cached: a revoked token is refused after that at
     /// the latest.
     public var tokenSecondsMax = 5.0
+    /// Days for which the ledger stores who asked about whom; 0 for not at all.
+    public var auditDays = 0
+    /// Seconds between two looks whether an outage of the database is over.
+    public var outageSeconds = 1.0
     /// The most concurrent connections; others wait to be accepted.
     public var connectionsMax = 20_000
     /// Seconds without a byte after which a connection is closed.

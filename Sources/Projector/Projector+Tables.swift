@@ -41,6 +41,33 @@ extension Projector {
         try await reading("list the tables") { try await tables(in: $0) }
     }
 
+    /// Checks that the login may keep the tables up to date, and build them if there are none.
+    ///
+    /// - Throws: `permissionDenied`, `databaseUnavailable`.
+    public func checkMayFollow() async throws(ProjectorError) {
+        try await reading("check who may build the tables") { session in
+            let row = try await session.query(
+                """
+                SELECT current_user::text, current_database()::text,
+                    pg_has_role('ledger_projector', 'MEMBER'),
+                    has_database_privilege(current_database(), 'CREATE')
+                """
+            ).single()
+            let needsSchema = try await tables(in: session).allSatisfy { $0.state != .live }
+            let missing = try [
+                row.bool(2) ? nil : "GRANT ledger_projector TO",
+                row.bool(3) || !needsSchema ? nil : "GRANT CREATE ON DATABASE \(row.text(1)) TO",
+            ].compactMap { $0 }
+            guard !missing.isEmpty else { return }
+            let user = try row.text(0)
+            throw ProjectorError(
+                .permissionDenied,
+                "\(user) may not build the tables of projections: "
+                    + missing.map { "\($0) \(user)" }.joined(separator: "; ")
+            )
+        }
+    }
+
     private func reading<Value: Sendable>(
         _ action: String,
         _ body: (PostgresSession) async throws -> Value

@@ -70,6 +70,9 @@ public struct Projector: Sendable {
         Dictionary(uniqueKeysWithValues: projections.map { ($0.name, $0.version) })
     }
 
+    /// The names of the projections that are built by default on a new ledger.
+    package var usualNames: [String] { projections.filter { !$0.isOnRequest }.map(\.name) }
+
     /// The projections that are built by default: those on request only once they have a live
     /// table.
     func usualProjections(in session: PostgresSession) async throws -> [any Projection] {

@@ -65,7 +65,7 @@ public struct ProjectorError: Error, Sendable {
 
 extension ProjectorError {
     /// Whether a repetition may succeed later, because a server comes back.
-    var isPassing: Bool {
+    package var isPassing: Bool {
         switch code {
         case .databaseUnavailable, .log(.databaseUnavailable), .log(.lanesUnavailable): true
         default: false

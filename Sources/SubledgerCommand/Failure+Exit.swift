@@ -10,6 +10,9 @@ import Projector
 import Subledger
 
 extension Failure {
+    /// Writes the lines of an error.
+    @TaskLocal static var write: @Sendable (String) -> Void = { Terminal.write($0) }
+
     /// Prints an error on stderr and returns its exit code.
     static func report(_ error: any Error, of command: any ParsableCommand.Type) -> ExitCode {
         switch error {
@@ -42,14 +45,14 @@ extension Failure {
             if code.isSuccess {
                 Terminal.put(message + "\n")
             } else {
-                Terminal.write(ProcessArguments.withoutPasswords(message))
+                write(ProcessArguments.withoutPasswords(message))
             }
         }
         return code
     }
 
     private static func end(_ code: ExitCode, _ message: String) -> ExitCode {
-        Terminal.write("subledger: \(message)")
+        write("subledger: \(message)")
         return code
     }
 

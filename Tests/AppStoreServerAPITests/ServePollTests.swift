@@ -2,6 +2,7 @@ import AppStoreServerAPI
 import AppStoreSimulator
 import EventLog
 import Foundation
+import HTTPService
 #if canImport(FoundationNetworking)
 import FoundationNetworking
 #endif
@@ -91,9 +92,16 @@ import Testing
                 #"subledger_apple_rounds_total{reason="backfill"} 1"# + "\n",
                 #"subledger_apple_requests_total{reason="poll"}"#, "subledger_apple_wait_seconds ",
                 "subledger_apple_left_subscriptions 0",
+                #"subledger_facts_total{outcome="duplicate",source="refresh"} 0"#,
             ] {
                 #expect(text.contains(line), "\(line)")
             }
+            let facts = /subledger_facts_total{outcome="appended",source="backfill"} (\d+)/
+            #expect(try #require(text.firstMatch(of: facts)).1 != "0", "\(text)")
+            #expect(
+                Set(AskedRound.errors)
+                    == Set(ServerError.Code.allCases.map(\.rawValue) + ["ledger"])
+            )
             let streams = try await subledger(["streams", "--json"], settings)
             #expect(streams.output.matches(of: /"originalTransactionId"/).count >= 16)
             service.program.signal(SIGTERM)

@@ -7,6 +7,7 @@ import HTTPService
 import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
+import Logging
 import NIOCore
 import Postgres
 import Subledger
@@ -36,11 +37,21 @@ struct TestService {
     static func run(
         limits: ServiceLimits = ServiceLimits(),
         sandbox: SandboxPolicy = .never,
+        trustedProxies: [AddressRange] = [],
+        logger: Logger = Logger(label: "test"),
         clock: @escaping @Sendable () -> Instant = { .systemClock() },
         _ body: @escaping @Sendable (TestService) async throws -> Void
     ) async throws {
         try await TestServer.shared.withDatabase(from: .served) { settings in
-            try await run(on: settings, limits: limits, sandbox: sandbox, clock: clock, body)
+            try await run(
+                on: settings,
+                limits: limits,
+                sandbox: sandbox,
+                trustedProxies: trustedProxies,
+                logger: logger,
+                clock: clock,
+                body
+            )
         }
     }
 
@@ -52,6 +63,7 @@ struct TestService {
         limits: ServiceLimits = ServiceLimits(),
         sandbox: SandboxPolicy = .never,
         trustedProxies: [AddressRange] = [],
+        logger: Logger = Logger(label: "test"),
         clock: @escaping @Sendable () -> Instant = { .systemClock() },
         _ body: @escaping @Sendable (TestService) async throws -> Void
     ) async throws {
@@ -66,12 +78,14 @@ struct TestService {
             limits: limits,
             sandbox: sandbox,
             trustedProxies: trustedProxies,
+            logger: logger,
             clock: clock
         )
         let application = Application(
             router: LedgerServer.router(of: routes),
             server: try LedgerServer.http(for: routes),
-            configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: 0))
+            configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: 0)),
+            logger: logger
         )
         try await application.test(.live) { client in
             try await body(TestService(ledger: ledger, client: client))

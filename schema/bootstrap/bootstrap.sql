@@ -97,22 +97,29 @@ BEGIN
             created_at   timestamptz        NOT NULL DEFAULT clock_timestamp(),
             last_used_at timestamptz        NULL,
             revoked_at   timestamptz        NULL,
+            expires_at   timestamptz        NULL,
+            requests_per_minute int         NULL,
             CONSTRAINT token_pkey PRIMARY KEY (name),
             CONSTRAINT token_digest_is_sha256 CHECK (octet_length(digest) = 32),
             CONSTRAINT token_role_known CHECK (
                 cardinality(roles) > 0
-                AND roles <@ '{ingest,support,finance,admin}'::text[])
+                AND roles <@ '{ingest,support,finance,analyst,operator,admin}'::text[]),
+            CONSTRAINT token_rate_positive CHECK (requests_per_minute > 0)
         );
         COMMENT ON TABLE operation.token IS
             'Who may ask the HTTP service: one row for each token. A revoked one stays, so that its name is never given again.';
         COMMENT ON COLUMN operation.token.name IS
             'The name that stands in the token and in the log of requests.';
         COMMENT ON COLUMN operation.token.roles IS
-            'What it may do: ingest, support, finance, admin.';
+            'What it may do: ingest, support, finance, analyst, operator, admin.';
         COMMENT ON COLUMN operation.token.digest IS
             'SHA-256 of the token. The token itself, 256 random bits, is printed once and kept nowhere.';
         COMMENT ON COLUMN operation.token.last_used_at IS
             'When it was used last, to within a minute.';
+        COMMENT ON COLUMN operation.token.expires_at IS
+            'From when on it is refused, on the service''s clock; NULL for never.';
+        COMMENT ON COLUMN operation.token.requests_per_minute IS
+            'The most requests that one service answers in a minute; NULL for any number.';
     END IF;
     IF to_regclass('operation.poll') IS NULL THEN
         CREATE TABLE operation.poll (

@@ -13,7 +13,7 @@ appended (relname) AS (VALUES
     ('ledger.event'), ('ledger.confirmation'), ('ledger.evidence'), ('ledger.root_certificate'),
     ('ledger.evidence_segment'), ('ledger.commit'), ('ledger.rejection'),
     ('ledger.rejection_taken'), ('ledger.ingestion'), ('ledger.catalog'), ('ledger.checkpoint'),
-    ('operation.currency_rate'), ('operation.lookup_key')),
+    ('operation.audit'), ('operation.currency_rate'), ('operation.lookup_key')),
 -- All further privileges on tables and columns. SELECT … FOR UPDATE of a lane asks for UPDATE; the
 -- trigger refuses the use of it.
 further (relname, attname, grantee, privilege) AS (VALUES
@@ -106,6 +106,7 @@ key (relname, name, definition) AS (VALUES
     ('ledger.rejection_taken', 'rejection_taken_pkey', 'PRIMARY KEY (lane, payload_digest)'),
     ('ledger.repair', 'repair_pkey', 'PRIMARY KEY (lane, repair_id)'),
     ('ledger.root_certificate', 'root_certificate_pkey', 'PRIMARY KEY (lane, root_key)'),
+    ('operation.audit', 'audit_pkey', 'PRIMARY KEY (asked_at, request_id)'),
     ('operation.backfill', 'backfill_pkey', 'PRIMARY KEY (environment, is_complete)'),
     ('operation.currency_rate', 'currency_rate_pkey',
         'PRIMARY KEY (base_currency, currency, day, revision)'),

@@ -13,6 +13,10 @@ public struct TokenRecord: Hashable, Sendable {
     public let lastUsedAt: Instant?
     /// When it was revoked; nil if it was not.
     public let revokedAt: Instant?
+    /// From when on it is refused; nil for never.
+    public let expiresAt: Instant?
+    /// The most requests that one service answers in a minute; nil for any number.
+    public let requestsPerMinute: Int?
 }
 
 extension EventLog {
@@ -21,21 +25,33 @@ extension EventLog {
 
     /// Stores a new token.
     ///
+    /// - Parameters:
+    ///   - token: The token.
+    ///   - roles: What its bearer may do.
+    ///   - lifetime: Milliseconds until it expires; nil for never.
+    ///   - requestsPerMinute: The most requests that one service answers in a minute; nil for any
+    ///     number.
     /// - Returns: Whether it was stored; false if the name was used before.
     /// - Throws: `permissionDenied` unless the login is a member of `ledger_owner`.
     public func add(
         _ token: AccessToken,
-        _ roles: Set<TokenRole>
+        _ roles: Set<TokenRole>,
+        lifetime: Int64? = nil,
+        requestsPerMinute: Int? = nil
     ) async throws(EventLogError) -> Bool {
         let sql = """
-            INSERT INTO operation.token (name, roles, digest) VALUES ($1, $2, $3)
+            INSERT INTO operation.token (name, roles, digest, expires_at, requests_per_minute)
+            VALUES ($1, $2, $3, clock_timestamp() + $4 * interval '1 millisecond', $5)
             ON CONFLICT DO NOTHING RETURNING name
             """
         let words = roles.map(\.rawValue).sorted()
         return try await reading("add the token \(token.name)") { session in
             let rows = try await session.query(
                 sql,
-                [.text(token.name), .textArray(words), .bytea(token.digest.bytes)]
+                [
+                    .text(token.name), .textArray(words), .bytea(token.digest.bytes),
+                    .int8(lifetime), .int4(requestsPerMinute.map { Int32(clamping: $0) }),
+                ]
             )
             return !rows.isEmpty
         }
@@ -58,7 +74,8 @@ extension EventLog {
     /// All tokens, by name.
     public func tokens() async throws(EventLogError) -> [TokenRecord] {
         let sql = """
-            SELECT name, roles, created_at, last_used_at, revoked_at
+            SELECT name, roles, created_at, last_used_at, revoked_at, expires_at,
+                requests_per_minute
             FROM operation.token ORDER BY name
             """
         return try await reading("list the tokens") { session in
@@ -68,7 +85,9 @@ extension EventLog {
                     roles: EventLog.roles(try row.textArray(1)),
                     createdAt: Instant(microseconds: try row.timestamptz(2)),
                     lastUsedAt: try row.timestamptzIfPresent(3).map(Instant.init(microseconds:)),
-                    revokedAt: try row.timestamptzIfPresent(4).map(Instant.init(microseconds:))
+                    revokedAt: try row.timestamptzIfPresent(4).map(Instant.init(microseconds:)),
+                    expiresAt: try row.timestamptzIfPresent(5).map(Instant.init(microseconds:)),
+                    requestsPerMinute: try row.int4IfPresent(6).map(Int.init)
                 )
             }
         }
@@ -77,19 +96,31 @@ extension EventLog {
     /// All tokens by name, with the digests to compare with.
     package func grants() async throws(EventLogError) -> [String: TokenGrant] {
         let sql = """
-            SELECT name, digest, roles, revoked_at IS NOT NULL FROM operation.token
+            SELECT name, digest, roles, revoked_at IS NOT NULL, expires_at, requests_per_minute
+            FROM operation.token
             """
         return try await reading("read the tokens", on: tokenPool) { session in
             let grants = try await session.query(sql).map { row in
                 let roles: Set<TokenRole> =
                     try row.bool(3) ? [] : EventLog.roles(try row.textArray(2))
-                return (try row.text(0), TokenGrant(digest: try row.bytea(1), roles: roles))
+                let grant = TokenGrant(
+                    digest: try row.bytea(1),
+                    roles: roles,
+                    expiresAt: try row.timestamptzIfPresent(4).map(Instant.init(microseconds:)),
+                    requestsPerMinute: try row.int4IfPresent(5).map(Int64.init)
+                )
+                return (try row.text(0), grant)
             }
             // Without its key, the table accepts a name twice: then it names no token.
             return Dictionary(
                 grants,
                 uniquingKeysWith: { first, _ in
-                    TokenGrant(digest: first.digest, roles: [])
+                    TokenGrant(
+                        digest: first.digest,
+                        roles: [],
+                        expiresAt: nil,
+                        requestsPerMinute: nil
+                    )
                 }
             )
         }
@@ -118,6 +149,10 @@ package struct TokenGrant: Sendable {
     let digest: [UInt8]
     /// What its bearer may do; empty if it was revoked.
     package let roles: Set<TokenRole>
+    /// From when on it is refused; nil for never.
+    package let expiresAt: Instant?
+    /// The most requests in a minute; nil for any number.
+    package let requestsPerMinute: Int64?
 
     /// Whether a text is that of the token; compared in constant time, so timing reveals nothing.
     package func isOf(_ token: AccessToken) -> Bool {

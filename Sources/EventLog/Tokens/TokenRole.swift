@@ -7,6 +7,10 @@ public enum TokenRole: String, CaseIterable, Codable, Hashable, Sendable {
     case support
     /// Read reports.
     case finance
+    /// Read reports, and nothing about a single customer.
+    case analyst
+    /// Read the metrics and take checkpoints, and nothing about customers.
+    case `operator`
     /// All of these.
     case admin
 }

@@ -11,6 +11,13 @@ public enum AlertRules {
 
     static let rules = [
         Rule(
+            name: "SubledgerDown",
+            expression: "up{job=\"subledger\"} == 0 or absent(up{job=\"subledger\"})",
+            minutes: 2,
+            severity: "critical",
+            summary: "The service does not answer Prometheus, or is not scraped as job subledger."
+        ),
+        Rule(
             name: "SubledgerServerErrors",
             expression: "sum(rate(\(name(.requests)){status=~\"5..\"}[5m])) > 0",
             minutes: 5,
@@ -35,10 +42,45 @@ public enum AlertRules {
         ),
         Rule(
             name: "SubledgerNoNotifications",
-            expression: "sum(increase(\(name(.lag))_count[1d])) == 0",
-            minutes: 60,
+            // Since a start, or over several of them.
+            expression: "time() - max(\(name(.notificationAt))) > 86400 or "
+                + "(sum(increase(\(name(.lag))_count[1d])) == 0 and "
+                + "count(\(name(.lag))_count offset 1d) > 0)",
+            minutes: 15,
             severity: "warning",
             summary: "No notification arrived for a day; check the URL in App Store Connect."
+        ),
+        Rule(
+            name: "SubledgerRejectionsFull",
+            expression: "max by (standing) (\(name(.rejectionBytes)) / "
+                + "\(name(.rejectionBytesLimit))) > 0.9 or max by (standing) "
+                + "(\(name(.rejectionRows)) / \(name(.rejectionRowsLimit))) > 0.9",
+            minutes: 5,
+            severity: "warning",
+            summary:
+                "The store of refused payloads of a standing is almost full; then none are stored."
+        ),
+        Rule(
+            name: "SubledgerCheckpointOld",
+            expression: "time() - max(\(name(.checkpointAt))) > 172800",
+            minutes: 60,
+            severity: "warning",
+            summary: "The ledger stores no checkpoint of the last two days."
+        ),
+        Rule(
+            name: "SubledgerDiskFull",
+            expression: "min(\(name(.diskFree)) / \(name(.diskSize))) < 0.1 or "
+                + "min(\(name(.diskFree))) < 1073741824",
+            minutes: 5,
+            severity: "critical",
+            summary: "The disk of the database is almost full; then nothing can be appended."
+        ),
+        Rule(
+            name: "SubledgerClockSkew",
+            expression: "max(abs(\(name(.clockAhead)))) > 60",
+            minutes: 5,
+            severity: "critical",
+            summary: "The clocks of service and database differ; beyond the limit appends fail."
         ),
         Rule(
             name: "SubledgerSlowAnswers",

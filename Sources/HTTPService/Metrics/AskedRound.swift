@@ -8,6 +8,8 @@ public struct AskedRound: Hashable, Sendable {
     public var answers = 0
     /// Events that the answers added.
     public var newEvents = 0
+    /// Facts in the answers that the ledger knew already.
+    public var duplicates = 0
     /// Requests without an answer, by the class of the error.
     public var failures: [String: Int] = [:]
     /// Subscriptions that are left for the next round; nil if not counted.
@@ -17,6 +19,14 @@ public struct AskedRound: Hashable, Sendable {
 
     /// Seconds that the due subscription that waits longest has been waiting; nil if not measured.
     public var oldestDueSeconds: Double?
+
+    /// Why Apple is asked.
+    public static let reasons = ["poll", "backfill", "refresh"]
+    /// The classes of errors: those of the client, and `ledger` for a fault of ours.
+    public static let errors = [
+        "credentials", "address", "refused", "rateLimited", "unavailable", "timedOut",
+        "answerTooLarge", "answerUnreadable", "ledger",
+    ]
 
     /// Creates a round with all counts zero.
     public init(reason: String) {

@@ -10,7 +10,7 @@ internal import Subledger
 actor LatenessMeter {
     private let ledger: Ledger
     private let metrics: ServiceMetrics
-    private let logger = Logger(label: "subledger.lateness")
+    private let outages: OutageLog
     private var waiting: [Late] = []
     private var isWorking = false
 
@@ -26,9 +26,10 @@ actor LatenessMeter {
         var offsets: ClosedRange<Int64>
     }
 
-    init(_ ledger: Ledger, _ metrics: ServiceMetrics) {
+    init(_ ledger: Ledger, _ metrics: ServiceMetrics, _ outages: OutageLog) {
         self.ledger = ledger
         self.metrics = metrics
+        self.outages = outages
     }
 
     /// Measures the effect of a payload, if it arrived late.
@@ -75,7 +76,7 @@ actor LatenessMeter {
             metrics.countWrong(denied: seconds.denied, granted: seconds.granted)
         } catch {
             metrics.countNotMeasured(1)
-            logger.warning("lateness was not measured", metadata: ["error": "\(error)"])
+            outages.log("lateness was not measured", error)
         }
     }
 }

@@ -40,7 +40,8 @@ final class GaugeSeries: Series, MeterHandler, RecorderHandler {
     func record(_ value: Double) { set(value) }
 
     func lines(_ key: SeriesKey) -> String {
-        "\(key.name)\(key.braced()) \(value.withLock { $0 })\n"
+        let value = value.withLock { $0 }
+        return "\(key.name)\(key.braced()) \(value.isNaN ? "NaN" : "\(value)")\n"
     }
 }
 

@@ -24,6 +24,11 @@ struct ServiceMetrics: Sendable {
         case verifySeconds = "subledger_verify_duration_seconds"
         case appendSeconds = "subledger_append_duration_seconds"
         case lag = "subledger_notification_lag_seconds"
+        case notificationAt = "subledger_last_notification_timestamp_seconds"
+        case checkpointAt = "subledger_checkpoint_timestamp_seconds"
+        case clockAhead = "subledger_clock_skew_seconds"
+        case diskFree = "subledger_database_disk_free_bytes"
+        case diskSize = "subledger_database_disk_size_bytes"
         case wronglyDenied = "subledger_wrongly_denied_seconds_total"
         case wronglyGranted = "subledger_wrongly_granted_seconds_total"
         case notMeasured = "subledger_wrong_answers_not_measured_total"
@@ -55,28 +60,22 @@ struct ServiceMetrics: Sendable {
         case appleOldestDue = "subledger_apple_oldest_due_seconds"
     }
 
-    /// Creates the series that exist from the start, so a rate over them is never empty.
-    init() {
-        for name in [Name.wronglyDenied, .wronglyGranted, .notMeasured, .tokenReadings] {
-            _ = counter(name)
-        }
-        for name in [Name.appleRounds, .appleRequests, .appleAnswers, .appleEvents] {
-            _ = counter(name, [("reason", "poll")])
-        }
-        _ = counter(.appleFailures, [("reason", "poll"), ("error", "unavailable")])
-        for name in [Name.appleLeft, .appleWait, .appleOldestDue] { set(name, 0) }
-        createStateSeries()
-    }
+    /// Metrics without events so far.
+    init(startedAt: Instant) { createSeries(startedAt: startedAt) }
 
     func counter(_ name: Name, _ labels: [(String, String)] = []) -> Counter {
         Counter(label: name.rawValue, dimensions: labels, factory: registry)
     }
 
-    private func timer(_ name: Name, _ labels: [(String, String)]) -> Timer {
+    func timer(_ name: Name, _ labels: [(String, String)]) -> Timer {
         Timer(label: name.rawValue, dimensions: labels, factory: registry)
     }
 
     func set(_ name: Name, _ value: Int64, _ labels: [(String, String)] = []) {
+        Meter(label: name.rawValue, dimensions: labels, factory: registry).set(value)
+    }
+
+    func measure(_ name: Name, _ value: Double, _ labels: [(String, String)] = []) {
         Meter(label: name.rawValue, dimensions: labels, factory: registry).set(value)
     }
 }
@@ -104,6 +103,9 @@ extension ServiceMetrics {
             let labels = [("source", source)]
             timer(.verifySeconds, labels).recordNanoseconds(timing.verification.nanoseconds)
             timer(.appendSeconds, labels).recordNanoseconds(timing.append.nanoseconds)
+        }
+        if source == LedgerRoutes.notificationSource {
+            set(.notificationAt, receivedAt.milliseconds / 1000)
         }
         for fact in taken.facts where fact.kind == .notification {
             let lag = receivedAt.milliseconds - fact.asOf.milliseconds
@@ -136,6 +138,9 @@ extension ServiceMetrics {
             counter(.appleFailures, labels + [("error", error)]).increment(by: count)
         }
         counter(.appleEvents, labels).increment(by: round.newEvents)
+        for (outcome, count) in [("appended", round.newEvents), ("duplicate", round.duplicates)] {
+            counter(.facts, [("source", round.reason), ("outcome", outcome)]).increment(by: count)
+        }
         if let left = round.left { set(.appleLeft, Int64(left)) }
         if let seconds = round.oldestDueSeconds {
             set(.appleOldestDue, Int64(seconds.rounded(.up)))
@@ -153,9 +158,11 @@ extension ServiceMetrics {
 
     /// Reads the values that are not counted per request.
     ///
-    /// - Parameter ledger: The ledger; if its database is unavailable, the last values stay.
+    /// - Parameters:
+    ///   - ledger: The ledger; if its database is unavailable, the last values stay.
+    ///   - isFollowing: Whether this service keeps the tables up to date, so each should exist.
     /// - Returns: The error of the database; nil if there was none.
-    func collect(from ledger: Ledger) async -> (any Error)? {
+    func collect(from ledger: Ledger, isFollowing: Bool) async -> (any Error)? {
         let statistics = await ledger.log.statistics()
         registry.setCounter(Name.commits.rawValue, to: statistics.commits)
         registry.setCounter(Name.appends.rawValue, to: statistics.appends)
@@ -172,15 +179,32 @@ extension ServiceMetrics {
             // Whoever reads the metrics gives up soon, and gets the rest in any case.
             try await AnswerLimit(seconds: ServiceMetrics.readSecondsMax).run {
                 set(try await ledger.log.storedRejections(), statistics.omittedRejections)
-                let heads = try await ledger.log.heads()
-                set(.events, heads.values.reduce(0) { $0 + $1.offset })
+                let events = try await ledger.log.heads().values.reduce(0) { $0 + $1.offset }
+                set(.events, events)
+                if isFollowing {
+                    for name in ledger.projector.usualNames {
+                        set(.followerLag, events, [("projection", name)])
+                    }
+                }
                 for table in try await ledger.projector.tables() where table.state == .live {
                     set(.followerLag, table.lag, [("projection", table.name)])
                 }
+                set(try await ledger.log.watchedDatabase())
             }
             return nil
         } catch {
             return error
+        }
+    }
+}
+
+extension ServiceMetrics {
+    private func set(_ database: WatchedDatabase) {
+        measure(.clockAhead, database.clockAheadSeconds)
+        set(.checkpointAt, (database.checkpointTakenAt?.milliseconds ?? 0) / 1000)
+        if let space = database.dataFolder.flatMap(DiskSpace.init(of:)) {
+            set(.diskFree, space.free)
+            set(.diskSize, space.size)
         }
     }
 }
@@ -201,6 +225,12 @@ extension ServiceMetrics.Name: CustomStringConvertible {
         case .appendSeconds: "From a verified payload to its commit: queue, look-up, flush."
         case .lag: "From the date that Apple signed a notification to its arrival here."
         case .wronglyDenied: "Seconds for which access was denied because payloads came late."
+        case .notificationAt:
+            "When this process accepted its last notification; its start, if it accepted none."
+        case .checkpointAt: "When the newest checkpoint in the ledger was taken; 0 for none."
+        case .clockAhead: "How far the database's clock is ahead of this machine's."
+        case .diskFree: "Free bytes of the database's disk; NaN if it is not on this machine."
+        case .diskSize: "Bytes of the database's disk; NaN if it is not on this machine."
         case .wronglyGranted: "Seconds for which access was granted because payloads came late."
         case .notMeasured: "Late subscriptions whose wrong answers were not measured."
         case .tokenReadings: "How often the access tokens were read from the database."

@@ -61,6 +61,7 @@ struct SchemaReader {
             ]), "[0,1]"
         ),
         ObjectIdentifier(PropertyValue.self): (.object([:]), "\"\""),
+        ObjectIdentifier(ReportValue.self): (.object([:]), "\"\""),
     ]
 
     /// A reference to the schema of a document, which is added to the components.

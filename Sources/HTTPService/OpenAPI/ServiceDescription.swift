@@ -57,7 +57,7 @@ extension LedgerRoutes {
                 document: nil
             ),
         ]
-        return intake + questions + [refresh] + events + health
+        return intake + questions + [refresh] + events + [reports] + health
     }
 
     private static var intake: [RouteDescription] {
@@ -139,6 +139,18 @@ extension LedgerRoutes {
             query: [.environment, .wait],
             document: RefreshDocument.self,
             problems: [400, 404, 409, 422]
+        )
+    }
+
+    private static var reports: RouteDescription {
+        RouteDescription(
+            method: .get,
+            path: "/v1/reports/{name}",
+            summary: "A report over the tables, as `subledger report NAME --json` prints it.",
+            role: .analyst,
+            query: [.from, .to, .environment],
+            document: nil,
+            problems: [400, 404]
         )
     }
 
@@ -271,7 +283,7 @@ extension RouteDescription {
                 "schema": .object(["$ref": .text("#/components/schemas/Problem")])
             ])
         ])
-        for status in problems + (role == nil ? [] : [401, 403]) + [500, 503] {
+        for status in problems + (role == nil ? [] : [401, 403, 429]) + [500, 503] {
             responses["\(status)"] = .object([
                 "description": .text(RouteDescription.meaning(of: status)),
                 "content": problem,
@@ -290,13 +302,17 @@ extension RouteDescription {
             not have; invalid-name for an invalid customer id; not-a-notification; or the reason \
             why the payload was refused, such as signature-invalid.
             """
-        case 401: "The request has no token (token-missing), or a wrong one (token-unknown)."
+        case 401:
+            """
+            The request has no token (token-missing), or one that is unknown, was revoked \
+            (token-unknown) or has expired (token-expired).
+            """
         case 403: "The token does not have a role that this route needs (role-missing)."
         case 404:
             """
             No customer, subscription, product or group has this id, nothing was known of it then, \
             or everything known of it was erased (unknown-id, empty-ledger, other-environment, \
-            nothing-known-then, erased, unknown-product, unknown-group), or the log has no event at this position \
+            nothing-known-then, erased, unknown-product, unknown-group, unknown-report), or the log has no event at this position \
             (unknown-position).
             """
         case 408: "The body did not arrive in time (body-slow)."
@@ -311,7 +327,11 @@ extension RouteDescription {
         case 413: "The body is longer than the route accepts (body-too-large, payload-too-large)."
         case 415: "The body has a Content-Encoding (content-encoding); send it uncompressed."
         case 422: "The subscription has too many events for this question (too-many-events)."
-        case 429: "Addresses that send nothing that Apple signed have limits (too-many-requests)."
+        case 429:
+            """
+            An address that sends nothing that Apple signed reached a limit (too-many-requests), or \
+            the token was used more often than it may be (token-rate).
+            """
         case 500: "The service failed. Its log contains the reason, under the X-Request-Id."
         case 503:
             """

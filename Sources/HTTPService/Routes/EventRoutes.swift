@@ -11,7 +11,7 @@ extension LedgerRoutes {
         on(.get, "/v1/events/:position", of: router, for: .support) { call in
             try call.check([])
             let position = try position(of: call)
-            audit(call, "event", about: try call.parameter("position"))
+            try await audit(call, "event", about: try call.parameter("position"))
             return try Response.json(try found(try await ledger.event(at: position), call))
         }
         on(.get, "/v1/events/:position/proof", of: router, for: .support) { call in
@@ -22,7 +22,7 @@ extension LedgerRoutes {
         on(.get, "/v1/events/:position/payload", of: router, for: .support) { call in
             try call.check([])
             let position = try position(of: call)
-            audit(call, "payload", about: try call.parameter("position"))
+            try await audit(call, "payload", about: try call.parameter("position"))
             let event = try found(try await ledger.log.event(at: position), call)
             let evidence = try LedgerRoutes.evidence(of: event)
             return Response(
@@ -34,7 +34,7 @@ extension LedgerRoutes {
                 body: ResponseBody(byteBuffer: ByteBuffer(bytes: evidence.payload))
             )
         }
-        on(.get, "/v1/checkpoint", of: router, for: .support) { call in
+        on(.get, "/v1/checkpoint", of: router, for: .support, or: .operator) { call in
             try call.check([])
             let checkpoint = try await ledger.log.checkpoint()
             return try Response.json(

@@ -3,6 +3,7 @@ internal import HTTPTypes
 internal import Hummingbird
 internal import Logging
 internal import Subledger
+internal import Synchronization
 
 /// Whether the service accepts requests.
 struct ReadinessDocument: Codable, Hashable, Sendable {
@@ -27,7 +28,7 @@ extension LedgerRoutes {
     func addHealth(to router: some RouterMethods<some RequestContext>) {
         on(.get, "/livez", of: router, for: nil) { _ in .text("ok\n", "text/plain") }
         on(.get, "/readyz", of: router, for: nil) { _ in
-            let checks = [await append(), lifecycle()]
+            let checks = [await append(), lifecycle()] + tables()
             let isReady = checks.allSatisfy(\.ok)
             var response = try Response.json(
                 ReadinessDocument(ready: isReady, checks: checks),
@@ -36,13 +37,13 @@ extension LedgerRoutes {
             if !isReady { response.headers[.retryAfter] = "\(Problem.retrySeconds)" }
             return response
         }
-        on(.get, "/metrics", of: router, for: .support) { call in
+        on(.get, "/metrics", of: router, for: .support, or: .operator) { call in
             metrics.set(await appends.fault())
-            if let error = await metrics.collect(from: ledger) {
-                call.logger.warning(
-                    "some metrics could not be updated",
-                    metadata: ["error": "\(error)"]
-                )
+            if let error = await metrics.collect(
+                from: ledger,
+                isFollowing: state.isFollowing.load(ordering: .relaxed)
+            ) {
+                outages.log("some metrics could not be updated", error)
             }
             return .text(metrics.registry.exposition(), PrometheusRegistry.mediaType)
         }
@@ -56,6 +57,13 @@ extension LedgerRoutes {
             ok: fault == nil || fault == .lanesUnavailable,
             detail: fault?.rawValue
         )
+    }
+
+    // Notifications and questions do not need the tables, so they do not decide.
+    private func tables() -> [ReadinessDocument.Check] {
+        guard state.isFollowing.load(ordering: .relaxed) else { return [] }
+        let fault = state.followFault.withLock { $0 }
+        return [ReadinessDocument.Check(name: "tables", ok: true, detail: fault)]
     }
 
     private func lifecycle() -> ReadinessDocument.Check {

@@ -19,7 +19,7 @@ extension LedgerRoutes {
                         in: try call.environment(),
                         alone: subjects == .subscriptions
                     )
-                    audit(call, question.rawValue, about: subject.id)
+                    try await audit(call, question.rawValue, about: subject.id)
                     let clocks = try call.clocks(now: clock())
                     try await waitForPosition(of: call)
                     return try await ledger.log.onOneConnection {

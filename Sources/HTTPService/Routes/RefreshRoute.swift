@@ -53,7 +53,7 @@ extension LedgerRoutes {
             }
             let subject = try call.subject("id", alone: false)
             let seconds = try call.wait() ?? LedgerRoutes.refreshSeconds
-            audit(call, "refresh", about: subject.id)
+            try await audit(call, "refresh", about: subject.id)
             let before = try await access(of: subject)
             let streams = before.subscriptions.map {
                 StreamID(

@@ -136,7 +136,7 @@ extension LedgerRoutes {
         let receivedAt = clock()
         if let customer {
             try CustomerLink.check(customer: customer)
-            audit(call, "upload", about: customer)
+            try await audit(call, "upload", about: customer)
         }
         var (taken, refused): ([Ledger.Ingestion], [UploadDocument.Refusal]) = ([], [])
         for (index, payload) in payloads.enumerated() {

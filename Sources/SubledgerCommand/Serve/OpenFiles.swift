@@ -1,4 +1,3 @@
-import CommandSupport
 import Foundation
 
 /// How many files and connections this process may have open.
@@ -8,9 +7,11 @@ enum OpenFiles {
 
     /// Raises the limit as far as the system allows, because shells set it low.
     ///
-    /// - Parameter connections: The number of connections wanted.
+    /// - Parameters:
+    ///   - connections: The number of connections wanted.
+    ///   - notice: Receives a sentence for the operator if not all of them fit.
     /// - Returns: How many of them fit, at least 1.
-    static func room(for connections: Int) -> Int {
+    static func room(for connections: Int, _ notice: (String) -> Void) -> Int {
         #if canImport(Glibc)
         let files = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
         #else
@@ -26,8 +27,8 @@ enum OpenFiles {
         }
         guard limit.rlim_cur < wanted else { return connections }
         let room = max(1, Int(limit.rlim_cur) - kept)
-        Terminal.write(
-            "serve: accepts at most \(room) connections at once, because the limit of open files "
+        notice(
+            "accepts at most \(room) connections at once, because the limit of open files "
                 + "is \(limit.rlim_cur) (ulimit -Hn)"
         )
         return room

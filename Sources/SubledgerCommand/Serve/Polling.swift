@@ -163,6 +163,7 @@ extension AskedRound {
         requests = report.requests
         answers = report.answered
         newEvents = report.appended
+        duplicates = report.duplicates
         failures = report.failedByReason
         if report.retryAt != nil { fail(ServerError.Code.rateLimited.rawValue) }
         // A backfill asks about more than what is due.

@@ -4,6 +4,7 @@ import EventLog
 import Foundation
 public import HTTPService
 import Logging
+import Projector
 import Subledger
 
 struct ServeCommand: AsyncParsableCommand {
@@ -100,10 +101,19 @@ struct ServeCommand: AsyncParsableCommand {
     @Option(
         help: ArgumentHelp(
             "A proxy whose X-Forwarded-For names the client; repeat for more. Default: none.",
+            discussion: "An address, or a range such as 10.0.0.0/8.",
             valueName: "address"
         )
     )
     var trustedProxy: [String] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "Store in the ledger for this long who asked about whom. Default: 0, only in the log.",
+            valueName: "days"
+        )
+    )
+    var auditDays: Int?
 
     @Option(help: "The format of log lines on stderr: text or json. Default: text.")
     var logFormat: String?
@@ -174,9 +184,17 @@ struct ServeCommand: AsyncParsableCommand {
             return
         }
         Allocator.boundFreeMemory()
+        let logger = plan.makeLogger()
+        do {
+            try await serve(plan, logger)
+        } catch {
+            throw plan.report(error, logger)
+        }
+    }
+
+    private func serve(_ plan: ServePlan, _ logger: Logger) async throws {
         var logOptions = try DatabaseOptions.logOptions()
         logOptions.appendSecondsMax = plan.appendSeconds
-        let logger = plan.makeLogger()
         let credentials = try plan.credentials()
         var options = plan.server
         if let files = plan.tlsFiles {
@@ -196,19 +214,23 @@ struct ServeCommand: AsyncParsableCommand {
             options: logOptions
         )
         if let fault = ledger.log.durabilityFault { logger.warning("\(fault)") }
+        if options.follows { try await ledger.projector.checkMayFollow() }
         let asking = try await plan.asking(ledger, credentials)
+        let announce = plan.announcer(logger)
         var limits = plan.limits
-        limits.connectionsMax = OpenFiles.room(for: limits.connectionsMax)
+        limits.connectionsMax = OpenFiles.room(for: limits.connectionsMax, announce)
+        limits.auditDays = plan.auditDays
         let routes = LedgerRoutes(
             ledger,
             limits: limits,
             sandbox: plan.sandbox,
             refresh: asking.map { CustomerRefresh($0.poller, $0.client) },
-            trustedProxies: plan.trustedProxies
+            trustedProxies: plan.trustedProxies,
+            logger: logger
         )
         options.others = asking.map { [Polling($0, routes, logger)] } ?? []
         let server = LedgerServer(routes, options: options, logger: logger) { url in
-            Terminal.write("serve: listening at \(url)")
+            announce("listening at \(url)")
         }
         do {
             try await server.run()

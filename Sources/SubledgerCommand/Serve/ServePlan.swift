@@ -1,8 +1,9 @@
+import ArgumentParser
 import CommandSupport
 import Configuration
-import HTTPService
 import EventLog
 import Events
+import HTTPService
 import Logging
 import Subledger
 
@@ -18,6 +19,8 @@ struct ServePlan {
     let trustedProxies: [AddressRange]
     /// The files of the certificate; nil for HTTP.
     let tlsFiles: (certificate: String, key: String)?
+    /// Days for which the ledger stores who asked about whom; 0 for not at all.
+    let auditDays: Int
     /// What is trusted.
     let trust: TrustOptions
     /// The customers for whom sandbox purchases count.
@@ -68,6 +71,14 @@ struct ServePlan {
         logFormat = try settings.word(.logFormat, default: .text)
         logLevel = try settings.word(.logLevel, default: .info)
         tlsFiles = try ServePlan.tlsFiles(&settings)
+        auditDays = try settings.value(
+            .auditDays,
+            [.int],
+            expecting: "days from 0 to 36500",
+            default: 0
+        ) { content in
+            if case .int(let days) = content, (0...36_500).contains(days) { days } else { nil }
+        }
         trust = try ServePlan.trust(&settings)
         sandbox = try ServePlan.sandbox(&settings)
         apple = try AppleAccess(&settings)
@@ -162,6 +173,22 @@ struct ServePlan {
         }
     }
 
+    /// Prints lines about the start of the service, in the format of its log.
+    func announcer(_ logger: Logger) -> @Sendable (String) -> Void {
+        switch logFormat {
+        case .json: return { logger.notice("\($0)") }
+        case .text: return { Terminal.write("serve: \($0)") }
+        }
+    }
+
+    /// Reports why the service ends, in the format of its log.
+    func report(_ error: any Error, _ logger: Logger) -> ExitCode {
+        guard logFormat == .json else { return Failure.report(error, of: SubledgerCommand.self) }
+        return Failure.$write.withValue({ logger.critical("\($0)") }) {
+            Failure.report(error, of: SubledgerCommand.self)
+        }
+    }
+
     /// The logger of the service.
     func makeLogger() -> Logger {
         let (level, format) = (logLevel, logFormat)
@@ -190,6 +217,7 @@ extension ServeCommand {
         flags[.pollInterval] = pollInterval.map(ConfigContent.string)
         flags[.pollPause] = pollPause.map(ConfigContent.string)
         flags[.pollWithin] = pollWithin.map(ConfigContent.string)
+        flags[.auditDays] = auditDays.map(ConfigContent.int)
         flags[.logFormat] = logFormat.map(ConfigContent.string)
         flags[.logLevel] = logLevel.map(ConfigContent.string)
         flags[.tlsCertificate] = tlsCertificate.map(ConfigContent.string)

@@ -4,7 +4,8 @@ enum ServeSetting: String, AppleSettingName {
     case tlsCertificate, tlsKey, rootCertificate, bundleId, appAppleId, environment
     case assumeEnvironment
     case sharedSecretFile, sandboxCustomer, sandboxFrom, sandboxTo, databaseUrl
-    case trustedProxy, poll, pollInterval, pollPause, pollWithin, key, keyId, issuerId, apiUrl
+    case trustedProxy, auditDays, poll, pollInterval, pollPause, pollWithin, key, keyId, issuerId
+    case apiUrl
 
     static let command = "serve"
 

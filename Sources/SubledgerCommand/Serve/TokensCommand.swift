@@ -11,9 +11,9 @@ struct TokensCommand: AsyncParsableCommand {
         discussion: """
             A client of `subledger serve` sends a token: `Authorization: Bearer TOKEN`. Each token \
             has one or more roles: `ingest` may upload transactions and receipts, `support` may \
-            ask about customers and subscriptions, `finance` is reserved for reports, which the \
-            service does not have yet, and `admin` may do all of this. Apple's notifications need \
-            no token, because they are signed.
+            ask about customers and subscriptions, `finance` and `analyst` may read reports, which \
+            name no customer, `operator` may read the metrics and checkpoints, and `admin` may do \
+            all of this. Apple's notifications need no token, because they are signed.
 
             A service reads the tokens again every 5 seconds: a new token is accepted immediately, \
             a revoked token is refused after that time at the latest. The time of the last use is \
@@ -33,8 +33,24 @@ extension TokensCommand {
         @Argument(help: "The name of the token in logs: letters, digits, - and .")
         var name: String
 
-        @Option(help: "A role of the token: ingest, support, finance or admin; repeat for more.")
+        @Option(help: "A role of the token: \(TokenRole.words); repeat for more.")
         var role: [TokenRole]
+
+        @Option(
+            help: ArgumentHelp(
+                "Refuse the token after this time. Default: never.",
+                valueName: "duration"
+            )
+        )
+        var expiresAfter: String?
+
+        @Option(
+            help: ArgumentHelp(
+                "The most requests that one service answers in a minute. Default: any number.",
+                valueName: "number"
+            )
+        )
+        var requestsPerMinute: Int?
 
         @OptionGroup var database: DatabaseOptions
         @OptionGroup var output: OutputOptions
@@ -47,14 +63,25 @@ extension TokensCommand {
                 )
             }
             guard !role.isEmpty else {
-                throw ValidationError("a token needs a --role: ingest, support, finance or admin")
+                throw ValidationError("a token needs a --role: \(TokenRole.words)")
+            }
+            guard expiresAfter.map({ Clock.duration($0) != nil }) ?? true else {
+                throw ValidationError("--expires-after must be a duration: 24h, 90m, 7d")
+            }
+            guard requestsPerMinute.map({ (1...1_000_000).contains($0) }) ?? true else {
+                throw ValidationError("--requests-per-minute must be from 1 to 1000000")
             }
         }
 
         func run() async throws {
             let log = try await database.openLog()
             let token = AccessToken.random(named: name)
-            let isNew = try await log.add(token, Set(role))
+            let isNew = try await log.add(
+                token,
+                Set(role),
+                lifetime: expiresAfter.flatMap(Clock.duration),
+                requestsPerMinute: requestsPerMinute
+            )
             await log.close()
             guard isNew else {
                 throw Failure(
@@ -93,12 +120,16 @@ extension TokensCommand {
                 )
                 return
             }
-            var table = TextTable(["name", "roles", "created", "last used", "revoked"])
+            var table = TextTable([
+                "name", "roles", "created", "last used", "revoked", "expires", "per minute",
+            ])
             for token in tokens {
                 table.add([
                     token.name, token.roles.words, "\(token.createdAt)",
                     token.lastUsedAt.map { "\($0)" } ?? "never",
                     token.revokedAt.map { "\($0)" } ?? "",
+                    token.expiresAt.map { "\($0)" } ?? "",
+                    token.requestsPerMinute.map { "\($0)" } ?? "",
                 ])
             }
             Terminal.print(table.text)
@@ -130,7 +161,9 @@ extension TokensCommand {
     }
 }
 
-extension TokenRole: ExpressibleByArgument {}
+extension TokenRole: ExpressibleByArgument {
+    fileprivate static var words: String { allCases.map(\.rawValue).joined(separator: ", ") }
+}
 
 extension Set<TokenRole> {
     fileprivate var words: String { map(\.rawValue).sorted().joined(separator: ", ") }
@@ -143,6 +176,8 @@ private struct TokenDocument: Encodable {
     let createdAt: Instant
     let lastUsedAt: Instant?
     let revokedAt: Instant?
+    let expiresAt: Instant?
+    let requestsPerMinute: Int?
 
     init(_ token: TokenRecord) {
         name = token.name
@@ -150,5 +185,7 @@ private struct TokenDocument: Encodable {
         createdAt = token.createdAt
         lastUsedAt = token.lastUsedAt
         revokedAt = token.revokedAt
+        expiresAt = token.expiresAt
+        requestsPerMinute = token.requestsPerMinute
     }
 }
