@@ -19,6 +19,9 @@ struct Outage {
     private var failures = 0
     private var failuresSeen = 0
 
+    /// Whether it has begun and is not known to be over.
+    var isUnderWay: Bool { beganAt != nil }
+
     /// The pause between two lines while it lasts.
     static let lineInterval = Duration.seconds(60)
 
@@ -76,6 +79,9 @@ final class OutageLog: Sendable {
             switch error {
             case let error as EventLogError: Problem(error).status == .serviceUnavailable
             case let error as ProjectorError: error.isPassing
+            // What took too long meanwhile.
+            case let problem as Problem:
+                problem.status == .serviceUnavailable && outage.withLock { $0.isUnderWay }
             default: false
             }
         guard isUnavailable else { return false }
