@@ -96,7 +96,7 @@ import Testing
             ] {
                 #expect(text.contains(line), "\(line)")
             }
-            let facts = /subledger_facts_total{outcome="appended",source="backfill"} (\d+)/
+            let facts = #/subledger_facts_total\{outcome="appended",source="backfill"\} (\d+)/#
             #expect(try #require(text.firstMatch(of: facts)).1 != "0", "\(text)")
             #expect(
                 Set(AskedRound.errors)
