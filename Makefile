@@ -56,7 +56,7 @@ laws: dependencies ## Hold the laws and the truth against SUBLEDGER_HISTORIES ra
 	SUBLEDGER_OPTIMISED=0 SUBLEDGER_HISTORIES=$${SUBLEDGER_HISTORIES:-200000} swift test -c release \
 	    -Xswiftc -enable-testing --disable-xctest --filter 'HistoryLawTests|MassTruthTests'
 
-kills: dependencies ## Kill writers, backends and the server SUBLEDGER_KILLS times (1000) among erasures and checkpoints.
+kills: dependencies ## Kill writers, backends and the server SUBLEDGER_KILLS times (1000) among erasures, repairs and checkpoints.
 	$(BUILD) $(SWIFT_FLAGS) --build-tests
 	SUBLEDGER_KILLS=$${SUBLEDGER_KILLS:-1000} swift test $(SWIFT_FLAGS) --skip-build --disable-xctest \
 	    --filter 'CrashTests.*among'

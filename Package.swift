@@ -104,8 +104,9 @@ let package = Package(
         .target(
             name: "LedgerSchema",
             path: "schema",
-            exclude: ["README.md", "snapshot.sql"],
+            exclude: ["README.md"],
             resources: [
+                .embedInCode("snapshot.sql"),
                 .embedInCode("bootstrap"),
                 .embedInCode("migrations"),
                 .embedInCode("functions"),

@@ -70,6 +70,13 @@ public enum Schema {
     /// ``bootstrap`` does.
     public static let differences = text(PackageResources.differences_sql)
 
+    /// Finds how the columns and CHECK constraints of tables differ from those of ``snapshot``; with
+    /// the same columns as ``differences``.
+    public static let definitions = text(PackageResources.definitions_sql)
+
+    /// The result of all migrations, as pg_dump prints it.
+    public static let snapshot = text(PackageResources.snapshot_sql)
+
     /// Functions that tables refer to; applied before the migrations.
     public static let functionsBefore = [
         text(PackageResources.lane_of_sql), text(PackageResources.is_erasing_sql),
@@ -80,6 +87,7 @@ public enum Schema {
         text(PackageResources.refuse_orphan_sql), text(PackageResources.refuse_unproven_sql),
         text(PackageResources.is_other_clock_sql), text(PackageResources.refuse_unchained_sql),
         text(PackageResources.refuse_other_clock_sql),
+        text(PackageResources.refuse_unaccounted_sql),
     ]
 
     /// Functions that refer to tables; applied after the migrations.

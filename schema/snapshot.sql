@@ -333,6 +333,27 @@ $$;
 
 COMMENT ON FUNCTION ledger.refuse_other_clock() IS 'Refuses, with SQLSTATE LG003, a row whose recorded_at is not the time of this server.';
 
+CREATE FUNCTION ledger.refuse_unaccounted() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+BEGIN
+    -- On Citus, the commit may be written by another connection to the server of the lane.
+    IF TG_TABLE_NAME ~ '_[0-9]+$' OR pg_has_role(current_user, 'ledger_owner', 'MEMBER') THEN
+        RETURN NULL;
+    END IF;
+    PERFORM 1 FROM ledger.commit k
+    WHERE k.lane = NEW.lane AND k.commit_no = NEW.commit_no
+        AND k.xmin = pg_current_xact_id_if_assigned()::xid;
+    IF FOUND THEN RETURN NULL; END IF;
+    RAISE EXCEPTION 'ledger.%: a row of commit % of lane % refused: this transaction does not make it',
+        TG_ARGV[0], NEW.commit_no, NEW.lane
+        USING ERRCODE = 'LG003', HINT = 'Append with subledger.';
+END
+$_$;
+
+COMMENT ON FUNCTION ledger.refuse_unaccounted() IS 'Refuses, with SQLSTATE LG003, a row of a commit that this transaction has not inserted.';
+
 CREATE FUNCTION ledger.refuse_unchained() RETURNS trigger
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1281,6 +1302,10 @@ CREATE TRIGGER append_only_chain BEFORE INSERT ON ledger.commit FOR EACH ROW EXE
 
 ALTER TABLE ledger.commit ENABLE ALWAYS TRIGGER append_only_chain;
 
+CREATE TRIGGER append_only_commit AFTER INSERT ON ledger.confirmation FOR EACH ROW EXECUTE FUNCTION ledger.refuse_unaccounted('confirmation');
+
+ALTER TABLE ledger.confirmation ENABLE ALWAYS TRIGGER append_only_commit;
+
 CREATE TRIGGER append_only_insert AFTER INSERT ON ledger.confirmation FOR EACH ROW WHEN ((octet_length(new.salt) <> 16)) EXECUTE FUNCTION ledger.refuse_change();
 
 ALTER TABLE ledger.confirmation ENABLE ALWAYS TRIGGER append_only_insert;
@@ -1369,7 +1394,7 @@ CREATE TRIGGER append_only_statement BEFORE UPDATE ON ledger.rejection_taken FOR
 
 ALTER TABLE ledger.rejection_taken ENABLE ALWAYS TRIGGER append_only_statement;
 
-CREATE TRIGGER append_only_statement BEFORE DELETE OR UPDATE OR TRUNCATE ON ledger.repair FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change();
+CREATE TRIGGER append_only_statement BEFORE UPDATE ON ledger.repair FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change();
 
 ALTER TABLE ledger.repair ENABLE ALWAYS TRIGGER append_only_statement;
 

@@ -11,7 +11,8 @@ import Subledger
 /// Arguments: the file, a root certificate, how many payloads may be under way at once. A line of
 /// the file is a number, a space and a payload; its acknowledgement is the number, then `+` and the
 /// position of each fact that was appended, `=` and that of each that was known or refused. Or it
-/// is `erase`, a scope, an environment and an id, acknowledged unchanged; or `checkpoint`.
+/// is `erase`, a scope, an environment and an id, or `repair`, acknowledged unchanged; or
+/// `checkpoint`.
 @main
 struct CrashChild {
     static func main() async throws {
@@ -43,6 +44,15 @@ struct CrashChild {
                 }
                 if number == "checkpoint" {
                     group.addTask { try await keepCheckpoint(of: ledger.log) }
+                    continue
+                }
+                if number == "repair" {
+                    group.addTask {
+                        try await untilAvailable {
+                            _ = try await ledger.log.repair(reason: "crash test", by: "crash test")
+                        }
+                        try write("repair")
+                    }
                     continue
                 }
                 group.addTask {

@@ -19,13 +19,15 @@ struct CrashLedger {
     private(set) var acknowledged: Set<Int> = []
     /// Erasures that were acknowledged.
     private(set) var erased: Set<ErasureTarget> = []
+    /// Repairs that were acknowledged.
+    private(set) var repairs = 0
     private(set) var serverKills = 0
     private(set) var backendKills = 0
     private(set) var childKills = 0
 
     let seed: UInt64
     private let lanes: Int
-    /// Whether erasures, checkpoints and polls are among the work.
+    /// Whether erasures, repairs, checkpoints and polls are among the work.
     private let erases: Bool
     private let server: any KilledServer
     private let root: RootCertificate
@@ -141,6 +143,7 @@ extension CrashLedger {
     mutating func round(_ number: Int) async throws -> String {
         let incidents = erases ? Incident.oftenInTurn : Incident.inTurn
         let incident = incidents[number % incidents.count]
+        if erases { try await plant() }
         var children = [try await startChild("\(number)a", window: 1 + number % 24)]
         if erases || Int.random(in: 0..<3, using: &generator) == 0 {
             children.append(try await startChild("\(number)b", window: 4))
@@ -196,12 +199,12 @@ extension CrashLedger {
         )
     }
 
-    /// The same lines, with a checkpoint and an erasure or two among them.
+    /// The same lines, with a checkpoint, a repair and an erasure or two among them.
     private mutating func withErasures(_ lines: [[UInt8]]) async throws -> [[UInt8]] {
         let ledger = try await open(settings)
         let streams = try await ledger.log.streams().map(\.stream)
         await ledger.log.close()
-        var more = [Array("checkpoint ".utf8)]
+        var more = [Array("checkpoint ".utf8), Array("repair ".utf8)]
         for stream in streams.shuffled(using: &generator).prefix(2) {
             let scope: Erasure.Scope =
                 Int.random(in: 0..<4, using: &generator) == 0 ? .subscription : .customer
@@ -250,6 +253,10 @@ extension CrashLedger {
 
     private mutating func acknowledge(_ line: String) throws {
         let words = line.split(separator: " ")
+        if line == "repair" {
+            repairs += 1
+            return
+        }
         if words.first == "erase", words.count == 4,
             let scope = Erasure.Scope(rawValue: String(words[1]))
         {
@@ -281,6 +288,12 @@ extension CrashLedger {
 extension CrashLedger {
     /// What is wrong with the log now; should be empty.
     func check() async throws -> [String] {
+        if erases {
+            // The children's repairs may have been killed.
+            let log = try await EventLog.open(settings)
+            _ = try await log.repair(reason: "crash test", by: "crash test")
+            await log.close()
+        }
         let session = try await PostgresSession.connect(settings)
         var wrong: [String] = []
         var proofs: [Position: Digest] = [:]

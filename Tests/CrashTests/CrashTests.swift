@@ -41,12 +41,13 @@ struct CrashTests {
     private static let kills = Acceptance.count("SUBLEDGER_KILLS", test: 20, acceptance: 1000)
 
     @Test
-    func `among erasures and checkpoints nothing acknowledged is lost and nothing erased returns`()
+    func
+        `among erasures, repairs and checkpoints nothing acknowledged is lost and nothing erased returns`()
         async throws
     {
         let server = try await CrashServer()
         var kills = 0
-        var erasures = 0
+        var (erasures, repairs) = (0, 0)
         var number: UInt64 = 0
         while kills < Self.kills {
             let seed = 20_261_122 + number
@@ -68,15 +69,18 @@ struct CrashTests {
             }
             kills += crash.kills
             erasures += crash.erased.count
+            repairs += crash.repairs
             print(
                 "crash test with erasures, seed \(seed): \(crash.acknowledged.count) payloads, "
-                    + "\(crash.erased.count) erasures acknowledged in \(round) rounds; killed: "
+                    + "\(crash.erased.count) erasures and \(crash.repairs) repairs acknowledged in "
+                    + "\(round) rounds; killed: "
                     + "\(crash.serverKills) servers, \(crash.backendKills) backends, "
                     + "\(crash.childKills) writers"
             )
             try await crash.drop()
         }
         #expect(erasures > 0, "no erasure was acknowledged")
+        #expect(repairs > 0, "no repair was acknowledged")
         await server.stop()
     }
 

@@ -35,6 +35,12 @@ our (grantee, oid) AS (
     SELECT name, to_regrole(name)::oid
     FROM unnest(ARRAY['ledger_owner', 'ledger_writer', 'ledger_reader', 'ledger_projector',
         'ledger_eraser']) name),
+-- What the live views show, whatever its schema says of itself.
+shown (oid) AS (
+    SELECT DISTINCT d.refobjid FROM pg_class v JOIN pg_rewrite w ON w.ev_class = v.oid
+    JOIN pg_depend d ON d.classid = 'pg_rewrite'::regclass AND d.objid = w.oid
+        AND d.refclassid = 'pg_class'::regclass
+    WHERE v.relnamespace = to_regnamespace('projection')::oid AND v.relkind = 'v'),
 -- Schemas of rebuilds say so in their comments; there can be others of such names.
 space AS (
     SELECT n.oid, n.nspname, n.nspacl, pg_get_userbyid(n.nspowner) AS owner,
@@ -45,7 +51,9 @@ space AS (
     WHERE n.nspname IN ('ledger', 'operation', 'projection')
         OR starts_with(obj_description(n.oid, 'pg_namespace'), 'Tables of one rebuild')
         OR n.nspname = 'analytics'
-            AND starts_with(obj_description(n.oid, 'pg_namespace'), 'Views for analysts')),
+            AND starts_with(obj_description(n.oid, 'pg_namespace'), 'Views for analysts')
+        OR n.nspowner = to_regrole('ledger_projector')::oid
+            AND n.oid IN (SELECT c.relnamespace FROM shown s JOIN pg_class c USING (oid))),
 -- A partition keeps the rules of its parent. In schemas of rebuilds only their own tables are looked
 -- at, which are known by the name of their primary key.
 relation AS (
@@ -56,10 +64,11 @@ relation AS (
     FROM space s JOIN pg_class c ON c.relnamespace = s.oid
     WHERE c.relkind IN ('r', 'p', 'v', 'm') AND (
         s.nspname IN ('ledger', 'operation', 'projection', 'analytics')
+        OR c.oid IN (SELECT oid FROM shown)
         OR EXISTS (SELECT FROM pg_constraint k WHERE k.conrelid = c.oid AND k.contype = 'p'
             AND k.conname = c.relname || '_key'))),
 guarded AS (
-    SELECT *, CASE WHEN rule IN ('rejection', 'rejection_taken') THEN 'UPDATE'
+    SELECT *, CASE WHEN rule IN ('rejection', 'rejection_taken', 'repair') THEN 'UPDATE'
         ELSE 'UPDATE OR DELETE OR TRUNCATE' END AS events
     FROM relation
     WHERE relkind IN ('r', 'p') AND (nspname = 'ledger' OR name = 'operation.currency_rate')),
@@ -190,7 +199,8 @@ difference (stage, what, statement) AS (
         AND has_table_privilege(to_regrole('ledger_reader')::oid, r.oid, 'SELECT'), false)
     UNION ALL
     -- On each partition too, where a TRUNCATE could otherwise pass the parent's trigger by. Rejections
-    -- are not part of the log: their owner may delete them, because an attacker can send any amount.
+    -- and rows that a repair removed are not part of the log: their owner may delete them, because an
+    -- attacker can send any amount, and they may identify a person.
     -- ALWAYS, because session_replication_role = replica passes ordinary triggers by.
     SELECT 5, 'trigger of ' || name, format(
         'CREATE OR REPLACE TRIGGER append_only_statement BEFORE %1$s ON %2$s '
@@ -260,6 +270,7 @@ difference (stage, what, statement) AS (
         ('ledger.evidence', 'proof', 5, 'NEW.body IS NULL', 'when ((new.body is null))',
             'refuse_unproven'),
         ('ledger.commit', 'chain', 7, '', '', 'refuse_unchained'),
+        ('ledger.confirmation', 'commit', 5, '', '', 'refuse_unaccounted'),
         ('operation.currency_rate', 'clock', 7, '', '', 'refuse_other_clock'))
         w (relname, noun, type, condition, shown, function) ON g.name = w.relname
     WHERE NOT EXISTS (
@@ -291,7 +302,13 @@ difference (stage, what, statement) AS (
             AND i.indisunique AND i.indisvalid AND i.indisready
             AND pg_get_constraintdef(c.oid) = k.definition)
     UNION ALL
-    -- What follows decides which rows a statement sees or writes.
+    -- What follows decides which rows a statement sees or writes. A view could show each role others.
+    SELECT 7, format('%s is not a table', r.name), NULL
+    FROM relation r
+    WHERE r.relkind NOT IN ('r', 'p') AND (r.name IN (
+            'projection.ledger_projection', 'projection.refused_stream')
+        OR r.nspname NOT IN ('ledger', 'operation', 'projection', 'analytics'))
+    UNION ALL
     SELECT 7, 'row security of ' || r.name, format(
         'ALTER TABLE %1$s DISABLE ROW LEVEL SECURITY; '
         'ALTER TABLE %1$s NO FORCE ROW LEVEL SECURITY', r.name)
@@ -317,7 +334,7 @@ difference (stage, what, statement) AS (
     SELECT 7, format('trigger %I of %s', t.tgname, r.name),
         format('DROP TRIGGER %I ON %s', t.tgname, r.name)
     FROM relation r JOIN pg_trigger t ON t.tgrelid = r.oid JOIN pg_proc p ON p.oid = t.tgfoid
-    WHERE r.is_log AND NOT t.tgisinternal AND t.tgparentid = 0
+    WHERE (r.is_log OR r.relkind IN ('r', 'p')) AND NOT t.tgisinternal AND t.tgparentid = 0
         AND NOT (t.tgname LIKE 'append\_only\_%'
             AND p.pronamespace = to_regnamespace('ledger')::oid))
 SELECT what, statement FROM difference ORDER BY stage, what COLLATE "C"

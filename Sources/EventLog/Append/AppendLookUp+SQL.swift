@@ -2,7 +2,7 @@ internal import Postgres
 
 extension AppendLookUp {
     // One probe of a range of the unique index for each subject: LATERAL and OFFSET 0 leave the
-    // planner no other order. On a log that was never analysed it would scan the whole lane and
+    // planner no other order. What no commit accounts for is not known: `repair` removes it. On a log that was never analysed it would scan the whole lane and
     // look for every event among the keys.
     static let known = """
         SELECT key.ordinal, e.lane_offset, e.as_of_ms, e.content, e.is_late, e.evidence_no
@@ -17,6 +17,7 @@ extension AppendLookUp {
                 AND fact_key BETWEEN key.first_key AND key.last_key
                 AND purchase_date_ms = key.purchase AND expires_date_ms = key.expires
                 AND kind = key.kind AND \(ScannedRow.isNotErasedLink)
+                AND lane_offset <= \(AppendSQL.lastOffset)
             OFFSET 0) e
         """
 
@@ -41,7 +42,10 @@ extension AppendLookUp {
         FROM unnest($2::bytea[]) AS asked (digest)
         CROSS JOIN LATERAL (
             SELECT * FROM ledger.evidence
-            WHERE \(EvidenceSummary.isAsked) AND lane = $1 OFFSET 0) v
+            WHERE \(EvidenceSummary.isAsked) AND lane = $1
+                AND evidence_no <= (SELECT first_evidence_no + (evidence - 1) FROM ledger.commit
+                    WHERE lane = $1 ORDER BY commit_no DESC LIMIT 1)
+            OFFSET 0) v
         """
 
     // The events of purchases whose end was moved, or is moved by the batch: nearly always none.
@@ -56,6 +60,7 @@ extension AppendLookUp {
             WHERE lane = $1 AND original_transaction_id = stream.id
                 AND environment = stream.environment
                 AND kind = 'transaction' AND expires_date_ms <> 0
+                AND lane_offset <= \(AppendSQL.lastOffset)
             WINDOW purchase AS (PARTITION BY purchase_date_ms, product_id)) e
         WHERE e.is_moved OR e.purchase_date_ms = ANY ($4)
         """

@@ -57,6 +57,12 @@ enum AppendSQL {
         FROM ledger.commit WHERE lane = $1 ORDER BY commit_no DESC LIMIT 1
         """
 
+    /// The last offset of lane `$1` that a commit accounts for; NULL without commits.
+    static let lastOffset = """
+        (SELECT first_offset + (count - 1) FROM ledger.commit
+            WHERE lane = $1 ORDER BY commit_no DESC LIMIT 1)
+        """
+
     static func head(
         in rows: PostgresRows,
         lane: Int,

@@ -92,6 +92,15 @@ extension Appender {
         }
     }
 
+    private static func placeTaken(_ error: PostgresError) -> EventLogError {
+        EventLogError(
+            .malformedLog,
+            "append: \(error.tableName ?? "the ledger") has a row that no commit accounts for, in the "
+                + "place or under the key of a new one; nothing was appended. `subledger verify` "
+                + "names it, and `subledger repair` removes it"
+        )
+    }
+
     // Whether there was anything to write.
     private static func write(
         _ plan: AppendPlan,
@@ -196,6 +205,7 @@ extension Appender {
         if AppendInsert.isLostRace(error) { return .lostRace }
         if AppendInsert.isCatalogTaken(error) { return .catalogTaken }
         if AppendInsert.isSharedPartTaken(error) { return .sharedPartTaken }
+        if error.sqlState == "23505" { return .refused(Appender.placeTaken(error)) }
         var cause = EventLogError(error, doing: "append")
         if error.sqlState == "57014" {
             // Cancelled from outside: by an operator, or by a limit that is not ours. This is not a

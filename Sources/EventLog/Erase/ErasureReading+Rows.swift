@@ -2,6 +2,8 @@ internal import Events
 internal import Postgres
 
 // Reading rows.
+//
+// Those that no commit accounts for are left to `repair`: an erasure proves what it removed.
 extension ErasureReading {
     mutating func readStream(
         _ stream: StreamID,
@@ -16,6 +18,7 @@ extension ErasureReading {
                 ErasureReading.events(
                     """
                     e.lane = $1 AND e.environment = $2 AND e.original_transaction_id = $3
+                        AND e.lane_offset <= \(AppendSQL.lastOffset)
                     """
                 ),
                 parameters
@@ -24,6 +27,8 @@ extension ErasureReading {
                 ErasureReading.confirmations(
                     """
                     c.lane = $1 AND c.environment = $2 AND c.original_transaction_id = $3
+                        AND c.commit_no <= (SELECT max(commit_no) FROM ledger.commit
+                            WHERE lane = $1)
                     """
                 ),
                 parameters

@@ -2,7 +2,8 @@ internal import Events
 internal import LedgerSchema
 internal import Postgres
 
-/// A role, owner, privilege, trigger or storage option that differs from the required state.
+/// A role, owner, privilege, trigger, storage option, column or constraint that differs from the
+/// required state.
 struct SchemaDifference: Sendable {
     /// What differs, as text.
     let what: String
@@ -11,12 +12,40 @@ struct SchemaDifference: Sendable {
 
     /// All differences, in the order in which they are corrected.
     ///
-    /// Reads catalogs only.
-    static func all(in session: isolated PostgresSession) throws -> [SchemaDifference] {
-        try session.query(Schema.differences).map {
+    /// Reads catalogs only. Definitions of tables are those after all migrations.
+    static func all(
+        withDefinitions: Bool = true,
+        in session: isolated PostgresSession
+    ) throws -> [SchemaDifference] {
+        var rows = try session.query(Schema.differences).map { $0 }
+        if withDefinitions {
+            rows += try session.query(
+                Schema.definitions,
+                [.textArray(definitions.map(\.table)), .textArray(definitions.map(\.line))]
+            )
+        }
+        return try rows.map {
             SchemaDifference(what: try $0.text(0), statements: try $0.textIfPresent(1))
         }
     }
+
+    // The columns and CHECK constraints in the snapshot: a line each within CREATE TABLE.
+    private static let definitions: [(table: String, line: String)] = {
+        var definitions: [(table: String, line: String)] = []
+        var table: String?
+        for line in Schema.snapshot.split(separator: "\n") {
+            if line.hasPrefix("CREATE TABLE ") {
+                table = line.dropFirst("CREATE TABLE ".count).split(separator: " ").first
+                    .map(String.init)
+            } else if line.hasPrefix(")") {
+                table = nil
+            } else if let table {
+                let end = line.last == "," ? line.dropLast() : line
+                definitions.append((table, String(end.drop { $0 == " " })))
+            }
+        }
+        return definitions
+    }()
 }
 
 /// The file of a function in schema `ledger`.

@@ -65,9 +65,10 @@ private struct LogRepair: Sendable {
     /// first append fails.
     private static let commitsMax = 1000
 
+    // In the order in which an append locks them.
     private static let tables = [
-        "event", "confirmation", "evidence", "evidence_segment", "root_certificate", "commit",
-        "catalog",
+        "commit", "root_certificate", "evidence_segment", "evidence", "confirmation", "catalog",
+        "event",
     ]
 
     func run(in session: isolated PostgresSession) throws -> [RepairedRow] {
@@ -82,6 +83,9 @@ private struct LogRepair: Sendable {
                     + "work; nothing was changed. Remove the rows that `subledger verify` names on "
                     + "the server of their lane, as a superuser"
             )
+        }
+        for table in LogRepair.tables {
+            try session.execute("LOCK TABLE ledger.\(table) IN SHARE ROW EXCLUSIVE MODE")
         }
         for table in LogRepair.tables {
             try session.execute(
