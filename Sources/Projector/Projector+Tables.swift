@@ -68,6 +68,23 @@ extension Projector {
         }
     }
 
+    /// The views and functions for readers that are not those that this program creates; empty on a
+    /// standby, and for logins that may not make temporary views.
+    ///
+    /// - Throws: `databaseUnavailable`.
+    public func alteredViews() async throws(ProjectorError) -> [LiveAlteration] {
+        try await reading("compare the views") { session in
+            guard try await hasTables(in: session) else { return [] }
+            let live = try await session.query(
+                ProjectionPart.live(),
+                [.textArray(projections.map(\.name))]
+            ).map { try ProjectionPart($0) }
+            return try await session.transaction { session throws(PostgresError) in
+                try LiveAlteration.ofViews(of: live, in: session)
+            }
+        }
+    }
+
     private func reading<Value: Sendable>(
         _ action: String,
         _ body: (PostgresSession) async throws -> Value

@@ -1,7 +1,8 @@
 internal import Postgres
 internal import Projections
 
-/// The columns of a table in the server's catalog, in order; empty if the table does not exist.
+/// The columns of a table in the server's catalog, in order; empty if it does not exist or is not a
+/// table.
 struct TableColumns: Sendable {
     let all: [Column]
 
@@ -56,7 +57,9 @@ struct TableColumns: Sendable {
         SELECT a.attname::text, a.atttypid::bigint, format_type(a.atttypid, a.atttypmod)
             || coalesce(' COLLATE ' || quote_ident(c.collname), '')
             || CASE WHEN a.attnotnull THEN ' NOT NULL' ELSE '' END
-        FROM pg_attribute a LEFT JOIN pg_collation c
+        FROM pg_attribute a
+        JOIN pg_class r ON r.oid = a.attrelid AND r.relkind IN ('r', 'p')
+        LEFT JOIN pg_collation c
             ON c.oid = a.attcollation AND c.collname <> 'default'
         WHERE a.attrelid = to_regclass($1) AND a.attnum > 0 AND NOT a.attisdropped
         ORDER BY a.attnum

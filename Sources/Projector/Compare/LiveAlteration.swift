@@ -53,35 +53,63 @@ extension LiveAlteration {
                 in: session
             )
             let shown = try session.query(isShown, [.text(part.schema), .text(part.name)])
-            let alteration: (Kind, String)? =
-                if columns.all.isEmpty {
-                    (.table, "the live table \(name) no longer exists; \(repair)")
-                } else if part.version == projection.version, columns.all != rebuilt.all {
-                    (
-                        .table,
-                        "the live table \(name) differs from a rebuild: it has the column "
-                            + "\(columns.words(notIn: rebuilt)) instead of "
-                            + "\(rebuilt.words(notIn: columns)); \(repair)"
-                    )
-                } else if try !shown.single().bool(0) {
-                    (
-                        .view,
-                        "projection.\(part.name) is not the view that shows the live table "
-                            + "\(name); \(repair)"
-                    )
-                } else {
-                    nil
-                }
-            if let (kind, message) = alteration {
-                alterations.append(
-                    LiveAlteration(projection: part.name, kind: kind, message: message)
+            func table(_ message: String) -> LiveAlteration {
+                LiveAlteration(
+                    projection: part.name,
+                    kind: .table,
+                    message: "the live table \(name) \(message); \(repair)"
                 )
+            }
+            if columns.all.isEmpty {
+                alterations.append(table("no longer exists"))
+            } else if part.version == projection.version, columns.all != rebuilt.all {
+                alterations.append(
+                    table(
+                        "differs from a rebuild: it has the column "
+                            + "\(columns.words(notIn: rebuilt)) instead of "
+                            + "\(rebuilt.words(notIn: columns))"
+                    )
+                )
+            } else if try !shown.single().bool(0) {
+                alterations.append(hidden(part))
             }
         }
         try session.execute(
             "ROLLBACK TO SAVEPOINT live_alterations; RELEASE SAVEPOINT live_alterations"
         )
         return try alterations + ofAnalytics(in: session)
+    }
+
+    /// Views of schema `projection` that do not show the live tables, and what differs in
+    /// `analytics`: what can be compared without a rebuild.
+    ///
+    /// - Parameters:
+    ///   - live: The parts of the live tables.
+    ///   - session: A session with an open transaction; nothing is left behind in it.
+    /// - Returns: The alterations.
+    /// - Throws: The server's error.
+    static func ofViews(
+        of live: [ProjectionPart],
+        in session: isolated PostgresSession
+    ) throws(PostgresError) -> [LiveAlteration] {
+        // Whoever promotes tables holds the views only briefly.
+        try session.execute("SET LOCAL quote_all_identifiers = off; SET LOCAL lock_timeout = '2s'")
+        var known: Set<String> = []
+        var alterations: [LiveAlteration] = []
+        for part in live where known.insert(part.name).inserted {
+            let shown = try session.query(isShown, [.text(part.schema), .text(part.name)])
+            if try !shown.single().bool(0) { alterations.append(hidden(part)) }
+        }
+        return try alterations + ofAnalytics(in: session)
+    }
+
+    private static func hidden(_ part: ProjectionPart) -> LiveAlteration {
+        LiveAlteration(
+            projection: part.name,
+            kind: .view,
+            message: "projection.\(part.name) is not the view that shows the live table "
+                + "\(part.schema).\(part.name); `subledger rebuild \(part.name)` rebuilds it"
+        )
     }
 
     private static func ofAnalytics(
@@ -91,8 +119,8 @@ extension LiveAlteration {
             LiveAlteration(
                 projection: "analytics.\(name)",
                 kind: .view,
-                message: "analytics.\(name) is not what this program creates; as a member of "
-                    + "ledger_projector, DROP it with CASCADE, and `subledger rebuild` creates it again"
+                message: "analytics.\(name) is not what this program creates; `subledger rebuild` "
+                    + "creates it again"
             )
         }
     }

@@ -89,12 +89,13 @@ extension Projector {
     /// Throws if the log lacks a commit: it was restored, or replaced by another one.
     func check(_ head: EventLog.Head, lane: Int) async throws {
         let known = try await log.head(lane: lane, commit: head.commit)
-        guard known?.digest != head.digest else { return }
-        let found = known.map { "has the digest \($0.digest)" } ?? "does not exist"
+        if let known, known.digest == head.digest, head.offset <= known.offset { return }
+        let found =
+            known.map { "ends at offset \($0.offset) with digest \($0.digest)" } ?? "does not exist"
         throw ProjectorError(
             .logForked,
-            "lane \(lane): the tables contain the log up to commit \(head.commit) with digest "
-                + "\(head.digest), but in this log that commit \(found). The log was restored or "
+            "lane \(lane): the tables contain the log up to commit \(head.commit), offset "
+                + "\(head.offset), with digest \(head.digest), but in this log that commit \(found). The log was restored or "
                 + "forked since. `subledger verify` reports whether the log is intact; if it is "
                 + "the right one, `subledger rebuild` rebuilds the tables"
         )

@@ -31,7 +31,8 @@ enum AnalyticsSchema {
         END LOOP;
         """
 
-    /// Creates the views and functions whose projections are live; does nothing if they exist.
+    /// Creates the views and functions whose projections are live; does nothing if they exist as
+    /// this program makes them.
     ///
     /// For a transaction that has switched to ledger_projector. A schema with that name that
     /// another role owns is left alone.
@@ -45,16 +46,21 @@ enum AnalyticsSchema {
         let comment = comment(for: definitions)
         if try known[0].textIfPresent(1) == comment,
             present.count == wanted.count,
-            Set(present) == Set(wanted.map(\.name))
+            Set(present) == Set(wanted.map(\.name)), try altered(in: session).isEmpty
         {
             return
         }
         try session.execute("SAVEPOINT analytics; SET LOCAL check_function_bodies = off")
+        var isReplaced = false
         do throws(PostgresError) {
             try session.execute(definitions)
+            isReplaced = try altered(in: session).isEmpty
         } catch {
             // The columns changed, so the existing ones cannot be replaced in place.
             guard ["42P16", "42P13"].contains(error.sqlState) else { throw error }
+        }
+        // A further function of the name of one of ours is not replaced either.
+        if !isReplaced {
             try session.execute(
                 "ROLLBACK TO SAVEPOINT analytics; SET LOCAL check_function_bodies = off; "
                     + "\(dropAll); \(definitions)"

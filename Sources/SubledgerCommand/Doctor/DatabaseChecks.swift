@@ -53,7 +53,7 @@ struct DatabaseChecks {
             }
             return checks + missing
         }
-        checks.append(await objects(inspector))
+        checks.append(await objects(settings, inspector))
         checks += await opened(settings, server, inspector)
         checks.append(await checkpoint(inspector))
         return checks
@@ -108,23 +108,56 @@ struct DatabaseChecks {
         }
     }
 
-    private func objects(_ inspector: LedgerInspector) async -> DoctorCheck {
-        do throws(EventLogError) {
-            let found = try await inspector.differences()
+    private func objects(
+        _ settings: ConnectionSettings,
+        _ inspector: LedgerInspector
+    ) async -> DoctorCheck {
+        do {
+            let views = try await Self.projecting(settings) { projector throws(ProjectorError) in
+                try await projector.alteredViews().map(\.message)
+            }
+            let found = try await inspector.differences() + views
             guard let first = found.first else {
                 return .ok(
                     "objects",
-                    "roles, privileges, triggers, functions and indexes are whole"
+                    "roles, privileges, tables, triggers, functions, views and indexes are whole"
                 )
             }
             let more = found.count > 1 ? ", and \(found.count - 1) more" : ""
             return .wrong(
                 "objects",
                 "\(counted(found.count, "difference")): \(first)\(more)",
-                "run `subledger migrate`; `migrate --dry-run` lists what it would repair"
+                views.count == found.count
+                    ? nil
+                    : "run `subledger migrate`; `migrate --dry-run` lists what it would repair"
             )
         } catch {
-            return .wrong("objects", error.description, nil)
+            return .wrong("objects", Self.words(of: error), nil)
+        }
+    }
+
+    static func projecting<Value>(
+        _ settings: ConnectionSettings,
+        _ body: (Projector) async throws(ProjectorError) -> Value
+    ) async throws -> Value {
+        var options = EventLog.Options()
+        options.readersMax = 1
+        let log = try await EventLog.open(settings, options)
+        do throws(ProjectorError) {
+            let value = try await body(Projector(log: log, settings: settings))
+            await log.close()
+            return value
+        } catch {
+            await log.close()
+            throw error
+        }
+    }
+
+    private static func words(of error: any Error) -> String {
+        switch error {
+        case let error as EventLogError: error.description
+        case let error as ProjectorError: error.description
+        default: "\(error)"
         }
     }
 
@@ -172,12 +205,8 @@ struct DatabaseChecks {
                 oldest = try await inspector.oldestEvent(after: last.positions)
             }
             return Projector.Table.check(tables, oldest: oldest, now: .systemClock())
-        } catch let error as EventLogError {
-            return .wrong("tables", error.description, nil)
-        } catch let error as ProjectorError {
-            return .wrong("tables", error.description, nil)
         } catch {
-            return .wrong("tables", "\(error)", nil)
+            return .wrong("tables", Self.words(of: error), nil)
         }
     }
 

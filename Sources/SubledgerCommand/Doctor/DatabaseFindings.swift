@@ -155,6 +155,13 @@ extension Projector.Table {
                 "for reports and SQL, run `subledger rebuild`, then `subledger follow`"
             )
         }
+        guard live.allSatisfy({ $0.lag >= 0 }) else {
+            return .wrong(
+                "tables",
+                "they state that they contain more events than the log has",
+                "run `subledger verify`, then `subledger rebuild`"
+            )
+        }
         let stale = live.filter { !$0.isCurrent && $0.policy == nil }
         guard stale.isEmpty else {
             return .warning(

@@ -2,6 +2,8 @@ import ArgumentParser
 import CommandSupport
 import EventLog
 import Events
+import Postgres
+import Projector
 
 struct MigrateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -90,13 +92,15 @@ struct MigrateCommand: AsyncParsableCommand {
                 partitions: partitions,
                 isDistributed: distributed
             )
+            let settings = try await database.settings(createIfAbsent: !dryRun)
             let changes = try await Migrator.migrate(
-                try await database.settings(createIfAbsent: !dryRun),
+                settings,
                 layout,
                 isDryRun: dryRun,
                 lockTimeoutSeconds: lockTimeout,
                 notice: { Terminal.write($0) }
             )
+            if !dryRun || changes.applied.isEmpty { try await reportViews(settings) }
             if output.json {
                 try Terminal.print(json: Report(changes, dryRun: dryRun))
                 return
@@ -111,6 +115,18 @@ struct MigrateCommand: AsyncParsableCommand {
             for what in changes.distributed { Terminal.print("\(distributed)  \(what)") }
             if changes.isEmpty {
                 Terminal.print("the schema is up to date (version \(Migrator.newestVersion))")
+            }
+        }
+
+        // An owner of the log alone may not read them; `doctor` does.
+        private func reportViews(_ settings: ConnectionSettings) async throws {
+            do {
+                let views = try await DatabaseChecks.projecting(settings) {
+                    projector throws(ProjectorError) in try await projector.alteredViews()
+                }
+                for view in views { Terminal.write("not repaired: \(view.message)") }
+            } catch let error as ProjectorError where error.code == .permissionDenied {
+                return
             }
         }
 
