@@ -332,8 +332,8 @@ let package = Package(
                 "SubledgerCommand", "TestSupport",
             ],
             exclude: [
-                "Goldens", "older-ledger-root.der", "older-ledger-truth.ndjson", "older-ledger.sql",
-                "read_export.py",
+                "Goldens", "older-erasures.sql", "older-ledger-root.der",
+                "older-ledger-truth.ndjson", "older-ledger.sql", "read_export.py",
             ],
             swiftSettings: strict
         ),

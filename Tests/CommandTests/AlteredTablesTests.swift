@@ -40,35 +40,145 @@ struct AlteredTablesTests {
         }
     }
 
-    @Test(arguments: [
+    @Test func `what reports read besides the tables is compared`() async throws {
+        try await withSimulatedLedger(rebuilt: true) { command, settings in
+            try await settings.meddle(
+                "UPDATE operation.newest_signature SET as_of_ms = as_of_ms + 86400000"
+            )
+            let check = try await command.run("tables", "check")
+            #expect(check.code == 3, "\(check.errors)")
+            for words in ["in lane 0", "operation.newest_signature"] {
+                #expect(check.errors.contains(words), "\(check.errors)")
+            }
+            try await command.expect(0, "tables", "check", "--quiet")
+        }
+    }
+
+    /// What ledger_projector alters, and so what reports read.
+    private static let views = [
         (
-            "analytics.last_signed_at", "analytics.last_signed_at",
+            "analytics.transactions",
+            """
+            DO $$ BEGIN EXECUTE 'CREATE OR REPLACE VIEW analytics.transactions AS SELECT * FROM ('
+                || rtrim(pg_get_viewdef('analytics.transactions'::regclass), ';')
+                || ') v WHERE lane < 0'; END $$
+            """
+        ),
+        (
+            "analytics.last_signed_at",
             """
             CREATE OR REPLACE FUNCTION analytics.last_signed_at() RETURNS timestamptz
             LANGUAGE sql STABLE AS 'SELECT now()'
-            """,
-            "DROP FUNCTION analytics.last_signed_at CASCADE"
+            """
         ),
         (
-            "operation.newest_signature", "in lane 0",
-            "UPDATE operation.newest_signature SET as_of_ms = as_of_ms + 86400000", "SELECT 1"
+            "analytics.recorded_at",
+            """
+            CREATE FUNCTION analytics.recorded_at(bigint, bigint) RETURNS timestamptz
+            LANGUAGE sql AS 'SELECT now()'
+            """
         ),
-    ])
-    func `what reports read besides the tables is compared`(
-        place: String,
-        words: String,
-        change: String,
-        advice: String
+        ("analytics.customers", "ALTER VIEW analytics.customers SET (security_invoker = true)"),
+        (
+            "projection.refunds",
+            """
+            CREATE OR REPLACE VIEW projection.refunds AS SELECT * FROM projection_1.refunds
+            WHERE current_user = 'ledger_projector'
+            """
+        ),
+    ]
+
+    @Test(arguments: views)
+    func `an altered view or function for readers is named everywhere, and created again`(
+        name: String,
+        sql: String
     ) async throws {
         try await withSimulatedLedger(rebuilt: true) { command, settings in
-            try await settings.meddle(change)
-            let check = try await command.run("tables", "check")
-            #expect(check.code == 3, "\(check.errors)")
-            #expect(check.errors.contains(words), "\(check.errors)")
-            #expect(check.errors.contains(place), "\(check.errors)")
-            try await settings.meddle(advice)
+            #expect(try await command.run("migrate").errors.isEmpty)
+            try await settings.meddle("SET ROLE ledger_projector; \(sql)")
+            for words in [["tables", "check"], ["migrate"], ["doctor", "--json"]] {
+                let ending = try await command.run(words)
+                #expect(
+                    (ending.output + ending.errors).contains("\(name) is not "),
+                    "\(words): \(ending.output) \(ending.errors)"
+                )
+                #expect((ending.code == 0) == (words == ["migrate"]))
+            }
             try await command.expect(0, "rebuild", "--quiet")
             try await command.expect(0, "tables", "check", "--quiet")
+            #expect(try await command.run("migrate").errors.isEmpty)
+        }
+    }
+
+    /// What shows other rows to readers than to ledger_projector, as whom `tables check` reads.
+    @Test(arguments: [
+        (
+            "row security of projection_1.transactions",
+            """
+            ALTER TABLE projection_1.transactions RENAME CONSTRAINT transactions_key TO k;
+            COMMENT ON SCHEMA projection_1 IS 'none';
+            CREATE POLICY p ON projection_1.transactions USING (current_user = 'ledger_projector');
+            ALTER TABLE projection_1.transactions ENABLE ROW LEVEL SECURITY;
+            ALTER TABLE projection_1.transactions FORCE ROW LEVEL SECURITY
+            """
+        ),
+        (
+            "trigger lost of projection_1.transactions",
+            """
+            CREATE FUNCTION projection_1.drop_row() RETURNS trigger LANGUAGE plpgsql
+            AS 'BEGIN RETURN NULL; END';
+            CREATE TRIGGER lost BEFORE INSERT ON projection_1.transactions
+            FOR EACH ROW EXECUTE FUNCTION projection_1.drop_row()
+            """
+        ),
+        (
+            "projection.ledger_projection is not a table",
+            """
+            ALTER TABLE projection.ledger_projection RENAME TO l;
+            CREATE VIEW projection.ledger_projection AS SELECT * FROM projection.l;
+            GRANT SELECT ON projection.ledger_projection TO ledger_reader, ledger_writer
+            """
+        ),
+    ])
+    func `what shows each role other rows is named`(what: String, sql: String) async throws {
+        try await withSimulatedLedger(rebuilt: true) { command, settings in
+            try await settings.meddle("SET ROLE ledger_projector; \(sql)")
+            let ending = try await command.run("migrate", "--dry-run")
+            #expect((ending.output + ending.errors).contains(what), "\(ending)")
+        }
+    }
+
+    @Test func `tables that state a later position than the log has are named`() async throws {
+        try await withSimulatedLedger(rebuilt: true) { command, settings in
+            try await settings.meddle(
+                """
+                SET ROLE ledger_projector;
+                UPDATE projection.ledger_projection SET lane_offset = lane_offset + 1000
+                """
+            )
+            #expect(try await command.run("tables", "check").code == 3)
+            let doctor = try await command.run("doctor", "--json")
+            #expect(doctor.code == 1)
+            #expect(doctor.output.contains("more events than the log"), "\(doctor.output)")
+        }
+    }
+
+    @Test func `a live table that became a view is named`() async throws {
+        try await withSimulatedLedger(rebuilt: true) { command, settings in
+            try await settings.meddle(
+                """
+                SET ROLE ledger_projector;
+                ALTER TABLE projection_1.refunds RENAME TO r;
+                CREATE VIEW projection_1.refunds AS SELECT * FROM projection_1.r;
+                GRANT SELECT ON projection_1.refunds TO ledger_reader, ledger_writer;
+                CREATE OR REPLACE VIEW projection.refunds AS SELECT * FROM projection_1.refunds
+                """
+            )
+            for words in [["tables", "check"], ["migrate"], ["doctor", "--json"]] {
+                let ending = try await command.run(words)
+                let all = ending.output + ending.errors
+                #expect(all.contains("projection_1.refunds"), "\(words): \(all)")
+            }
         }
     }
 

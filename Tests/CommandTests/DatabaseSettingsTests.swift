@@ -6,7 +6,7 @@ import Testing
 /// Databases as teams have them: with their own limits and defaults, and behind a pooler.
 @Suite(.enabled { await TestServer.isAvailable })
 struct DatabaseSettingsTests {
-    @Test func `a read-only default and short idle transaction limits break nothing`()
+    @Test func `a read-only default and short limits of time break nothing`()
         async throws
     {
         let simulation = try await Simulation.shared
@@ -21,6 +21,7 @@ struct DatabaseSettingsTests {
                 """
                 ALTER DATABASE \(name) SET default_transaction_read_only = on;
                 ALTER DATABASE \(name) SET idle_in_transaction_session_timeout = '1ms';
+                ALTER DATABASE \(name) SET statement_timeout = '1ms';
                 """
             )
             try await command.expect(0, "migrate")

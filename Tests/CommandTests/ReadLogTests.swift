@@ -54,7 +54,7 @@ struct ReadLogTests {
             for member in ["multiSeatInfo", "renewalQuantity", "bundleProductId"] {
                 #expect(facts.contains(member), "\(member)")
             }
-            #expect(try await VerifyAgainstTests.python(settings) == 0)
+            #expect(try await VerifyScript.code(settings) == 0)
             try await command.expect(0, "verify", "--signatures", "--root-certificate", root)
         }
     }

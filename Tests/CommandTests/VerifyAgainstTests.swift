@@ -148,11 +148,11 @@ struct VerifyAgainstTests {
         try await withSimulatedLedger { command, settings in
             let text = try await command.expect(0, "checkpoint", "--quiet", "--key", key)
             let whole = try folder.write("whole.json", Array(text.utf8))
-            #expect(try await Self.python(settings, whole) == 0)
+            #expect(try await VerifyScript.code(settings, whole) == 0)
             let head = try Self.head(whole)
             let edited = text.replacing(head.digest, with: String(repeating: "0", count: 64))
             let forged = try folder.write("forged.json", Array(edited.utf8))
-            #expect(try await Self.python(settings, whole, forged) == 65)
+            #expect(try await VerifyScript.code(settings, whole, forged) == 65)
             try await settings.meddle(
                 """
                 DELETE FROM ledger.event WHERE lane_offset >=
@@ -162,8 +162,8 @@ struct VerifyAgainstTests {
                 DELETE FROM ledger.commit WHERE commit_no = \(head.commit)
                 """
             )
-            #expect(try await Self.python(settings) == 0)
-            #expect(try await Self.python(settings, whole) == 3)
+            #expect(try await VerifyScript.code(settings) == 0)
+            #expect(try await VerifyScript.code(settings, whole) == 3)
         }
     }
 
@@ -314,20 +314,6 @@ extension VerifyAgainstTests {
         let document = try JSONDecoder().decode(Document.self, from: data)
         let head = try #require(document.heads.first)
         return Head(commit: head.commit, digest: head.digest, takenAt: document.takenAt)
-    }
-
-    /// The exit code of verify_chain.py.
-    static func python(_ settings: ConnectionSettings, _ documents: String...) async throws -> Int32
-    {
-        let tests = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-            .deletingLastPathComponent()
-        let against = documents.isEmpty ? [] : ["--against"] + documents
-        return try await Program(path: "/usr/bin/env").run(
-            [
-                "python3", tests.appendingPathComponent("EventLogTests/verify_chain.py").path,
-                settings.fullConnectionString,
-            ] + against
-        ).code
     }
 
     static func time(_ milliseconds: Int64) -> String {

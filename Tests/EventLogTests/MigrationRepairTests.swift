@@ -231,6 +231,14 @@ struct MigrationRepairTests {
             mended: ["trigger dropped of ledger.event"]
         ),
         Damage(
+            sql: "ALTER TABLE ledger.commit ADD CONSTRAINT further CHECK (commit_no <> 7)",
+            mended: ["constraint further of ledger.commit"]
+        ),
+        Damage(
+            sql: "DROP TRIGGER append_only_commit ON ledger.confirmation",
+            mended: ["commit trigger of ledger.confirmation"]
+        ),
+        Damage(
             sql: "ALTER TABLE ledger.event RESET (autovacuum_freeze_min_age)",
             mended: ["storage options of ledger.event"]
         ),
@@ -286,18 +294,12 @@ struct MigrationRepairTests {
                         'ledger'::regnamespace, 'operation'::regnamespace)
                     """
                 )
-                // Others may also read the tables that migrate reads. With the catalogs locked, no
-                // DDL succeeds.
-                let read =
-                    ["migration", "ledger_config", "event", "confirmation", "evidence"]
-                    .map { "ledger." + $0 } + ["operation.lookup_lane"]
-                    + (variant.isDistributed ? ["ledger.lane", "ledger.commit"] : [])
-                let locked = tables.filter { !read.contains($0) }.joined(separator: ", ")
+                // Others may also read all tables: the server reads their constraints under that
+                // lock. With the catalogs locked, no DDL succeeds.
                 try await inspector.session.execute(
                     """
                     BEGIN;
-                    LOCK TABLE ONLY \(locked) IN ACCESS EXCLUSIVE MODE;
-                    LOCK TABLE \(read.joined(separator: ", ")) IN EXCLUSIVE MODE;
+                    LOCK TABLE \(tables.joined(separator: ", ")) IN EXCLUSIVE MODE;
                     LOCK TABLE pg_class, pg_proc, pg_trigger, pg_namespace IN SHARE MODE
                     """
                 )
@@ -370,6 +372,7 @@ struct MigrationRepairTests {
                 UNION ALL SELECT concat_ws(' ', oid::regclass, relrowsecurity, relforcerowsecurity)
                 FROM pg_class WHERE relrowsecurity OR relforcerowsecurity
                 UNION ALL SELECT polname FROM pg_policy
+                UNION ALL SELECT conname FROM pg_constraint WHERE contype = 'c'
                 UNION ALL SELECT tablename || ' ' || rulename FROM pg_rules
                 WHERE schemaname = 'ledger'
                 UNION ALL SELECT inhrelid::regclass || ' of ' || inhparent::regclass

@@ -27,6 +27,7 @@ KINDS = {"transaction", "renewal", "notification", "link", "catalog", "erasure",
 SCOPES = {"subscription": 96, "customer": 80, "link": 80, "payload": 64}
 SILENT = {1, 26, 27, 57}  # A different value of these fields is not news.
 CONFIRMATION_SPAN_MS = 60_000
+SKEW_MS = 300_000  # By how much two clocks may differ.
 COMMIT = {
     "number": ("commit_no", int), "first_offset": ("first_offset", int), "count": ("count", int),
     "first_evidence": ("first_evidence_no", int), "evidence": ("evidence", int),
@@ -438,8 +439,10 @@ class Lane:
             words = {tag: fields.get(tag, b"").decode() for tag in (58, 59, 60, 61)}
             require(words[58] in SCOPES, f"event {erasure.offset} is an erasure of unknown scope")
             require(words[59] or words[60], f"erasure {erasure.offset} removed nothing")
-            require(words[58] != "subscription" or self.left_by(erasure) is None,
-                    f"erasure {erasure.offset} left out an event that was there")
+            require(erasure.as_of <= milliseconds(erasure.recorded_us) + SKEW_MS,
+                    f"erasure {erasure.offset} is dated after its commit")
+            require(self.left_by(erasure, words[58]) is None,
+                    f"erasure {erasure.offset} left out an event or a confirmation that was there")
             for low, high in ranges(words[59]):
                 require(high < erasure.offset, f"erasure {erasure.offset} takes what came later")
                 for offset in range(low, high + 1):
@@ -461,14 +464,31 @@ class Lane:
         require(set(self.gone_evidence) == taken_evidence,
                 "payloads are missing without an erasure, or erased and still there")
 
-    def left_by(self, erasure):
-        """The first event that an erasure of the whole subscription should have blanked."""
+    def left_by(self, erasure, scope):
+        """The first offset of what an erasure should have blanked."""
+        if scope not in ("subscription", "customer"):
+            return None
         place = ["'" + word.replace("'", "''") + "'" for word in (erasure.environment, erasure.id)]
+        stream = (f"t.lane = {self.lane} AND t.environment = {place[0]}"
+                  f" AND t.original_transaction_id = {place[1]}")
+        columns = {"offset": ("t.lane_offset", int), "kind": ("t.kind", str),
+                   "content": ("t.content", unhex),
+                   "kept": ("(v.body IS NOT NULL)::int", int)}
+        for event in self.ledger.look_up(columns, (
+                "FROM ledger.event t LEFT JOIN ledger.evidence v USING (lane, evidence_no)"
+                f" WHERE {stream} AND t.kind <> 'erasure' AND t.lane_offset < {erasure.offset}"
+                f" AND octet_length(t.salt) < {SCOPES[scope]} ORDER BY t.lane_offset")):
+            if scope == "subscription":
+                return event.offset
+            # Which customer a link named is no longer known.
+            named = any(is_of_person(tag) for tag, _, _ in content_entries(event.content))
+            if event.kind != "link" and (event.kept or named):
+                return event.offset
+        if scope == "customer":
+            return None
         return self.ledger.number(
-            f"(SELECT min(lane_offset) FROM ledger.event WHERE lane = {self.lane}"
-            f" AND environment = {place[0]} AND original_transaction_id = {place[1]}"
-            f" AND kind <> 'erasure' AND lane_offset < {erasure.offset}"
-            " AND octet_length(salt) < 96)")
+            f"(SELECT min(t.known_from_offset) FROM ledger.confirmation t WHERE {stream}"
+            f" AND t.known_from_offset <= {erasure.offset} AND octet_length(t.salt) < 96)")
 
     def verify_nothing_else(self, head):
         """Rows that no commit accounts for; one statement, so that it sees one state."""

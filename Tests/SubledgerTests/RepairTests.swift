@@ -196,6 +196,95 @@ struct RepairTests {
         }
     }
 
+    /// Far behind the head, where appends do not collide with it.
+    private static func plant(_ condition: String) -> String {
+        """
+        INSERT INTO ledger.event SELECT (jsonb_populate_record(NULL::ledger.event, to_jsonb(e)
+            || jsonb_build_object('lane_offset', e.lane_offset + 1000000000,
+                'fact_key', gen_random_uuid()))).*
+        FROM ledger.event e WHERE \(condition)
+        """
+    }
+
+    @Test func `an erasure lists no row that no commit accounts for`() async throws {
+        try await ErasureTests.withFilled(lanes: 1) { ledger, settings in
+            let stream = try await ErasureTests.longest(of: ledger)
+            let id = stream.originalTransactionId
+            try await Self.asWriter(settings) {
+                try await $0.execute(Self.plant("original_transaction_id = '\(id)'"))
+            }
+            _ = try await ledger.erase(
+                [ErasureTarget(stream: stream, scope: .subscription)],
+                reason: ErasureTests.reason,
+                withSiblings: true
+            )
+            #expect(try await ledger.log.verify().firstMismatch != nil)
+            #expect(try await !ledger.log.repair(reason: "test", by: "test").isEmpty)
+            #expect(try await ledger.log.verify().firstMismatch == nil)
+            // They may identify a person, so the owner can delete them.
+            try await Self.asWriter(settings) {
+                try await $0.execute("SET ROLE ledger_owner; DELETE FROM ledger.repair")
+            }
+        }
+    }
+
+    @Test func `a fact that only a row without a commit states is not known`() async throws {
+        try await FollowTests.withLedger(lanes: 1) { ledger, settings in
+            let life = FilledLedger.simulator.life(0).deliveries()
+            try await ledger.ingest(life)
+            let session = try await PostgresSession.connect(settings)
+            let rows = try await session.query("SELECT to_jsonb(e)::text FROM ledger.event e")
+                .map { try $0.text(0) }
+            await session.close()
+            try await FollowTests.withLedger(lanes: 1) { ledger, settings in
+                try await ledger.ingest([life[0]])
+                let known = try #require(try await ledger.log.heads()[0]).offset
+                try await Self.asWriter(settings) { session in
+                    try await session.query(
+                        """
+                        INSERT INTO ledger.event
+                        SELECT (jsonb_populate_record(NULL::ledger.event, r::jsonb
+                            || jsonb_build_object('lane_offset',
+                                (r::jsonb ->> 'lane_offset')::bigint + 1000000000))).*
+                        FROM unnest($1::text[]) r
+                        WHERE (r::jsonb ->> 'lane_offset')::bigint > $2
+                        """,
+                        [.textArray(rows), .int8(known)]
+                    )
+                }
+                let refused = await #expect(throws: EventLogError.self) {
+                    try await ledger.ingest(life)
+                }
+                #expect(refused?.message.contains("subledger repair") == true)
+                _ = try await ledger.log.repair(reason: "test", by: "test")
+                try await ledger.ingest(life)
+                let head = try #require(try await ledger.log.heads()[0])
+                #expect(head.offset == Int64(rows.count))
+                #expect(try await ledger.log.verify().isOK)
+            }
+        }
+    }
+
+    @Test func `a writer adds no confirmation to a commit that is there`() async throws {
+        try await ErasureTests.withFilled(lanes: 1) { ledger, settings in
+            let refused = await #expect(throws: PostgresError.self) {
+                try await Self.asWriter(settings) {
+                    try await $0.execute(
+                        """
+                        INSERT INTO ledger.confirmation
+                        SELECT (jsonb_populate_record(NULL::ledger.confirmation, to_jsonb(c)
+                            || jsonb_build_object('as_of_ms', c.as_of_ms - 1))).*
+                        FROM ledger.confirmation c LIMIT 1
+                        """
+                    )
+                }
+            }
+            #expect(refused?.sqlState == "LG003")
+            let report = try await ledger.log.verify()
+            #expect(report.isOK)
+        }
+    }
+
     @Test func `only the owner repairs, and a commit that is built upon stays`() async throws {
         try await ErasureTests.withFilled(lanes: 1) { ledger, settings in
             try await settings.meddle(

@@ -111,12 +111,14 @@ struct UnprovenFactTests {
             try await Self.erase(taken, of: stream, scope, in: ledger, settings)
             let mismatch = try #require(try await ledger.log.verify().firstMismatch)
             #expect(mismatch.reason.contains("left out"), "\(mismatch)")
+            #expect(try await VerifyScript.code(settings) == 3)
             let left = history.events.first { event in !taken.contains { $0 == event } }
             #expect(mismatch.offset == left?.position.offset)
             // A complete one heals it.
             let target = ErasureTarget(stream: stream, scope: scope)
             _ = try await ledger.erase([target], reason: ErasureTests.reason, withSiblings: true)
             #expect(try await ledger.log.verify().isOK)
+            #expect(try await VerifyScript.code(settings) == 0)
         }
     }
 
@@ -140,6 +142,7 @@ struct UnprovenFactTests {
             }
             let mismatch = try #require(try await ledger.log.verify().firstMismatch)
             #expect(mismatch.reason.contains("after its commit"), "\(mismatch)")
+            #expect(try await VerifyScript.code(settings) == 3)
         }
     }
 
