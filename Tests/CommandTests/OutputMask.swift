@@ -64,7 +64,9 @@ struct OutputMask {
             }
             .replacing(/\b\d+(?:\.\d+)? ?(?:ms|s|events\/s|MB\/s)\b/, with: "<time>")
         guard hidesAges else { return text }
+        // Their length decides how wide a column is.
         text = text.replacing(/\b\d+ d(?: \d+ h)?(?: \d+ m)?\b/, with: "<age>")
+            .replacing(/\ {3,}/, with: "  ")
         return text.replacing(/"milliseconds" : \d+\b/, with: "\"milliseconds\" : <age>")
     }
 
