@@ -105,6 +105,19 @@ struct NewestSignatureTests {
         }
     }
 
+    @Test(.disabled(if: isOnCitus, onCitus), arguments: [Int64.min, .max])
+    func `a newest signature at the edge of numbers ends no report`(edge: Int64) async throws {
+        try await FollowTests.withLedger(lanes: 1) { ledger, settings in
+            try await ledger.ingest(Array(FollowTests.deliveries(seed: 15).prefix(40)))
+            _ = try await ledger.projector.rebuild()
+            _ = try await FollowTests.texts(
+                settings,
+                "UPDATE operation.newest_signature SET as_of_ms = \(edge) RETURNING lane::text"
+            )
+            for report in Report.all { _ = try await ledger.report(ReportQuestion(report)) }
+        }
+    }
+
     private static let kept = "SELECT lane_offset::text FROM operation.newest_signature"
 
     private static func expectKeptAtTables(

@@ -112,7 +112,11 @@ private struct ReportRun {
                     + (others.map { "; it has events of \($0)" } ?? "")
             )
         }
-        let newest = Instant(milliseconds: last)
+        // A projector can write any number there; `tables check` finds it.
+        let newest = min(
+            max(Instant(milliseconds: last), Instant.calendar.lowerBound),
+            Instant.calendar.upperBound
+        )
         let first = try found[0].first?.int8IfPresent(0).map(Instant.init(milliseconds:)) ?? newest
         let lastWhole = Instant(milliseconds: newest.dayStart.milliseconds - Instant.dayLength)
         var to = question.to?.dayStart ?? max(lastWhole, (question.from ?? first).dayStart)
