@@ -52,8 +52,13 @@ private struct Part {
     /// What the container wrote.
     var text: ArraySlice<UInt8> {
         guard isString else { return content }
-        let string = try? JSON(Array(content)).root.utf8
-        return isLast ? (string ?? []).dropLast() : string ?? []
+        do throws(JSON.Failure) {
+            let string = try JSON(Array(content)).root.utf8 ?? []
+            return isLast ? string.dropLast() : string
+        } catch {
+            // A string that is not JSON: read as it stands.
+            return content
+        }
     }
 
     /// `{"log":"…\\n","stream":"stdout","time":"…"}`; nil for any other line.
