@@ -58,6 +58,15 @@ struct AppendInsert {
             && (place.contains("evidence_segment") || place.contains("root_certificate"))
     }
 
+    /// Whether an append was refused because a key of ours has a row already, which no commit
+    /// accounts for.
+    ///
+    /// PostgreSQL names the keys of partitions by their columns.
+    static func isPlaceTaken(_ error: PostgresError) -> Bool {
+        guard error.sqlState == "23505", let key = error.constraintName else { return false }
+        return key.hasSuffix("_pkey") || key.contains("fact_unique") || key.contains("fact_key")
+    }
+
     /// The SQLSTATE of `ledger.refuse_orphan`.
     private static let orphanState = "LG002"
 

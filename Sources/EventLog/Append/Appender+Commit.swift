@@ -205,7 +205,7 @@ extension Appender {
         if AppendInsert.isLostRace(error) { return .lostRace }
         if AppendInsert.isCatalogTaken(error) { return .catalogTaken }
         if AppendInsert.isSharedPartTaken(error) { return .sharedPartTaken }
-        if error.sqlState == "23505" { return .refused(Appender.placeTaken(error)) }
+        if AppendInsert.isPlaceTaken(error) { return .refused(Appender.placeTaken(error)) }
         var cause = EventLogError(error, doing: "append")
         if error.sqlState == "57014" {
             // Cancelled from outside: by an operator, or by a limit that is not ours. This is not a
