@@ -2,7 +2,8 @@
 -- (snapshot.sql), with the statement that mends a constraint. Tables that are missing are reported by
 -- differences.sql; like it, this reads catalogs only.
 WITH wanted AS (
-    SELECT c.oid, w.relname, w.line
+    SELECT c.oid, w.relname, regexp_replace(w.line, '\(\((\([^()]*\)) AND (\([^()]*\))\) AND ',
+        '(\1 AND \2 AND ', 'g') AS line
     FROM unnest($1::text[], $2::text[]) w (relname, line)
     JOIN pg_namespace n ON n.nspname = split_part(w.relname, '.', 1)
     JOIN pg_class c ON c.relnamespace = n.oid AND c.relname = split_part(w.relname, '.', 2)),
@@ -18,9 +19,11 @@ stored AS (
     LEFT JOIN pg_collation l ON l.oid = a.attcollation
     LEFT JOIN pg_attrdef d ON d.adrelid = r.oid AND d.adnum = a.attnum
     UNION ALL
-    -- One that was mended does not say that older rows keep it; `verify` does.
-    SELECT r.oid, r.relname, format('CONSTRAINT %I %s', k.conname,
-        replace(pg_get_constraintdef(k.oid), ' NOT VALID', ''))
+    -- One that was mended does not say that older rows keep it; `verify` does. Once it was dumped and
+    -- restored, (a AND b) AND c is printed as a AND b AND c.
+    SELECT r.oid, r.relname, format('CONSTRAINT %I %s', k.conname, regexp_replace(
+        replace(pg_get_constraintdef(k.oid), ' NOT VALID', ''),
+        '\(\((\([^()]*\)) AND (\([^()]*\))\) AND ', '(\1 AND \2 AND ', 'g'))
     FROM relation r JOIN pg_constraint k ON k.conrelid = r.oid AND k.contype = 'c'),
 difference AS (
     SELECT relname, line, NULL AS extra FROM (
