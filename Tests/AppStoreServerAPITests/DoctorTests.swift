@@ -134,7 +134,7 @@ struct DoctorTests {
             // On Citus, also those of the shards.
             "\(CitusCluster.shared == nil ? "1 difference: " : "")trigger of ledger.event"
         ),
-        ("DROP FUNCTION ledger.lane_of CASCADE", "objects", "function ledger.lane_of"),
+        ("DROP FUNCTION ledger.lane_of CASCADE", "objects", "constraint catalog_in_one_lane"),
         ("GRANT DELETE ON ledger.event TO PUBLIC", "objects", "ledger.event"),
         (
             "ALTER TABLE ledger.event ENABLE ROW LEVEL SECURITY", "objects",

@@ -21,7 +21,6 @@ struct DatabaseSettingsTests {
                 """
                 ALTER DATABASE \(name) SET default_transaction_read_only = on;
                 ALTER DATABASE \(name) SET idle_in_transaction_session_timeout = '1ms';
-                ALTER DATABASE \(name) SET statement_timeout = '1ms';
                 """
             )
             try await command.expect(0, "migrate")

@@ -21,8 +21,7 @@ struct AppendOnlyTests {
                 #expect(tables.count == (variant.layout.partitions == 0 ? 16 : 16 + 13 * 4))
                 for role in Self.roles {
                     try await inspector.session.execute("SET ROLE \(role ?? "NONE")")
-                    // Rejections are not part of the log: RejectionTests tests who may delete them.
-                    for table in tables where !table.hasPrefix("rejection") {
+                    for table in tables where !Self.mayBeDeleted(table) {
                         for statement in try await Self.changes(of: table, inspector) {
                             let state = await Self.refusal(of: statement, inspector)
                             #expect(
@@ -55,7 +54,7 @@ struct AppendOnlyTests {
                     ).joined()
                     let update = "UPDATE ledger.\(table) SET \(column) = \(column)"
                     #expect(await Self.refusal(of: update, inspector) == "LG001", "\(table)")
-                    guard !table.hasPrefix("rejection") else { continue }
+                    guard !Self.mayBeDeleted(table) else { continue }
                     for statement in ["DELETE FROM", "TRUNCATE"] {
                         let sql = "\(statement) ledger.\(table)"
                         #expect(await Self.refusal(of: sql, inspector) == "LG001", "\(table)")
@@ -63,6 +62,12 @@ struct AppendOnlyTests {
                 }
             }
         }
+    }
+
+    // Rejections, and rows that a repair removed, are not part of the log: RejectionTests and
+    // RepairTests test who may delete them.
+    private static func mayBeDeleted(_ table: String) -> Bool {
+        table.hasPrefix("rejection") || table.hasPrefix("repair")
     }
 
     private static let appended = [

@@ -373,6 +373,7 @@ struct MigrationRepairTests {
                 FROM pg_class WHERE relrowsecurity OR relforcerowsecurity
                 UNION ALL SELECT polname FROM pg_policy
                 UNION ALL SELECT conname FROM pg_constraint WHERE contype = 'c'
+                    AND connamespace IN ('ledger'::regnamespace, 'operation'::regnamespace)
                 UNION ALL SELECT tablename || ' ' || rulename FROM pg_rules
                 WHERE schemaname = 'ledger'
                 UNION ALL SELECT inhrelid::regclass || ' of ' || inhparent::regclass

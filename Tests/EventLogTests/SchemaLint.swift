@@ -124,6 +124,7 @@ struct SchemaLint: Sendable {
                     ('append_only_row', 'ledger.refuse_unless_blanked'::regproc),
                     ('append_only_proof', 'ledger.refuse_unproven'::regproc),
                     ('append_only_chain', 'ledger.refuse_unchained'::regproc),
+                    ('append_only_commit', 'ledger.refuse_unaccounted'::regproc),
                     ('append_only_clock', 'ledger.refuse_other_clock'::regproc))
                 OR title NOT LIKE 'ledger.%' AND title <> 'operation.currency_rate')
             """
@@ -164,8 +165,10 @@ struct SchemaLint: Sendable {
             """
             SELECT p.oid::regprocedure::text FROM pg_proc p
             WHERE p.pronamespace IN (SELECT oid FROM place)
-                -- An erasure and the rows that it blanks are of one lane: of one node.
-                AND p.oid <> 'ledger.is_erasing'::regproc AND p.prosrc ~*
+                -- An erasure and the rows that it blanks are of one lane: of one node. So are a
+                -- commit and its repetitions.
+                AND p.oid NOT IN ('ledger.is_erasing'::regproc,
+                    'ledger.refuse_unaccounted'::regproc) AND p.prosrc ~*
                     '(advisory|txid_|pg_current|pg_notify|\\mnotify\\M|nextval|\\mctid\\M)'
             """
         }

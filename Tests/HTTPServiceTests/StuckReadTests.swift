@@ -43,6 +43,7 @@ struct StuckReadTests {
         limits.readinessSecondsMax = 0
         try await withLock(limits) { service, question, token, lock in
             let port = try #require(service.client.port)
+            let other = try await service.token(.ingest, named: "other")
             // One more than there are connections for reading.
             let stuck = try (0..<2).map { _ in try RawConnection(port: port) }
             for connection in stuck {
@@ -54,7 +55,6 @@ struct StuckReadTests {
             for payload in TestService.notifications(4) {
                 #expect(try await service.post(path, payload).status == 200)
             }
-            let other = try await service.token(.ingest, named: "other")
             #expect(try await service.post("/v1/receipts", [], token: other).status == 400)
             #expect(try await service.get("/readyz").status == 200)
             #expect(try await lock.waiting() == 1)

@@ -121,7 +121,8 @@ struct ErasureTamperingTests {
 
     @Test(
         arguments: [
-            ("event", "lane_offset"), ("confirmation", "commit_no"), ("evidence", "evidence_no"),
+            ("event", "'lane_offset', 900000"), ("evidence", "'evidence_no', 900000"),
+            ("confirmation", "'commit_no', (SELECT max(commit_no) FROM ledger.commit)"),
         ]
     )
     func `no row may be inserted as if it had been erased`(
@@ -139,8 +140,9 @@ struct ErasureTamperingTests {
                     try await session.execute(
                         """
                         BEGIN;
+                        \(table == "confirmation" ? Self.insertCommit : "")
                         INSERT INTO ledger.\(table) SELECT (jsonb_populate_record(t, to_jsonb(t)
-                            || '{"\(number)": 900000}'
+                            || jsonb_build_object(\(number))
                             || \(key)
                             || '\(blank)')).* FROM ledger.\(table) t LIMIT 1
                         """
@@ -163,4 +165,15 @@ struct ErasureTamperingTests {
             await session.close()
         }
     }
+
+    // A repetition is accepted only together with its commit.
+    private static let insertCommit = """
+        INSERT INTO ledger.commit SELECT (jsonb_populate_record(k, to_jsonb(k)
+            || jsonb_build_object('commit_no', k.commit_no + 1,
+                'first_offset', k.first_offset + k.count, 'count', 0,
+                'first_evidence_no', k.first_evidence_no + k.evidence, 'evidence', 0,
+                'confirmations', 1,
+                'committed_at', date_trunc('milliseconds', clock_timestamp())))).*
+        FROM ledger.commit k ORDER BY k.commit_no DESC LIMIT 1;
+        """
 }

@@ -104,7 +104,7 @@ struct ForgedConfirmationTests {
             row.commitments(lane: 0, keys: CommitmentKeys(salt), evidence: [record]).digest
         )
         let time = PostgresValue.timestamptz(microseconds: commit.committedAt.milliseconds * 1000)
-        try await session.execute("SET ROLE ledger_writer")
+        try await session.execute("BEGIN; SET LOCAL ROLE ledger_writer")
         try await session.query(
             insertCommit,
             [
@@ -126,6 +126,7 @@ struct ForgedConfirmationTests {
                 .textArray(row.transactionIds.isEmpty ? nil : row.transactionIds),
             ]
         )
+        try await session.execute("COMMIT")
         await session.close()
     }
 
