@@ -171,7 +171,7 @@ struct ErasureTamperingTests {
         INSERT INTO ledger.commit SELECT (jsonb_populate_record(k, to_jsonb(k)
             || jsonb_build_object('commit_no', k.commit_no + 1,
                 'first_offset', k.first_offset + k.count, 'count', 0,
-                'first_evidence_no', k.first_evidence_no + k.evidence, 'evidence', 0,
+                'first_evidence_no', k.first_evidence_no + k.evidence, 'evidence', 1,
                 'confirmations', 1,
                 'committed_at', date_trunc('milliseconds', clock_timestamp())))).*
         FROM ledger.commit k ORDER BY k.commit_no DESC LIMIT 1;
