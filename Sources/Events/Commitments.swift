@@ -247,7 +247,7 @@ extension Event {
         var writer = ByteWriter()
         writer.reserve(purchase.count + 160)
         writer.prefixed("subledger/event")
-        writer.integer(UInt32(truncatingIfNeeded: position.lane))
+        writer.integer(UInt32(truncatingIfNeeded: position.lane.number))
         writer.integer(position.offset)
         writer.instant(recordedAt)
         writer.instant(fact.asOf)

@@ -36,9 +36,9 @@ public struct ConfirmationRow: Hashable, Sendable {
     }
 
     /// The numbers of the payloads that prove it, ascending; empty if the row cannot be read.
-    public func evidenceNumbers(lane: Int) -> [Int64] {
+    public var evidenceNumbers: [Int64] {
         var numbers: [Int64] = []
-        for confirmation in confirmations(lane: lane) ?? []
+        for confirmation in confirmations(lane: .only) ?? []
         where numbers.last != confirmation.evidence { numbers.append(confirmation.evidence) }
         return numbers
     }
@@ -103,7 +103,7 @@ public struct ConfirmationRow: Hashable, Sendable {
     /// The repetitions in it; nil unless they are encoded as `rows(of:stream:)` writes them.
     ///
     /// Ignores fields whose tags this program cannot hold.
-    public func confirmations(lane: Int) -> [Confirmation]? {
+    public func confirmations(lane: Lane) -> [Confirmation]? {
         var reader = ByteReader(repetitions[...])
         guard let maskCount = reader.wideLEB128(), maskCount <= UInt64(repetitions.count) else {
             return nil

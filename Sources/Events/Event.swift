@@ -1,12 +1,12 @@
 /// A place in the log: a lane and a dense offset in it, from 1, in commit order.
 public struct Position: Hashable, Sendable {
     /// The lane.
-    public let lane: Int
+    public let lane: Lane
     /// The offset in the lane, from 1, without holes.
     public let offset: Int64
 
     /// The position at that offset of that lane.
-    public init(lane: Int, offset: Int64) {
+    public init(lane: Lane, offset: Int64) {
         self.lane = lane
         self.offset = offset
     }
@@ -30,8 +30,41 @@ extension Position: Comparable {
 }
 
 extension Position: CustomStringConvertible {
-    /// `offset` in lane 0, otherwise `lane:offset`.
-    public var description: String { lane == 0 ? "\(offset)" : "\(lane):\(offset)" }
+    /// The position as questions accept it: `17` where the ledger has one lane, otherwise `3:17`.
+    public var description: String {
+        lane.isOnly ? "\(offset)" : "\(lane.number):\(offset)"
+    }
+}
+
+extension Position: Codable {
+    /// Decodes a number, or `lane:offset`.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        do {
+            self.init(lane: .only, offset: try container.decode(Int64.self))
+            return
+        } catch DecodingError.typeMismatch {}
+        let parts = try container.decode(String.self).split(separator: ":").map { Int64($0) }
+        guard parts.count == 2, let lane = parts[0].flatMap({ Int(exactly: $0) }),
+            let offset = parts[1]
+        else {
+            throw DecodingError.dataCorruptedError(
+                in: container,
+                debugDescription: "a position is an offset, or lane:offset"
+            )
+        }
+        self.init(lane: Lane(lane), offset: offset)
+    }
+
+    /// Encodes a number where the ledger has one lane, otherwise `lane:offset`.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        if lane.isOnly {
+            try container.encode(offset)
+        } else {
+            try container.encode(description)
+        }
+    }
 }
 
 /// A fact that the log holds.

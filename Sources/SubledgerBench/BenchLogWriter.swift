@@ -58,7 +58,7 @@ struct BenchLogWriter {
         var rows: [[PostgresValue]] = []
         for (index, fact) in facts.enumerated() {
             let event = Event(
-                position: Position(lane: 0, offset: first + Int64(index)),
+                position: Position(lane: .only, offset: first + Int64(index)),
                 recordedAt: commit.committedAt,
                 fact: fact,
                 evidence: commits

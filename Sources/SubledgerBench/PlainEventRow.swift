@@ -9,7 +9,7 @@ struct PlainEventRow {
     init(_ verified: Verified<[Fact]>, _ index: Int, offset: Int64) {
         self.init(
             Event(
-                position: Position(lane: 0, offset: offset),
+                position: Position(lane: .only, offset: offset),
                 recordedAt: .systemClock(),
                 fact: verified.value[index],
                 evidence: offset

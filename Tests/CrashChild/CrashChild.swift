@@ -102,7 +102,7 @@ struct CrashChild {
     // line that the parent reads is complete.
     private static func acknowledge(_ number: String, _ outcomes: [AppendOutcome]) throws {
         let words = outcomes.map { outcome in
-            "\(outcome.isNew ? "+" : "=")\(outcome.position.lane):\(outcome.position.offset)"
+            "\(outcome.isNew ? "+" : "=")\(outcome.position.lane.number):\(outcome.position.offset)"
         }
         try write(([number] + words).joined(separator: " "))
     }

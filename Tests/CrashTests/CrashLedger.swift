@@ -273,7 +273,7 @@ extension CrashLedger {
         for word in words.dropFirst() {
             let parts = word.dropFirst().split(separator: ":").compactMap { Int64($0) }
             guard parts.count == 2 else { throw CrashTestError("no position: \(line)") }
-            let position = Position(lane: Int(parts[0]), offset: parts[1])
+            let position = Position(lane: Lane(Int(parts[0])), offset: parts[1])
             guard word.hasPrefix("+") else {
                 referred.insert(position)
                 continue
@@ -307,9 +307,9 @@ extension CrashLedger {
             """,
             []
         )
-        var expected = Position(lane: -1, offset: 0)
+        var expected = Position(lane: Lane(-1), offset: 0)
         for row in rows {
-            let position = Position(lane: Int(try row.int4(0)), offset: try row.int8(1))
+            let position = Position(lane: Lane(Int(try row.int4(0))), offset: try row.int8(1))
             let next = position.lane == expected.lane ? expected.offset + 1 : 1
             if position.offset != next { wrong.append("hole before \(position)") }
             expected = position

@@ -16,14 +16,14 @@ struct AppendTests {
             let lane = variant.lanes.lane(of: "1000")
             let facts = (0..<3).map { TestFacts.transaction(purchased: $0 * 30) }
             let first = try await log.append(verified(Array(facts[0...1])))
-            #expect(first == (1...2).map { .appended(Position(lane: lane, offset: $0)) })
+            #expect(first == (1...2).map { .appended(Position(lane: Lane(lane), offset: $0)) })
             let mixed = try await log.append(verified([facts[1], facts[2], facts[0], facts[2]]))
             #expect(
                 mixed == [
-                    .duplicate(Position(lane: lane, offset: 2)),
-                    .appended(Position(lane: lane, offset: 3)),
-                    .duplicate(Position(lane: lane, offset: 1)),
-                    .duplicate(Position(lane: lane, offset: 3)),
+                    .duplicate(Position(lane: Lane(lane), offset: 2)),
+                    .appended(Position(lane: Lane(lane), offset: 3)),
+                    .duplicate(Position(lane: Lane(lane), offset: 1)),
+                    .duplicate(Position(lane: Lane(lane), offset: 3)),
                 ]
             )
             let history = try await log.history(of: facts[0].stream)
@@ -54,7 +54,7 @@ struct AppendTests {
             }
             let again = try await log.append(payloads)
             #expect(again.map { $0.map(\.isNew) } == [[false], [false], [true], [false]])
-            #expect(again.flatMap { $0.map(\.position.lane) } == [0, 1, 2, 3])
+            #expect(again.flatMap { $0.map(\.position.lane.number) } == [0, 1, 2, 3])
             try await expectSound(log, settings)
         }
     }
@@ -126,7 +126,7 @@ struct AppendTests {
                 let history = try await log.history(of: fact.stream)
                 #expect(history.events.map(\.position) == [outcome.position])
                 #expect(
-                    outcome.position.lane
+                    outcome.position.lane.number
                         == variant.lanes.lane(of: fact.stream.originalTransactionId)
                 )
             }

@@ -24,9 +24,9 @@ struct FeedTests {
                 )
             }
             // A stable sort would keep the events of one lane in order of arrival.
-            let byLane = Dictionary(grouping: fed, by: \.event.position.lane)
+            let byLane = Dictionary(grouping: fed, by: \.event.position.lane.number)
             let told = byLane.sorted { $0.key < $1.key }.flatMap(\.value).map { fed in
-                "\(fed.event.position.lane):\(fed.event.position.offset) \(fed.event.evidence)"
+                "\(fed.event.position.lane.number):\(fed.event.position.offset) \(fed.event.evidence)"
             }
             #expect(told == stored)
             #expect(fed.count > 2 * FeedPage.eventsMax)

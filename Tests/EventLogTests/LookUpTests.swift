@@ -169,7 +169,7 @@ struct LookUpTests {
             for repetition in repetitions {
                 subjects[fact.subject]?.learn(
                     Confirmation(
-                        position: Position(lane: 0, offset: repetition.offset),
+                        position: Position(lane: .only, offset: repetition.offset),
                         asOf: fact.asOf,
                         fields: repetition.fields,
                         transactionId: repetition.transactionId,

@@ -128,7 +128,7 @@ private struct SimulatedHistory {
         var histories: [StreamID: StreamHistory] = [:]
         for (number, fact) in payloads.flatMap(\.value).enumerated() {
             let empty = StreamHistory(stream: fact.stream, events: [], confirmations: [])
-            let position = Position(lane: 0, offset: Int64(number + 1))
+            let position = Position(lane: .only, offset: Int64(number + 1))
             switch knowledge[fact.subject, default: Knowledge()].judge(fact) {
             case .new:
                 let event = Event(
@@ -146,7 +146,7 @@ private struct SimulatedHistory {
             case .known(_, let repetitions):
                 for repetition in repetitions {
                     let confirmation = Confirmation(
-                        position: Position(lane: 0, offset: repetition.offset),
+                        position: Position(lane: .only, offset: repetition.offset),
                         asOf: fact.asOf,
                         fields: repetition.fields,
                         transactionId: repetition.transactionId,

@@ -36,7 +36,7 @@ struct WriterTests {
                     verified(TestFacts.transaction(purchased: turn))
                 )
                 let lane = variant.lanes.lane(of: "1000")
-                #expect(outcomes == [.appended(Position(lane: lane, offset: turn + 1))])
+                #expect(outcomes == [.appended(Position(lane: Lane(lane), offset: turn + 1))])
             }
             await other.close()
             try await expectSound(log, settings)
@@ -201,17 +201,17 @@ struct WriterTests {
                     "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
                 ) == 0 {}
                 let won = try await log.append(verified(fact))
-                #expect(won == [.appended(Position(lane: lane, offset: 1))])
+                #expect(won == [.appended(Position(lane: Lane(lane), offset: 1))])
                 try await inspector.session.execute("SELECT pg_advisory_unlock(7)")
                 let duplicate = try await lost.get()
-                #expect(duplicate == [[.duplicate(Position(lane: lane, offset: 1))]])
+                #expect(duplicate == [[.duplicate(Position(lane: Lane(lane), offset: 1))]])
             }
             let next = await loser.append(
                 [submission(TestFacts.transaction(purchased: 1))],
                 to: lane,
                 by: log.limits.deadline()
             )
-            #expect(try next.get() == [[.appended(Position(lane: lane, offset: 2))]])
+            #expect(try next.get() == [[.appended(Position(lane: Lane(lane), offset: 2))]])
             await loser.close()
             try await expectSound(log, settings)
         }

@@ -13,7 +13,7 @@ struct CommitmentTests {
         content[.extra] = .text("{\"name\":\"anna\"}")
         change(&content)
         return Event(
-            position: Position(lane: 0, offset: 1),
+            position: Position(lane: .only, offset: 1),
             recordedAt: Instant(milliseconds: 3),
             fact: Fact(
                 stream: StreamID(environment: .production, originalTransactionId: "1"),

@@ -10,7 +10,7 @@ struct ConfirmationRowTests {
     @Test func `two repetitions from a poll encode to these bytes`() throws {
         let confirmations = [Int64(7), 9].map { offset in
             Confirmation(
-                position: Position(lane: 0, offset: offset),
+                position: Position(lane: .only, offset: offset),
                 asOf: Instant(milliseconds: 1_700_000_000_000),
                 fields: [FieldSet([.productId, .price])].reduce([]) { $0.union($1) },
                 transactionId: offset == 9 ? "T2" : "",
@@ -24,7 +24,7 @@ struct ConfirmationRowTests {
         // One set of fields, 2^3 + 2^12; event 7 by payload 5; event 9 by the same payload, alias
         // 0.
         #expect(hexadecimal(row.repetitions) == "01" + "8820" + "000e0000" + "0004000100")
-        #expect(row.confirmations(lane: 0) == confirmations)
+        #expect(row.confirmations(lane: .only) == confirmations)
     }
 
     @Test(arguments: [UInt64(1), 2, 3])
@@ -35,7 +35,7 @@ struct ConfirmationRowTests {
                 (0..<Int.random(in: 1...40, using: &random)).map { _ in
                     Confirmation(
                         position: Position(
-                            lane: 3,
+                            lane: Lane(3),
                             offset: .random(in: 1...Int64.max, using: &random)
                         ),
                         asOf: Instant(
@@ -50,7 +50,7 @@ struct ConfirmationRowTests {
             let rows = ConfirmationRow.rows(of: set.shuffled(using: &random), stream: stream)
             #expect(rows == ConfirmationRow.rows(of: Array(set), stream: stream), "seed \(seed)")
             let back = try rows.flatMap { row in
-                let found = try #require(row.confirmations(lane: 3))
+                let found = try #require(row.confirmations(lane: Lane(3)))
                 #expect(found.map(\.asOf).min() == row.asOf)
                 #expect(found.map(\.evidence).min() == row.evidence)
                 let latest = try #require(found.map(\.asOf.milliseconds).max())
@@ -74,7 +74,7 @@ struct ConfirmationRowTests {
                 repetitions: bytes,
                 transactionIds: []
             )
-            #expect((row.confirmations(lane: 0) ?? []).isEmpty, "\(bytes)")
+            #expect((row.confirmations(lane: .only) ?? []).isEmpty, "\(bytes)")
         }
     }
 }

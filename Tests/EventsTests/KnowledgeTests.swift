@@ -15,7 +15,7 @@ import Testing
                 assertions.append(Assertion(offset: offset, asOf: asOf, content: content))
                 guard Bool.random(using: &random) else { continue }
                 let confirmation = Confirmation(
-                    position: Position(lane: 0, offset: offset),
+                    position: Position(lane: .only, offset: offset),
                     asOf: Instant(milliseconds: .random(in: 1...4, using: &random)),
                     fields: FieldSet(rawValue: random.next()).intersection(content.asserted),
                     transactionId: "",
@@ -66,7 +66,7 @@ import Testing
         }
         knowledge.learn(
             Confirmation(
-                position: Position(lane: 0, offset: 1),
+                position: Position(lane: .only, offset: 1),
                 asOf: at(3),
                 fields: repetition.fields,
                 transactionId: "",
@@ -108,7 +108,7 @@ import Testing
         #expect(repetitions.map(\.fields) == [[]])
         knowledge.learn(
             Confirmation(
-                position: Position(lane: 0, offset: 1),
+                position: Position(lane: .only, offset: 1),
                 asOf: at(1),
                 fields: [],
                 transactionId: "T2",
@@ -147,7 +147,7 @@ import Testing
                 #expect(repetitions.count == 1)
                 knowledge.learn(
                     Confirmation(
-                        position: Position(lane: 0, offset: offset),
+                        position: Position(lane: .only, offset: offset),
                         asOf: at(asOf),
                         fields: repetition.fields,
                         transactionId: repetition.transactionId,

@@ -147,7 +147,7 @@ struct QuestionRouteTests {
             let token = try await service.token(.support)
             let answer = try await service.get("/v1/events/1/payload", token: token)
             let event = try #require(
-                try await service.ledger.log.event(at: Position(lane: 0, offset: 1))
+                try await service.ledger.log.event(at: Position(lane: .only, offset: 1))
             )
             guard case .whole(let evidence) = event.evidence else {
                 Issue.record("the payload is not whole")

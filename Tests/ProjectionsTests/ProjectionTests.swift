@@ -70,7 +70,7 @@ import Testing
                 .null, .integer(1000), .int32(-2), .boolean(true), .text("é"),
                 .timestamp(Instant(milliseconds: 3001)), .integers([1, 2]), .texts(["a", ""]),
             ],
-            positions: [Position(lane: 0, offset: 9)]
+            positions: [Position(lane: .only, offset: 9)]
         )
         #expect(
             hexadecimal(row.canonicalBytes)
@@ -116,7 +116,7 @@ import Testing
         var history = MemoryLedger([facts]).history(of: TimelineText.stream)
         history.confirmations = [
             Confirmation(
-                position: Position(lane: 0, offset: 2),
+                position: Position(lane: .only, offset: 2),
                 asOf: try TimelineText.instant("05-01"),
                 fields: [],
                 transactionId: "t",

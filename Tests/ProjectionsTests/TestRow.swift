@@ -70,7 +70,7 @@ enum TestRow {
             .null,
             .null,
             .texts([]),
-            causedBy: [Position(lane: 0, offset: from)]
+            causedBy: [Position(lane: .only, offset: from)]
         )
     }
 
@@ -83,7 +83,7 @@ enum TestRow {
             default: .null
             }
         }
-        return ProjectionRow(values: values, positions: [Position(lane: 0, offset: start)])
+        return ProjectionRow(values: values, positions: [Position(lane: .only, offset: start)])
     }
 
     /// A case with only its purchase and refunded amount known.
@@ -96,7 +96,7 @@ enum TestRow {
             default: .null
             }
         }
-        return ProjectionRow(values: values, positions: [Position(lane: 0, offset: purchase)])
+        return ProjectionRow(values: values, positions: [Position(lane: .only, offset: purchase)])
     }
 
     static func movement(_ at: Int64, _ amount: Int64, _ currency: String?) -> ProjectionRow {
@@ -116,14 +116,14 @@ enum TestRow {
             .boolean(false),
             .boolean(false),
             .null,
-            causedBy: [Position(lane: 0, offset: at)]
+            causedBy: [Position(lane: .only, offset: at)]
         )
     }
 }
 
 extension ProjectionRow {
     func caused(by offset: Int64) -> ProjectionRow {
-        ProjectionRow(values: values, positions: [Position(lane: 0, offset: offset)])
+        ProjectionRow(values: values, positions: [Position(lane: .only, offset: offset)])
     }
 
     func without(_ column: Int) -> ProjectionRow {

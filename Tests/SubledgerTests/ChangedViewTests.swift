@@ -248,7 +248,7 @@ private struct Shape: Projection {
     static let second = Shape(version: 3, columns: ["second"])
 
     func rows(of timeline: Timeline, in context: FoldContext) -> [ProjectionRow] {
-        let position = Position(lane: 0, offset: 1)
+        let position = Position(lane: .only, offset: 1)
         return [ProjectionRow(values: columns.map { _ in .integer(1) }, positions: [position])]
     }
 }

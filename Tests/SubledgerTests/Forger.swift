@@ -70,7 +70,7 @@ struct Forger {
             await session.close()
             throw error
         }
-        return Position(lane: lane, offset: forged.commit.firstOffset)
+        return Position(lane: Lane(lane), offset: forged.commit.firstOffset)
     }
 }
 
@@ -120,7 +120,7 @@ private struct ForgedCommit {
         events = facts.enumerated().map { index, fact in
             (
                 Event(
-                    position: Position(lane: head.commit.lane, offset: first + Int64(index)),
+                    position: Position(lane: Lane(head.commit.lane), offset: first + Int64(index)),
                     recordedAt: now,
                     fact: fact,
                     evidence: number,

@@ -38,7 +38,7 @@ public struct MemoryLedger: Sendable {
         case .new:
             let offset = Int64(events.count + 1)
             let event = Event(
-                position: Position(lane: 0, offset: offset),
+                position: Position(lane: .only, offset: offset),
                 recordedAt: Instant(milliseconds: offset),
                 fact: fact,
                 evidence: evidence
@@ -54,7 +54,7 @@ public struct MemoryLedger: Sendable {
         case .known(_, let repetitions):
             for repetition in repetitions {
                 let confirmation = Confirmation(
-                    position: Position(lane: 0, offset: repetition.offset),
+                    position: Position(lane: .only, offset: repetition.offset),
                     asOf: fact.asOf,
                     fields: repetition.fields,
                     transactionId: repetition.transactionId,

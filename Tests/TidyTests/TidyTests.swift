@@ -96,6 +96,23 @@ import Testing
         }
     }
 
+    @Test func `positions write themselves: nothing above the log passes on how many lanes it has`()
+        throws
+    {
+        let above = [
+            "Sources/Subledger", "Sources/SubledgerCommand", "Sources/HTTPService", "Projections",
+        ]
+        for (path, text) in try TidyTests.files(in: above) {
+            // The number is chosen where a ledger is made, and read back with its identity.
+            let madeHere = ["Migrator.Layout(", "LedgerIdentity("]
+            guard !madeHere.contains(where: text.contains) else { continue }
+            for line in text.split(separator: "\n") where !line.contains("///") {
+                let isPassed = line.contains(#/(^\s*|[(,]\s*)(_ |of )?lanes: /#)
+                #expect(!isPassed || line.contains("\""), "\(path): \(line)")
+            }
+        }
+    }
+
     @Test func `folds read neither a clock nor random numbers`() throws {
         // Apple's data: trap 38
         let words = [

@@ -10,7 +10,7 @@ public struct StreamClaims: Sendable {
     /// The subscription.
     public let stream: StreamID
     /// The lane of the log with its events.
-    public let lane: Int
+    public let lane: Lane
     /// The claims by links, by start.
     public let links: [LinkClaim]
     /// Its app account tokens, by start; adjacent ones differ, and a UUID in letters of another

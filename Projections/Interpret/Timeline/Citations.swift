@@ -53,7 +53,7 @@ struct Citations {
     }
 
     /// The cited positions, ascending, without duplicates.
-    func positions(lane: Int) -> [Position] {
+    func positions(lane: Lane) -> [Position] {
         func position(_ offset: Int64) -> Position { Position(lane: lane, offset: offset) }
         if others.isEmpty {
             switch count {

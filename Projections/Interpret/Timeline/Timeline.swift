@@ -30,7 +30,7 @@ public struct Timeline: Sendable {
     /// The subscription.
     public var stream: StreamID { interpretation.stream }
     /// The lane of the log with its events; 0 if there are none.
-    public var lane: Int { interpretation.lane }
+    public var lane: Lane { interpretation.lane }
     /// Its paid periods, each once however often and in whatever format Apple stated them, by
     /// start; those of the same second in the order in which they replace each other (Apple's data:
     /// trap 40); one that only added seats is kept with the purchase whose period it belongs to.
@@ -59,7 +59,7 @@ public struct Timeline: Sendable {
 /// The combined content of a timeline's events: the same under every policy.
 private final class Interpretation: Sendable {
     let stream: StreamID
-    let lane: Int
+    let lane: Lane
     let purchases: [Purchase]
     let oneTimePurchases: [Purchase]
     let renewals: Assertions
@@ -72,7 +72,7 @@ private final class Interpretation: Sendable {
         self.recorded = recorded
         let gathered = GatheredAssertions(history)
         stream = history.stream
-        lane = history.events.first?.position.lane ?? 0
+        lane = history.events.first?.position.lane ?? .only
         purchases = PurchaseGrouping(gathered.transactions).purchases.withAdditionsKept
         oneTimePurchases =
             gathered.oneTimeTransactions.isEmpty

@@ -77,7 +77,7 @@ public struct OfferEligibility: Sendable {
 /// Apple's statements about the renewals of one subscription.
 private struct StreamRenewals {
     let stream: StreamID
-    let lane: Int
+    let lane: Lane
     let groups: [SubscriptionGroup]
     let assertions: Assertions
 
@@ -109,6 +109,6 @@ private struct StreamRenewals {
 /// What was known of a subscription's renewals at an instant.
 struct KnownRenewal {
     let stream: StreamID
-    let lane: Int
+    let lane: Lane
     let assertions: Assertions
 }

@@ -17,7 +17,7 @@ public struct WinBackList: Hashable, Sendable {
 extension KnownRenewal {
     /// Apple's list in the newest signed renewal info; nil if that has none, or if a purchase that
     /// began after it has made it obsolete.
-    func winBackList(lane: Int, lastPurchase: Purchase?) -> WinBackList? {
+    func winBackList(lane: Lane, lastPurchase: Purchase?) -> WinBackList? {
         let signed = assertions.sorted.filter { $0.content.format == .signedRenewalInfo }
         guard let asOf = signed.last?.asOf,
             lastPurchase.map({ $0.purchaseDate <= asOf }) ?? true

@@ -64,7 +64,7 @@ extension AccessPeriod {
 struct PurchaseAccess {
     let access: AccessPeriod
     let purchase: Purchase
-    let lane: Int
+    let lane: Lane
 
     /// All of one subscription, in no particular order.
     static func all(of timeline: Timeline, _ catalogs: CatalogHistory) -> [PurchaseAccess] {

@@ -31,7 +31,7 @@ public struct StateField: Hashable, Sendable {
 /// Collects the fields of one instant.
 private struct StateReading {
     private(set) var fields: [StateField] = []
-    private let lane: Int
+    private let lane: Lane
 
     init(_ timeline: Timeline, at instant: Instant) {
         lane = timeline.lane

@@ -36,6 +36,7 @@ struct PreparedFact: Sendable {
 /// Decides which facts of a batch are new.
 struct AppendDecision {
     private let head: LaneHead
+    private let lane: Lane
     private let recordedAt: Instant
     private let salt: () -> Salt
     private var known: AppendKnowledge
@@ -47,11 +48,18 @@ struct AppendDecision {
     ///
     /// - Parameters:
     ///   - head: The newest commit that `known` takes into account.
+    ///   - lane: Its lane.
     ///   - known: What the log knows.
     ///   - now: The server's clock; recorded times never decrease within a lane, even if clocks do.
     ///   - salt: Returns the salt of each row.
-    init(head: LaneHead, known: AppendKnowledge, now: Instant, salt: @escaping () -> Salt) {
-        self.head = head
+    init(
+        head: LaneHead,
+        lane: Lane,
+        known: AppendKnowledge,
+        now: Instant,
+        salt: @escaping () -> Salt
+    ) {
+        (self.head, self.lane) = (head, lane)
         self.known = known
         self.salt = salt
         recordedAt = max(now, head.committedAt)
@@ -102,7 +110,7 @@ struct AppendDecision {
             hasher.update(commitments.digest)
         }
         for new in new {
-            let records = new.row.evidenceNumbers(lane: head.lane).map {
+            let records = new.row.evidenceNumbers.map {
                 evidence[Int($0 - head.evidence) - 1].recordDigest
             }
             let commitments = new.row.commitments(
@@ -185,7 +193,7 @@ struct AppendDecision {
                 for repetition in repetitions {
                     isCited = true
                     let confirmation = Confirmation(
-                        position: Position(lane: head.lane, offset: repetition.offset),
+                        position: Position(lane: lane, offset: repetition.offset),
                         asOf: fact.asOf,
                         fields: repetition.fields,
                         transactionId: repetition.transactionId,
@@ -198,7 +206,7 @@ struct AppendDecision {
                 }
             }
             return .duplicate(
-                Position(lane: head.lane, offset: offset),
+                Position(lane: lane, offset: offset),
                 isRestore: isRestore,
                 isConfirmation: !isKnown && !repetitions.isEmpty
             )
@@ -231,7 +239,7 @@ struct AppendDecision {
         _ arrival: Arrival
     ) -> Position {
         let fact = prepared.fact
-        let position = Position(lane: head.lane, offset: head.offset + Int64(events.count) + 1)
+        let position = Position(lane: lane, offset: head.offset + Int64(events.count) + 1)
         let isLate = known.latestConfirmation[fact.stream].map { fact.asOf < $0 } ?? false
         events.append(
             AppendPlan.NewEvent(

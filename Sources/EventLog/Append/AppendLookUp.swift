@@ -12,6 +12,7 @@ internal import Postgres
 struct AppendLookUp {
     let statements: [PostgresStatement]
     let lane: Int
+    let lanes: LaneCount
     private let subjects: [AskedSubject]
     private let payloads: Set<Digest>
     /// By lane, the streams of the batch and those that its payloads also prove.
@@ -28,7 +29,7 @@ struct AppendLookUp {
 
     /// The look-up for a batch.
     init(_ batch: [Submission], lane: Int, of lanes: LaneCount) {
-        self.lane = lane
+        (self.lane, self.lanes) = (lane, lanes)
         var places: [Subject: Int] = [:]
         var subjects: [AskedSubject] = []
         for submission in batch {
@@ -99,7 +100,7 @@ struct AppendLookUp {
         for row in rows {
             let offset = try row.int8(1)
             guard let content = Content(canonicalBytes: try row.bytea(3)) else {
-                throw EventRows.malformed(Position(lane: lane, offset: offset))
+                throw EventRows.malformed(Position(lane: lanes[lane], offset: offset))
             }
             let place = Int(try row.int8(0)) - 1
             let subject = subjects[place].subject
@@ -187,7 +188,7 @@ struct AppendLookUp {
         into known: inout AppendKnowledge
     ) throws {
         for row in rows {
-            let position = Position(lane: lane, offset: try row.int8(1))
+            let position = Position(lane: lanes[lane], offset: try row.int8(1))
             guard let content = Content(canonicalBytes: try row.bytea(3)),
                 let erasure = Erasure(content)
             else { throw EventRows.malformed(position) }
@@ -287,7 +288,7 @@ struct AppendLookUp {
         var confirmations: [Confirmation] = []
         for rows in results {
             for row in rows {
-                confirmations += try EventRows.confirmations(in: row, lane: lane)
+                confirmations += try EventRows.confirmations(in: row, lane: lanes[lane])
             }
         }
         for confirmation in confirmations {

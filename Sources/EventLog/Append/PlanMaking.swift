@@ -42,7 +42,13 @@ struct PlanMaking: Sendable {
             now = serverNow
             try check(serverNow, newest: head.committedAt, ofLane: head.lane)
         }
-        var decision = AppendDecision(head: head, known: known, now: now, salt: salt)
+        var decision = AppendDecision(
+            head: head,
+            lane: lookUp.lanes[head.lane],
+            known: known,
+            now: now,
+            salt: salt
+        )
         return decision.plan(batch)
     }
 

@@ -41,7 +41,7 @@ package enum StoredRow {
         let fact = event.fact
         let content = fact.content
         return [
-            .int4(Int32(event.position.lane)),
+            .int4(Int32(event.position.lane.number)),
             .timestamptz(microseconds: event.recordedAt.microseconds),
             .bool(event.isImported),
             .bool(isLate),

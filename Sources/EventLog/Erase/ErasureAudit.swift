@@ -66,7 +66,7 @@ struct RecordedErasures {
     private let recorded: [Int: [Recorded]]
 
     /// Reads the erasures of all lanes.
-    init(_ session: PostgresSession) async throws {
+    init(of lanes: LaneCount, _ session: PostgresSession) async throws {
         let rows = try await session.query(
             """
             SELECT lane, lane_offset, environment, original_transaction_id, content, as_of_ms,
@@ -76,8 +76,8 @@ struct RecordedErasures {
         )
         var recorded: [Int: [Recorded]] = [:]
         for row in rows {
-            let position = Position(lane: Int(try row.int4(0)), offset: try row.int8(1))
-            recorded[position.lane, default: []].append(
+            let position = Position(lane: lanes[Int(try row.int4(0))], offset: try row.int8(1))
+            recorded[position.lane.number, default: []].append(
                 Recorded(
                     position: position,
                     stream: StreamID(

@@ -10,7 +10,7 @@ extension ErasureReading {
         in session: isolated PostgresSession
     ) throws {
         let parameters: [PostgresValue] = [
-            .int4(Int32(lane)), .text(stream.environment.word),
+            .int4(Int32(lane.number)), .text(stream.environment.word),
             .text(stream.originalTransactionId),
         ]
         let found = try session.pipeline([
@@ -43,7 +43,7 @@ extension ErasureReading {
     ) throws {
         guard !numbers.isEmpty else { return }
         commits.formUnion(numbers)
-        let parameters: [PostgresValue] = [.int4(Int32(lane)), .int8Array(Array(numbers))]
+        let parameters: [PostgresValue] = [.int4(Int32(lane.number)), .int8Array(Array(numbers))]
         let found = try session.pipeline([
             PostgresStatement(
                 ErasureReading.events(
@@ -63,7 +63,7 @@ extension ErasureReading {
 
     private mutating func take(_ eventRows: PostgresRows, _ confirmationRows: PostgresRows) throws {
         for row in eventRows {
-            let event = try EventRows.event(in: row)
+            let event = try EventRows.event(in: row, lane: lane)
             guard let keys = CommitmentKeys(stored: try row.bytea(13)) else {
                 throw EventRows.malformed(event.position)
             }
@@ -87,7 +87,7 @@ extension ErasureReading {
                 commit: try row.int8(6),
                 keys: keys,
                 erased: erased,
-                numbers: erased == .everything ? [] : stored.evidenceNumbers(lane: lane),
+                numbers: erased == .everything ? [] : stored.evidenceNumbers,
                 repeated: repeated.map(\.position.offset)
             )
             if known.insert(Place(found)).inserted { confirmations.append(found) }
@@ -117,7 +117,7 @@ extension ErasureReading {
             FROM ledger.evidence v LEFT JOIN ledger.root_certificate r USING (lane, root_key)
             WHERE v.lane = $1 AND v.evidence_no = ANY ($2) AND v.digest IS NOT NULL
             """,
-            [.int4(Int32(lane)), .int8Array(Array(numbers))]
+            [.int4(Int32(lane.number)), .int8Array(Array(numbers))]
         )
         for row in rows {
             guard let digest = Digest(bytes: try row.bytea(2)) else { continue }

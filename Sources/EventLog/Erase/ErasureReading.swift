@@ -69,7 +69,7 @@ struct ErasureReading {
         let isKept: Bool
     }
 
-    let lane: Int
+    let lane: Lane
     private let target: ErasureTarget?
     var events: [Int64: FoundEvent] = [:]
     var confirmations: [FoundConfirmation] = []
@@ -80,7 +80,7 @@ struct ErasureReading {
 
     /// Reads what an erasure of `target` removes; nil removes only the payloads `seeds`.
     static func rows(
-        lane: Int,
+        lane: Lane,
         target: ErasureTarget?,
         evidence seeds: Set<Int64> = [],
         in session: isolated PostgresSession
@@ -89,7 +89,7 @@ struct ErasureReading {
         return try reading.read(seeds, in: session)
     }
 
-    private init(lane: Int, target: ErasureTarget?) {
+    private init(lane: Lane, target: ErasureTarget?) {
         self.lane = lane
         self.target = target
     }
@@ -262,7 +262,7 @@ struct ErasureReading {
 
     private func blank(_ found: FoundConfirmation, _ parts: ErasedParts) -> BlankedConfirmation {
         let commitments = found.row.commitments(
-            lane: lane,
+            lane: lane.number,
             keys: found.keys,
             evidence: found.numbers.map { known[$0]?.record ?? .zero }
         )

@@ -9,9 +9,8 @@ extension EventLog {
     /// - Throws: `databaseUnavailable`, `malformedLog`.
     public func erasures(of streams: [StreamID]) async throws(EventLogError) -> [Event] {
         guard !streams.isEmpty else { return [] }
-        let asked = Dictionary(grouping: streams) {
-            identity.lanes.lane(of: $0.originalTransactionId)
-        }
+        let lanes = identity.lanes
+        let asked = Dictionary(grouping: streams) { lanes.lane(of: $0.originalTransactionId) }
         let statements = asked.sorted { $0.key < $1.key }.map { lane, streams in
             PostgresStatement(
                 """
@@ -30,7 +29,7 @@ extension EventLog {
         }
         return try await reading("look for erasures") { session in
             try await session.lookUp(statements).flatMap { rows in
-                try rows.map { try EventRows.event(in: $0) }
+                try rows.map { try EventRows.event(in: $0, of: lanes) }
             }
         }
     }
@@ -49,10 +48,11 @@ extension EventLog {
     public func plannedErasure(
         of target: ErasureTarget
     ) async throws(EventLogError) -> [StreamErasure] {
-        let lane = identity.lanes.lane(of: target.stream.originalTransactionId)
+        let lanes = identity.lanes
+        let lane = lanes.lane(of: target.stream.originalTransactionId)
         return try await reading("plan an erasure") { session in
             try await session.atomically(.readOnlySnapshot) { session -> [StreamErasure] in
-                let own = try ErasureReading.rows(lane: lane, target: target, in: session)
+                let own = try ErasureReading.rows(lane: lanes[lane], target: target, in: session)
                 var planned: [StreamErasure] = []
                 for (other, numbers) in try EventLog.copies(
                     of: own.removed.digests,
@@ -61,7 +61,7 @@ extension EventLog {
                 ) {
                     planned += EventLog.planned(
                         try ErasureReading.rows(
-                            lane: other,
+                            lane: lanes[other],
                             target: nil,
                             evidence: numbers,
                             in: session
@@ -95,9 +95,10 @@ extension EventLog {
         statement: @escaping ErasureStating
     ) async throws -> [StreamErasure] {
         let lane = identity.lanes.lane(of: target.stream.originalTransactionId)
+        let home = identity.lanes[lane]
         let digests = try await reading("plan an erasure") { session in
             try await session.atomically(.readOnlySnapshot) { session in
-                try ErasureReading.rows(lane: lane, target: target, in: session).removed.digests
+                try ErasureReading.rows(lane: home, target: target, in: session).removed.digests
             }
         }
         var erased = try await eraseCopies(of: digests, of: target, siblings, statement)
@@ -268,7 +269,7 @@ private struct ErasureAttempt: Sendable {
             genesis: genesis
         )
         let found = try ErasureReading.rows(
-            lane: lane,
+            lane: log.identity.lanes[lane],
             target: target,
             evidence: evidence,
             in: session

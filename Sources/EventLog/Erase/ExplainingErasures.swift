@@ -43,13 +43,14 @@ extension EventLog {
     ///
     /// - Throws: `databaseUnavailable`, `malformedLog`.
     package func erasures() async throws(EventLogError) -> [Event] {
-        try await reading("look for erasures") { session in
+        let lanes = identity.lanes
+        return try await reading("look for erasures") { session in
             try await session.query(
                 """
                 SELECT \(EventRows.columns) FROM ledger.event e WHERE e.kind = 'erasure'
                 ORDER BY e.lane, e.lane_offset
                 """
-            ).map { try EventRows.event(in: $0) }
+            ).map { try EventRows.event(in: $0, of: lanes) }
         }
     }
 

@@ -8,7 +8,7 @@ extension RecordedErasures {
         of one: Recorded,
         _ session: PostgresSession
     ) async throws -> (offset: Int64, reason: String)? {
-        let (lane, offset) = (one.position.lane, one.position.offset)
+        let (lane, offset) = (one.position.lane.number, one.position.offset)
         guard let erasure = one.erasure else {
             return (offset, "the erasure does not have the format of this program")
         }
@@ -74,7 +74,7 @@ extension RecordedErasures {
 
     private static func place(_ one: Recorded) -> [PostgresValue] {
         [
-            .int4(Int32(one.position.lane)), .text(one.stream.environment.word),
+            .int4(Int32(one.position.lane.number)), .text(one.stream.environment.word),
             .text(one.stream.originalTransactionId),
         ]
     }

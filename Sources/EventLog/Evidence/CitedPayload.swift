@@ -57,9 +57,9 @@ extension EventLog {
         upTo head: Head
     ) async throws(EventLogError) -> CitedPayloadPage? {
         guard commit < head.commit else { return nil }
-        let dictionaries = dictionaries
+        let (dictionaries, here) = (dictionaries, identity.lanes[lane])
         return try await reading("read the evidence of lane \(lane)") { session in
-            var reading = CitedReading(lane: lane, dictionaries, session)
+            var reading = CitedReading(lane: here, dictionaries, session)
             return try await reading.page(after: commit, upTo: head.commit)
         }
     }
@@ -67,17 +67,17 @@ extension EventLog {
 
 /// Reads one page.
 private struct CitedReading {
-    private let lane: Int
+    private let lane: Lane
     private let session: PostgresSession
     private var vault: EvidenceVault
     private var malformed: (position: Position, reason: String)?
     private var events: [Int64: [Event]] = [:]
     private var confirmations: [Int64: [Confirmation]] = [:]
 
-    init(lane: Int, _ dictionaries: EvidenceDictionaries, _ session: PostgresSession) {
+    init(lane: Lane, _ dictionaries: EvidenceDictionaries, _ session: PostgresSession) {
         self.lane = lane
         self.session = session
-        vault = EvidenceVault(lane: lane, dictionaries, session: session)
+        vault = EvidenceVault(lane: lane.number, dictionaries, session: session)
     }
 
     mutating func page(after commit: Int64, upTo last: Int64) async throws -> CitedPayloadPage? {
@@ -128,7 +128,7 @@ private struct CitedReading {
             WHERE c.lane = $1 AND c.commit_no > $2 AND c.commit_no <= $3
             ORDER BY c.commit_no LIMIT \(CitedPayloadPage.payloadsMax)
             """,
-            [.int4(Int32(lane)), .int8(commit), .int8(last)]
+            [.int4(Int32(lane.number)), .int8(commit), .int8(last)]
         )
         var commits: [CommitMark] = []
         var (payloads, bytes) = (0, Int64(0))
@@ -153,11 +153,11 @@ private struct CitedReading {
             WHERE e.lane = $1 AND e.lane_offset >= $2 AND e.lane_offset <= $3
             ORDER BY e.lane_offset
             """,
-            [.int4(Int32(lane)), .int8(first), .int8(last)]
+            [.int4(Int32(lane.number)), .int8(first), .int8(last)]
         )
         for row in rows {
             do {
-                let event = try EventRows.event(in: row)
+                let event = try EventRows.event(in: row, lane: lane)
                 events[event.evidence, default: []].append(event)
             } catch let error as EventLogError {
                 let position = Position(lane: lane, offset: try row.int8(1))
@@ -174,7 +174,7 @@ private struct CitedReading {
             WHERE c.lane = $1 AND c.commit_no >= $2 AND c.commit_no <= $3
             ORDER BY c.commit_no, c.environment, c.original_transaction_id, c.as_of_ms
             """,
-            [.int4(Int32(lane)), .int8(first), .int8(last)]
+            [.int4(Int32(lane.number)), .int8(first), .int8(last)]
         )
         for row in rows {
             do {
@@ -196,12 +196,12 @@ private struct CitedReading {
             SELECT \(EventRows.columns) FROM ledger.event e
             WHERE e.lane = $1 AND e.lane_offset = ANY ($2)
             """,
-            [.int4(Int32(lane)), .int8Array(Array(offsets))]
+            [.int4(Int32(lane.number)), .int8Array(Array(offsets))]
         )
         var events: [Int64: Event] = [:]
         for row in rows {
             do {
-                events[try row.int8(1)] = try EventRows.event(in: row)
+                events[try row.int8(1)] = try EventRows.event(in: row, lane: lane)
             } catch let error as EventLogError where error.code == .malformedLog {
                 continue
             }

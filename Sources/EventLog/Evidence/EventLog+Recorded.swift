@@ -13,9 +13,9 @@ extension EventLog {
     public func recordedHistory(
         of stream: StreamID
     ) async throws(EventLogError) -> RecordedHistory {
-        let lane = identity.lanes.lane(of: stream.originalTransactionId)
+        let lane = identity.lanes[identity.lanes.lane(of: stream.originalTransactionId)]
         let parameters: [PostgresValue] = [
-            .int4(Int32(lane)), .text(stream.environment.word),
+            .int4(Int32(lane.number)), .text(stream.environment.word),
             .text(stream.originalTransactionId),
         ]
         return try await reading("read \(stream.originalTransactionId)") { session in
@@ -23,7 +23,7 @@ extension EventLog {
                 PostgresStatement(EventLog.recordedEvents, parameters),
                 PostgresStatement(EventLog.recordedConfirmations, parameters),
             ])
-            let events = try EventRows.events(in: found[0])
+            let events = try EventRows.events(in: found[0], lane: lane)
             var repetitions: [RecordedHistory.Repetition] = []
             for row in found[1] {
                 let recordedAt = Instant(microseconds: try row.timestamptz(7))

@@ -27,13 +27,13 @@ extension EventLog {
     func pages(
         after lanes: [(number: Int, lane: LogFeed.Lane)]
     ) async throws(EventLogError) -> [Result<FeedRead, EventLogError>] {
-        let (numbers, others) = (lanes.map(\.number), lanes.count - 1)
+        let (count, numbers, others) = (identity.lanes, lanes.map(\.number), lanes.count - 1)
         let words = others > 0 ? " and \(others) more" : ""
         return try await reading("read lane \(numbers[0])\(words)") { session in
             try await session.together { session in
                 let commits = try EventLog.commits(after: lanes, in: session)
                 let ends = lanes.map { commits[$0.number]?.last?.offset ?? $0.lane.offset }
-                let events = try EventLog.events(after: lanes, upTo: ends, in: session)
+                let events = try EventLog.events(after: lanes, of: count, upTo: ends, in: session)
                 let evidence = try EventLog.summaries(of: events, numbers, in: session)
                 return lanes.map { number, lane in
                     Result { () throws(EventLogError) in
@@ -102,6 +102,7 @@ extension EventLog {
 
     private static func events(
         after lanes: [(number: Int, lane: LogFeed.Lane)],
+        of count: LaneCount,
         upTo ends: [Int64],
         in session: isolated PostgresSession
     ) throws -> [Int: Result<[Event], EventLogError>] {
@@ -120,7 +121,7 @@ extension EventLog {
             while index < rows.count, try rows[index].int4(0) == lane { index += 1 }
             // An event that cannot be read ends the feed of its lane, after the lanes before it.
             events[Int(lane)] = Result {
-                try (start..<index).map { try EventRows.event(in: rows[$0]) }
+                try (start..<index).map { try EventRows.event(in: rows[$0], of: count) }
             }
             .mapError { EventLog.error($0, doing: "read an event") }
         }

@@ -34,6 +34,7 @@ extension EventLog {
             .int4Array(heads.map { Int32($0.key) }), .int8Array(heads.map { $0.value.offset }),
             .text(source), .int8(milliseconds), .int8(Int64(limit)),
         ]
+        let lanes = identity.lanes
         return try await reading("look up missed notifications") { session in
             let rows = try await session.query(
                 """
@@ -59,7 +60,7 @@ extension EventLog {
                             originalTransactionId: try rows[row].text(3)
                         ),
                         position: Position(
-                            lane: Int(try rows[row].int4(0)),
+                            lane: lanes[Int(try rows[row].int4(0))],
                             offset: try rows[row].int8(1)
                         ),
                         asOf: Instant(milliseconds: try rows[row].int8(4)),

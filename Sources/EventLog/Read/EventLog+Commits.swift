@@ -110,8 +110,10 @@ extension EventLog {
     /// - Returns: The event, its payload byte for byte as it arrived, and its commit.
     /// - Throws: `databaseUnavailable`, `malformedLog`.
     public func event(at position: Position) async throws(EventLogError) -> StoredEvent? {
-        let place: [PostgresValue] = [.int4(Int32(position.lane)), .int8(position.offset)]
-        let genesis = identity.genesis(lane: position.lane)
+        let place: [PostgresValue] = [.int4(Int32(position.lane.number)), .int8(position.offset)]
+        let lane = identity.lanes[position.lane.number]
+        let position = Position(lane: lane, offset: position.offset)
+        let genesis = identity.genesis(lane: lane.number)
         return try await reading("read event \(position)") { session in
             let found = try await session.pipeline([
                 PostgresStatement(
@@ -125,15 +127,15 @@ extension EventLog {
             ])
             guard found[0].count == 1, let mark = try found[1].map(CommitMark.init(in:)).first
             else { return nil }
-            let event = try EventRows.event(in: found[0][0])
+            let event = try EventRows.event(in: found[0][0], lane: lane)
             guard let keys = CommitmentKeys(stored: try found[0][0].bytea(13)) else {
                 throw EventRows.malformed(position)
             }
-            var vault = EvidenceVault(lane: position.lane, dictionaries, session: session)
+            var vault = EvidenceVault(lane: lane.number, dictionaries, session: session)
             let content = try await vault.contents(of: [event.evidence])[event.evidence]
             let previous = try await session.query(
                 "SELECT digest FROM ledger.commit WHERE lane = $1 AND commit_no = $2",
-                [.int4(Int32(position.lane)), .int8(mark.commit.number - 1)]
+                [.int4(Int32(position.lane.number)), .int8(mark.commit.number - 1)]
             )
             return StoredEvent(
                 event: event,

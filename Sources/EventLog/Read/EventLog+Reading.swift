@@ -19,11 +19,11 @@ extension EventLog {
         knownAt: KnownAt = .latest
     ) async throws(EventLogError) -> [StreamHistory] {
         guard let first = streams.first else { return [] }
-        var (lanes, statements): ([Int], [PostgresStatement]) = ([], [])
+        var (lanes, statements): ([Lane], [PostgresStatement]) = ([], [])
         for stream in streams {
             let lane = identity.lanes.lane(of: stream.originalTransactionId)
             let bound = KnowledgeBound(try await wholeCommits(knownAt, lane: lane), lane: lane)
-            lanes.append(lane)
+            lanes.append(identity.lanes[lane])
             statements += bound.statements(of: stream, lane: lane)
         }
         let (asked, laneOf) = (statements, lanes)
@@ -34,7 +34,7 @@ extension EventLog {
                 let (events, confirmations) = (found[2 * index], found[2 * index + 1])
                 return StreamHistory(
                     stream: streams[index],
-                    events: try EventRows.events(in: events),
+                    events: try EventRows.events(in: events, lane: laneOf[index]),
                     confirmations: try confirmations.flatMap { row in
                         try EventRows.confirmations(in: row, lane: laneOf[index])
                     }

@@ -14,15 +14,15 @@ package enum EventRows {
     ///
     /// Throws `malformedLog` if one cannot be read, or if an offset comes twice: without its key, the
     /// table accepts any number of events there.
-    static func events(in rows: PostgresRows) throws -> [Event] {
+    static func events(in rows: PostgresRows, lane: Lane) throws -> [Event] {
         var events: [Event] = []
         events.reserveCapacity(rows.count)
         for row in rows {
-            let event = try event(in: row)
+            let event = try event(in: row, lane: lane)
             if let last = events.last, last.position >= event.position {
                 throw EventLogError(
                     .malformedLog,
-                    "offset \(event.position.lane):\(event.position.offset) has more than one "
+                    "offset \(lane.number):\(event.position.offset) has more than one "
                         + "event; run `subledger verify`"
                 )
             }
@@ -31,12 +31,20 @@ package enum EventRows {
         return events
     }
 
-    /// The event in a row of `columns`.
-    static func event(in row: borrowing some PostgresFields & ~Copyable) throws -> Event {
-        let position = Position(
-            lane: Int(try row.int4(0)),
-            offset: try row.int8(1)
-        )
+    /// The event in a row of `columns`, of any lane of a ledger.
+    static func event(
+        in row: borrowing some PostgresFields & ~Copyable,
+        of lanes: LaneCount
+    ) throws -> Event {
+        try event(in: row, lane: lanes[Int(try row.int4(0))])
+    }
+
+    /// The event in a row of `columns`, of that lane.
+    static func event(
+        in row: borrowing some PostgresFields & ~Copyable,
+        lane: Lane
+    ) throws -> Event {
+        let position = Position(lane: lane, offset: try row.int8(1))
         guard let kind = Kind(rawValue: try row.text(8)),
             let content = Content(canonicalBytes: try row.bytea(11))
         else {
@@ -72,7 +80,7 @@ package enum EventRows {
     static func malformed(_ position: Position) -> EventLogError {
         EventLogError(
             .malformedLog,
-            "event \(position.lane):\(position.offset) does not have the form that this program "
+            "event \(position.lane.number):\(position.offset) does not have the form that this program "
                 + "writes; run `subledger verify`"
         )
     }
@@ -111,7 +119,7 @@ package enum EventRows {
     /// The confirmations in the columns of `confirmationColumns`; empty if they were erased.
     static func confirmations(
         in row: borrowing some PostgresFields & ~Copyable,
-        lane: Int
+        lane: Lane
     ) throws -> [Confirmation] {
         let found = try confirmationRow(in: row)
         guard !found.repetitions.isEmpty else { return [] }

@@ -60,7 +60,8 @@ extension EventLog {
         _ fold: @escaping @Sendable (inout State, ScannedStream) throws -> Void,
         atEnd: @escaping @Sendable (inout State) throws -> Void = { _ in }
     ) async throws(EventLogError) -> State {
-        try await reading("read lane \(range.lane)") { session in
+        let lane = identity.lanes[range.lane]
+        return try await reading("read lane \(range.lane)") { session in
             let box = FoldState(state)
             try await session.transaction(.readOnlySnapshot) { session throws(Thrown) in
                 do {
@@ -68,7 +69,7 @@ extension EventLog {
                         try EventLog.fill(spool, in: session)
                         try spool.withHistories(ofPart: part) { next in
                             try EventLog.join(
-                                lane: range.lane,
+                                lane: lane,
                                 keeping: kept,
                                 streams: next,
                                 confirmations: EventLog.confirmationsSQL(range, upTo: head),
@@ -76,9 +77,13 @@ extension EventLog {
                             ) { try fold(&box.state, $0) }
                         }
                     } else {
-                        try EventLog.scan(range, upTo: head, keeping: kept, in: session) {
-                            try fold(&box.state, $0)
-                        }
+                        try EventLog.scan(
+                            range,
+                            of: lane,
+                            upTo: head,
+                            keeping: kept,
+                            in: session
+                        ) { try fold(&box.state, $0) }
                     }
                     try atEnd(&box.state)
                 } catch {
@@ -91,15 +96,16 @@ extension EventLog {
 
     private static func scan(
         _ range: StreamRange,
+        of lane: Lane,
         upTo head: Head,
         keeping kept: KeptRepetitions,
         in session: isolated PostgresSession,
         _ fold: @escaping (ScannedStream) throws -> Void
     ) throws {
-        var histories = try gather(eventsSQL(range, upTo: head), lane: range.lane, in: session)
+        var histories = try gather(eventsSQL(range, upTo: head), lane: lane, in: session)
             .sorted { $0.stream < $1.stream }.makeIterator()
         try join(
-            lane: range.lane,
+            lane: lane,
             keeping: kept,
             streams: { histories.next() },
             confirmations: confirmationsSQL(range, upTo: head),
@@ -111,7 +117,7 @@ extension EventLog {
     /// The histories in a COPY of events, in the order of their first rows.
     static func gather(
         _ sql: String,
-        lane: Int,
+        lane: Lane,
         in session: isolated PostgresSession
     ) throws -> [StreamHistory] {
         try session.copyOut(
@@ -154,7 +160,7 @@ extension EventLog {
         let cuts = count > 1 ? try await cuts(lane: lane, upTo: head, count) : []
         var ranges = StreamRange.between(cuts, lane: lane)
         let spool = try StreamSpool(
-            lane: lane,
+            lane: identity.lanes[lane],
             head: head,
             cuts: ranges.compactMap(\.from).map(StreamRange.key),
             isComplete: isComplete

@@ -57,7 +57,7 @@ extension EventLog {
                 SELECT environment, original_transaction_id, lane_offset, as_of_ms,
                     purchase_date_ms, expires_date_ms, kind, content\(more)
                 FROM ledger.event
-                WHERE lane = \(spool.lane) AND lane_offset >= \(offsets.lowerBound)
+                WHERE lane = \(spool.lane.number) AND lane_offset >= \(offsets.lowerBound)
                     AND lane_offset <= \(offsets.upperBound)
                     AND environment <> '' AND original_transaction_id <> ''
                     AND \(ScannedRow.isNotErasedLink)

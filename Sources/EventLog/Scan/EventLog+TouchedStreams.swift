@@ -49,8 +49,9 @@ extension EventLog {
         _ fold: @escaping @Sendable (inout State, TouchedStream) throws -> Void,
         atEnd: @escaping @Sendable (inout State) throws -> Void = { _ in }
     ) async throws(EventLogError) -> State {
-        try await reading("read what is new in lane \(lane)") { session in
-            let touched = TouchedScan(lane: lane, from: from, to: to, isRecorded: isRecorded)
+        let here = identity.lanes[lane]
+        return try await reading("read what is new in lane \(lane)") { session in
+            let touched = TouchedScan(lane: here, from: from, to: to, isRecorded: isRecorded)
             return try await session.transaction(.readOnlySnapshot) { session throws(Thrown) in
                 do {
                     var state = try touched.fold(in: session, into: state, fold)
@@ -126,7 +127,7 @@ extension EventLog {
 
 /// One scan over the streams that a part of a lane touched, several hundred at a time.
 private struct TouchedScan: Sendable {
-    let lane: Int
+    let lane: Lane
     let from: EventLog.Head
     let to: EventLog.Head
     let isRecorded: Bool
@@ -207,7 +208,7 @@ private struct TouchedScan: Sendable {
             SELECT DISTINCT environment, original_transaction_id FROM ledger.event
             WHERE kind = 'erasure' AND lane = $1
             """,
-            [.int4(Int32(lane))]
+            [.int4(Int32(lane.number))]
         )
         var streams: Set<StreamID> = []
         for row in rows {
@@ -234,7 +235,7 @@ private struct TouchedScan: Sendable {
             ORDER BY environment, original_transaction_id
             """,
             [
-                .int4(Int32(lane)), .int8(from.offset), .int8(to.offset), .int8(from.commit),
+                .int4(Int32(lane.number)), .int8(from.offset), .int8(to.offset), .int8(from.commit),
                 .int8(to.commit),
             ]
         )
@@ -260,7 +261,7 @@ private struct TouchedScan: Sendable {
         COPY (
             SELECT e.* FROM \(streams) CROSS JOIN LATERAL (
                 SELECT \(ScannedRow.columns) FROM ledger.event
-                WHERE lane = \(lane) AND environment = t.environment
+                WHERE lane = \(lane.number) AND environment = t.environment
                     AND original_transaction_id = t.id AND lane_offset <= \(to.offset)
                     AND \(ScannedRow.isNotErasedLink)
                 OFFSET 0
@@ -275,7 +276,7 @@ private struct TouchedScan: Sendable {
         COPY (
             SELECT e.* FROM \(streams) CROSS JOIN LATERAL (
                 SELECT \(ConfirmationJoin.columns) FROM ledger.confirmation c
-                WHERE c.lane = \(lane) AND c.environment = t.environment
+                WHERE c.lane = \(lane.number) AND c.environment = t.environment
                     AND c.original_transaction_id = t.id AND c.commit_no <= \(to.commit)
                 OFFSET 0
             ) AS e

@@ -61,7 +61,7 @@ extension SpoolRecord {
     /// The event in the record, for that stream; throws if a part of it cannot be read.
     func event(
         of stream: StreamID,
-        lane: Int,
+        lane: Lane,
         isComplete: Bool,
         bundleId: inout RepeatedText
     ) throws(ScannedRow.Unreadable) -> Event {

@@ -34,7 +34,7 @@ struct SpooledPart {
     }
 
     /// The histories of its streams, without confirmations, in the order of `StreamID`.
-    func histories(lane: Int, isComplete: Bool) -> SpooledHistories {
+    func histories(lane: Lane, isComplete: Bool) -> SpooledHistories {
         let ordered = streams.sorted {
             ByteScan.precedes(record($0.first).key, record($1.first).key)
         }
@@ -65,7 +65,7 @@ struct SpooledPart {
 
     fileprivate func history(
         _ stream: Stream,
-        _ lane: Int,
+        _ lane: Lane,
         _ isComplete: Bool,
         _ bundleId: inout RepeatedText
     ) throws -> StreamHistory {
@@ -101,7 +101,7 @@ struct SpooledPart {
 struct SpooledHistories {
     private let part: SpooledPart
     private let streams: [SpooledPart.Stream]
-    private let lane: Int
+    private let lane: Lane
     private let isComplete: Bool
     private var index = 0
     private var bundleId = RepeatedText()
@@ -109,7 +109,7 @@ struct SpooledHistories {
     fileprivate init(
         part: SpooledPart,
         streams: [SpooledPart.Stream],
-        lane: Int,
+        lane: Lane,
         isComplete: Bool
     ) {
         self.part = part

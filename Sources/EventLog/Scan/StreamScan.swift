@@ -24,7 +24,7 @@ struct ScannedConfirmation {
 
 /// Gathers the rows of events into histories.
 struct StreamGathering: Sendable {
-    private let lane: Int
+    private let lane: Lane
     private var histories: [StreamHistory] = []
     private var places: [StreamID: Int] = [:]
     // The bytes of the last row's stream and its place, because rows often come by stream.
@@ -33,7 +33,7 @@ struct StreamGathering: Sendable {
     private var place = 0
     private var bundleId = RepeatedText()
 
-    init(lane: Int) {
+    init(lane: Lane) {
         self.lane = lane
     }
 
@@ -91,7 +91,7 @@ enum KeptRepetitions {
 ///
 /// Both come in the order of `StreamID`. Only the confirmations of one stream are held in memory.
 struct ConfirmationJoin {
-    private let lane: Int
+    private let lane: Lane
     private let kept: KeptRepetitions
     private let next: () throws -> StreamHistory?
     private let fold: (ScannedStream) throws -> Void
@@ -104,7 +104,7 @@ struct ConfirmationJoin {
 
     /// A join of the streams that `next` returns, in order, until it returns nil.
     init(
-        lane: Int,
+        lane: Lane,
         keeping kept: KeptRepetitions,
         streams next: @escaping () throws -> StreamHistory?,
         fold: @escaping (ScannedStream) throws -> Void
@@ -175,7 +175,7 @@ extension EventLog {
     /// Passes on each stream that `next` returns, with its confirmations, which a COPY yields in
     /// the same order.
     static func join(
-        lane: Int,
+        lane: Lane,
         keeping kept: KeptRepetitions,
         streams next: @escaping () throws -> StreamHistory?,
         confirmations sql: String,

@@ -35,7 +35,7 @@ final class StreamSpool: @unchecked Sendable {
         var byteCount: Int { Int(count) }
     }
 
-    let lane: Int
+    let lane: Lane
     let head: EventLog.Head
     /// The first key of each part except the first, ascending.
     let cuts: [[UInt8]]
@@ -60,7 +60,7 @@ final class StreamSpool: @unchecked Sendable {
     ///
     /// Throws `temporaryFile` if none can be created.
     init(
-        lane: Int,
+        lane: Lane,
         head: EventLog.Head,
         cuts: [[UInt8]],
         isComplete: Bool

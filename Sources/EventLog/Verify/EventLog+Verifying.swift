@@ -60,7 +60,7 @@ extension ChainVerification {
     ) async throws -> [VerificationReport.Mismatch] {
         let whole = lanes.filter { $0.mismatch == nil }.map(\.start.lane)
         let extra = try await UnaccountedRows.find(in: whole, session)
-        let erasures = try await RecordedErasures(session)
+        let erasures = try await RecordedErasures(of: identity.lanes, session)
         var mismatches: [VerificationReport.Mismatch] = []
         for lane in lanes {
             let known = lane.mismatch ?? extra[lane.start.lane]

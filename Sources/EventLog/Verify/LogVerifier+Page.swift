@@ -81,7 +81,7 @@ extension LogVerifier {
                 continue
             }
             do {
-                let event = try EventRows.event(in: row)
+                let event = try EventRows.event(in: row, lane: lanes[lane])
                 guard let keys = CommitmentKeys(stored: try row.bytea(13)) else {
                     page.events[offset] = .malformed("its salt does not have 16 bytes")
                     continue
@@ -215,7 +215,7 @@ extension LogVerifier {
                 knownFrom: try row.int8(8),
                 microseconds: try row.timestamptz(7)
             )
-            for confirmation in stored.row.confirmations(lane: lane) ?? [] {
+            for confirmation in stored.row.confirmations(lane: lanes[lane]) ?? [] {
                 repeated.insert(confirmation.position.offset)
             }
             page.confirmations[try row.int8(6), default: []].append(stored)

@@ -236,7 +236,7 @@ extension LogVerifier {
         audit.take(row.stream, commit: commit, erased: stored.erased)
         let isBlank = stored.erased == .everything && row.repetitions.isEmpty
         guard let keys = stored.keys,
-            let confirmations = isBlank ? [] : row.confirmations(lane: lane),
+            let confirmations = isBlank ? [] : row.confirmations(lane: lanes[lane]),
             isBlank || !confirmations.isEmpty
         else {
             throw mismatch(commit.number, "a confirmation does not have the expected form")
@@ -270,7 +270,7 @@ extension LogVerifier {
                 )
             }
         }
-        let numbers = isBlank ? [] : row.evidenceNumbers(lane: lane)
+        let numbers = isBlank ? [] : row.evidenceNumbers
         var records: [Digest] = []
         for number in numbers {
             records.append(

@@ -45,7 +45,7 @@ struct SchemaReader {
                 "description": .text("Apple's word: Production, Sandbox, Xcode, LocalTesting."),
             ]), "\"Production\""
         ),
-        ObjectIdentifier(PositionValue.self): (
+        ObjectIdentifier(Position.self): (
             .object([
                 "type": .list([.text("integer"), .text("string")]),
                 "description": .text("An offset, or lane:offset if the ledger has several lanes."),

@@ -75,7 +75,7 @@ extension LedgerRoutes {
                 "\"\(text.prefix(64))\" is not a position; expected an offset, or lane:offset."
             )
         }
-        return Position(lane: only.key, offset: only.value)
+        return Position(lane: Lane(only.key), offset: only.value)
     }
 
     private func found<Value>(_ value: Value?, _ call: Call) throws -> Value {

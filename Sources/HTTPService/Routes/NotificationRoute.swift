@@ -38,7 +38,7 @@ struct TakenDocument: Codable, Hashable, Sendable {
 
 extension PositionVector {
     fileprivate init(_ positions: [Position]) {
-        self.init(Dictionary(positions.map { ($0.lane, $0.offset) }) { max($0, $1) })
+        self.init(Dictionary(positions.map { ($0.lane.number, $0.offset) }) { max($0, $1) })
     }
 }
 

@@ -27,7 +27,7 @@ enum FoldOutcome {
 /// One subscription, read and interpreted, to be folded into any number of projections.
 struct StreamFold {
     let stream: StreamID
-    let lane: Int
+    let lane: Lane
     /// The number of its events.
     let eventCount: Int
     private let timeline: Timeline
@@ -48,7 +48,7 @@ struct StreamFold {
         stream = timeline.stream
         eventCount = events.count
         firstPosition = events.first?.position
-        lane = firstPosition?.lane ?? 0
+        lane = firstPosition?.lane ?? .only
         self.unreadable = unreadable.first.map { FoldRefusal($0.position, $0.reason) }
     }
 

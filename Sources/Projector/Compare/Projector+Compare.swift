@@ -254,6 +254,7 @@ private struct Comparing: Sendable {
             let erased = try await erasures(after: held)
             let difference = try await TableDifference.read(
                 pairs,
+                of: projector.log.identity.lanes,
                 without: erased,
                 samplesMax: samplesMax,
                 in: reader
@@ -264,6 +265,7 @@ private struct Comparing: Sendable {
                 : []
             let refusals = try await RefusalDifference.read(
                 refusingTables(tables, held),
+                of: projector.log.identity.lanes,
                 without: erased,
                 in: reader
             )

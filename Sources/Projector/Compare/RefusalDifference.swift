@@ -47,6 +47,7 @@ extension RefusalDifference {
     /// out.
     static func read(
         _ tables: [(name: String, old: String, new: String)],
+        of lanes: LaneCount,
         without excluded: Set<StreamID>,
         in session: PostgresSession
     ) async throws -> RefusalDifference {
@@ -62,7 +63,7 @@ extension RefusalDifference {
         difference.changedCount = Int(try counts.int8(2))
         guard difference.changedCount > 0 else { return difference }
         difference.changed = try await session.query(changedSQL, parameters).map { row in
-            let lane = Int(try row.int4(1))
+            let lane = lanes[Int(try row.int4(1))]
             return Changed(
                 projection: try row.text(0),
                 stream: StreamID(
@@ -79,7 +80,7 @@ extension RefusalDifference {
     private static func refusal(
         _ row: PostgresRow,
         _ column: Int,
-        lane: Int
+        lane: Lane
     ) throws -> Refusal? {
         guard let offset = try row.int8IfPresent(column) else { return nil }
         return Refusal(

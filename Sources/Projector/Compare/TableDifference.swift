@@ -49,6 +49,7 @@ public enum TableDifference {
     ///
     /// - Parameters:
     ///   - pairs: The tables, each projection once.
+    ///   - lanes: The lanes of the ledger.
     ///   - excluded: Subscriptions that are not compared.
     ///   - samplesMax: The most subscriptions to keep as samples.
     ///   - session: A session with an open transaction, preferably `repeatableRead`.
@@ -56,6 +57,7 @@ public enum TableDifference {
     /// - Throws: The server's error, above all if a new table is missing, or may not be read.
     public static func read(
         _ pairs: [Pair],
+        of lanes: LaneCount = .one,
         without excluded: Set<StreamID> = [],
         samplesMax: Int = ProjectionDifference.samplesDefault,
         in session: isolated PostgresSession
@@ -80,7 +82,7 @@ public enum TableDifference {
         )
         let reading = try session.copyOut(
             DifferenceQuery.statement(queries),
-            into: DifferenceReading(difference, without: excluded)
+            into: DifferenceReading(difference, of: lanes, without: excluded)
         ) { reading, row throws(PostgresError) in try reading.take(row) }
         try session.execute(
             "ROLLBACK TO SAVEPOINT table_difference; RELEASE SAVEPOINT table_difference"
@@ -140,10 +142,16 @@ private struct DifferenceReading: Sendable {
     private var rows: StreamRows?
     private var lane: Int32 = 0
     private var streams = 0
+    private let lanes: LaneCount
     private let excluded: Set<StreamID>
 
-    init(_ difference: ProjectionDifference, without excluded: Set<StreamID>) {
+    init(
+        _ difference: ProjectionDifference,
+        of lanes: LaneCount,
+        without excluded: Set<StreamID>
+    ) {
         self.difference = difference
+        self.lanes = lanes
         self.excluded = excluded
     }
 
@@ -207,7 +215,9 @@ private struct DifferenceReading: Sendable {
         }
         return ProjectionRow(
             values: values,
-            positions: offsets.compactMap { $0 }.map { Position(lane: Int(lane), offset: $0) }
+            positions: offsets.compactMap { $0 }.map {
+                Position(lane: lanes[Int(lane)], offset: $0)
+            }
         )
     }
 }

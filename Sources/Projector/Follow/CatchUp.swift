@@ -234,11 +234,11 @@ private struct ChangeFolding: Sendable {
             let new = after.rows(of: followed.projection, in: followed.context)
             isRefused = isRefused || new.refusal != nil
             if touched.isErased {
-                changes[index].replaceAll(by: new, of: after.stream, lane: after.lane)
+                changes[index].replaceAll(by: new, of: after.stream, lane: after.lane.number)
                 continue
             }
             let old = before.rows(of: followed.projection, in: followed.context)
-            changes[index].replace(old, by: new, of: after.stream, lane: after.lane)
+            changes[index].replace(old, by: new, of: after.stream, lane: after.lane.number)
         }
         counts.streams += 1
         counts.refused += isRefused ? 1 : 0

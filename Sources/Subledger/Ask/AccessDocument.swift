@@ -70,7 +70,7 @@ public struct AccessDocument: Codable, Hashable, Sendable {
         /// Whether it was bought by a family member.
         public let familyShared: Bool
         /// The events it is based on.
-        public let positions: [PositionValue]
+        public let positions: [Position]
     }
 }
 
@@ -161,7 +161,7 @@ extension SubjectTimelines {
 
 extension AccessDocument {
     fileprivate init(_ known: SubjectTimelines, at instant: Instant, to scope: AccessScope) {
-        let (entitlement, lanes) = (known.entitlement, known.lanes)
+        let entitlement = known.entitlement
         let active = entitlement.active(at: instant, to: scope)
         let spans = entitlement.intervals(of: scope)
         let possessions = entitlement.owned(at: instant, to: scope)
@@ -175,32 +175,32 @@ extension AccessDocument {
         let found = entitlement.groups(at: instant).filter {
             $0.active.contains(where: asked.contains)
         }
-        groups = found.map { Group($0, known.grounds, lanes: lanes) }
+        groups = found.map { Group($0, known.grounds) }
         intervals = spans.map(IntervalValue.init)
         subscriptions = known.grounds.subscriptions
         ambiguous = known.grounds.ambiguous
         linksNotInForce = known.grounds.linksNotInForce
-        owned = possessions.map { OneTimePurchaseDocument($0, lanes: lanes) }
+        owned = possessions.map { OneTimePurchaseDocument($0) }
         notJudged = entitlement.notJudged(at: instant, to: scope).map {
-            OneTimePurchaseDocument($0, lanes: lanes)
+            OneTimePurchaseDocument($0)
         }
         revoked = entitlement.revoked(at: instant, to: scope).map {
-            OneTimePurchaseDocument($0, lanes: lanes)
+            OneTimePurchaseDocument($0)
         }
         erasures = known.erasures
     }
 }
 
 extension AccessDocument.Group {
-    fileprivate init(_ group: GroupAccess, _ grounds: AnswerGrounds, lanes: LaneCount) {
+    fileprivate init(_ group: GroupAccess, _ grounds: AnswerGrounds) {
         subscriptionGroupIdentifier = group.group.identifier
-        counting = AccessDocument.Period(group.counting, grounds, lanes: lanes)
-        active = group.active.map { AccessDocument.Period($0, grounds, lanes: lanes) }
+        counting = AccessDocument.Period(group.counting, grounds)
+        active = group.active.map { AccessDocument.Period($0, grounds) }
     }
 }
 
 extension AccessDocument.Period {
-    fileprivate init(_ access: AccessPeriod, _ grounds: AnswerGrounds, lanes: LaneCount) {
+    fileprivate init(_ access: AccessPeriod, _ grounds: AnswerGrounds) {
         let row = access.period
         originalTransactionId = row.stream.originalTransactionId
         bundleId = grounds.bundleId(of: row.stream)
@@ -211,7 +211,7 @@ extension AccessDocument.Period {
         validTo = row.validTo
         kind = row.kind.rawValue
         familyShared = access.isFamilyShared
-        positions = row.positions.values(lanes: lanes)
+        positions = row.positions
     }
 }
 

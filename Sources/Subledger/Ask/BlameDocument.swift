@@ -34,7 +34,7 @@ public struct BlameDocument: Codable, Hashable, Sendable {
         /// The value as text.
         public let text: String
         /// The event.
-        public let position: PositionValue
+        public let position: Position
         /// What it is about.
         public let kind: String?
         /// A short summary of its content.
@@ -69,7 +69,7 @@ extension Ledger {
             environment: asked.environment,
             at: instant,
             subscriptions: asked.histories.map { history in
-                BlameDocument.Subscription(history, at: instant, lanes: asked.lanes)
+                BlameDocument.Subscription(history, at: instant)
             },
             grounds: asked.grounds.subscriptions,
             erasures: asked.erasures
@@ -78,7 +78,7 @@ extension Ledger {
 }
 
 extension BlameDocument.Subscription {
-    fileprivate init(_ history: RecordedHistory, at instant: Instant, lanes: LaneCount) {
+    fileprivate init(_ history: RecordedHistory, at instant: Instant) {
         originalTransactionId = history.stream.originalTransactionId
         fields = StateField.all(of: history.latest, at: instant).map { field in
             let event = history.events.first { $0.position == field.position }
@@ -86,7 +86,7 @@ extension BlameDocument.Subscription {
                 name: field.name,
                 value: PropertyValue(field.value),
                 text: field.value.words,
-                position: PositionValue(field.position, lanes: lanes),
+                position: field.position,
                 kind: event?.fact.kind.rawValue,
                 summary: event?.fact.summary,
                 asOf: event?.fact.asOf,

@@ -47,7 +47,7 @@ public struct ChangesDocument: Codable, Hashable, Sendable {
         /// The version of the catalog that classifies it.
         public let catalogVersion: Int?
         /// The events it is based on, of both subscriptions.
-        public let positions: [PositionValue]
+        public let positions: [Position]
     }
 
     /// A change that took effect, or was requested.
@@ -92,7 +92,7 @@ public struct ChangesDocument: Codable, Hashable, Sendable {
         /// The currency of the estimate.
         public let estimatedRefundCurrency: String?
         /// The events it is based on.
-        public let positions: [PositionValue]
+        public let positions: [Position]
     }
 }
 
@@ -173,17 +173,17 @@ extension ChangesDocument {
                 isUndated: row.isUndated,
                 estimatedRefundMilliunits: row.estimatedRefundMilliunits,
                 estimatedRefundCurrency: row.estimatedRefundCurrency,
-                positions: row.positions.values(lanes: known.lanes)
+                positions: row.positions
             )
         }
-        self.moves = moves.map { Move($0, lanes: known.lanes) }
+        self.moves = moves.map { Move($0) }
         erasures = known.notes.erasures
         otherSubscriptions = known.notes.others
     }
 }
 
 extension ChangesDocument.Move {
-    fileprivate init(_ change: StreamChange, lanes: LaneCount) {
+    fileprivate init(_ change: StreamChange) {
         fromOriginalTransactionId = change.from.originalTransactionId
         toOriginalTransactionId = change.to.originalTransactionId
         fromProductId = change.fromProductId
@@ -195,6 +195,6 @@ extension ChangesDocument.Move {
         effective = change.effective
         sameDuration = change.hasSameDuration
         catalogVersion = change.catalogVersion
-        positions = change.positions.values(lanes: lanes)
+        positions = change.positions
     }
 }

@@ -17,7 +17,7 @@ public struct DueDocument: Codable, Hashable, Sendable {
     /// The length of the newest period, in milliseconds; nil if it is not certain.
     public let periodMilliseconds: Int64?
     /// The events that cannot be read, if that is the reason.
-    public let unreadable: [PositionValue]?
+    public let unreadable: [Position]?
 }
 
 extension Ledger {
@@ -40,10 +40,9 @@ extension Ledger {
         knownAt: KnownAt = .latest,
         _ take: @escaping @Sendable (DueDocument) throws -> Void
     ) async throws -> UnreadableStreams {
-        let lanes = log.identity.lanes
-        return try await foldAll(into: (), knownAt: knownAt, in: environment) { _, history in
+        try await foldAll(into: (), knownAt: knownAt, in: environment) { _, history in
             if !history.unreadable.isEmpty {
-                try take(DueDocument(unreadable: history, lanes: lanes))
+                try take(DueDocument(unreadable: history))
             } else if let due = DueCharge(
                 Timeline(history),
                 at: instant,
@@ -66,13 +65,13 @@ extension DueDocument {
         unreadable = nil
     }
 
-    fileprivate init(unreadable history: StreamHistory, lanes: LaneCount) {
+    fileprivate init(unreadable history: StreamHistory) {
         originalTransactionId = history.stream.originalTransactionId
         environment = history.stream.environment
         reason = "unreadable"
         accessEnd = nil
         autoRenewProductId = nil
         periodMilliseconds = nil
-        unreadable = history.unreadable.map { PositionValue($0.position, lanes: lanes) }
+        unreadable = history.unreadable.map(\.position)
     }
 }

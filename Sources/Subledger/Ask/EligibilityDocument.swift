@@ -69,7 +69,7 @@ public struct EligibilityDocument: Codable, Hashable, Sendable {
         /// Apple's date for the list.
         public let asOf: Instant
         /// The events that contain the list.
-        public let positions: [PositionValue]
+        public let positions: [Position]
     }
 
     /// The purchase that prevents the offer.
@@ -85,7 +85,7 @@ public struct EligibilityDocument: Codable, Hashable, Sendable {
         /// Apple's `expiresDate`.
         public let expiresDate: Instant
         /// The events it is based on.
-        public let positions: [PositionValue]
+        public let positions: [Position]
     }
 }
 
@@ -147,7 +147,7 @@ extension Ledger {
             at: instant,
             isKnown: !known.everTimelines.isEmpty,
             products: asked,
-            groups: groups.map { EligibilityDocument.Group($0, lanes: known.lanes) },
+            groups: groups.map { EligibilityDocument.Group($0) },
             subscriptions: known.everGrounds.subscriptions,
             linksNotInForce: known.everGrounds.linksNotInForce,
             erasures: known.erasures
@@ -167,15 +167,14 @@ extension Ledger {
             return SubjectTimelines(
                 newIn: subject.environment ?? .production,
                 id: subject.id,
-                catalogs: try await catalogs(knownAt: knownAt),
-                lanes: log.identity.lanes
+                catalogs: try await catalogs(knownAt: knownAt)
             )
         }
     }
 }
 
 extension EligibilityDocument.Group {
-    init(_ group: GroupEligibility, lanes: LaneCount) {
+    init(_ group: GroupEligibility) {
         subscriptionGroupIdentifier = group.group.identifier
         if case .ofStream(let stream) = group.group {
             originalTransactionId = stream.originalTransactionId
@@ -183,9 +182,9 @@ extension EligibilityDocument.Group {
             originalTransactionId = nil
         }
         subscriber = group.subscriber.rawValue
-        introductory = EligibilityDocument.Verdict(group.introductory, lanes: lanes)
+        introductory = EligibilityDocument.Verdict(group.introductory)
         promotional = EligibilityDocument.Verdict(group.promotional)
-        winBack = EligibilityDocument.Verdict(group.winBack, lanes: lanes)
+        winBack = EligibilityDocument.Verdict(group.winBack)
     }
 
     /// The name of the group, as text.
@@ -200,7 +199,7 @@ extension EligibilityDocument.Group {
 }
 
 extension EligibilityDocument.Verdict {
-    fileprivate init(_ verdict: IntroductoryOfferEligibility, lanes: LaneCount) {
+    fileprivate init(_ verdict: IntroductoryOfferEligibility) {
         let blocking: BlockingTransaction?
         (rule, blocking) =
             switch verdict {
@@ -212,7 +211,7 @@ extension EligibilityDocument.Verdict {
             case .lapsed: ("lapsed", nil)
             }
         eligible = verdict.isEligible
-        self.blocking = blocking.map { EligibilityDocument.Blocking($0, lanes: lanes) }
+        self.blocking = blocking.map { EligibilityDocument.Blocking($0) }
         listedByApple = nil
     }
 
@@ -223,7 +222,7 @@ extension EligibilityDocument.Verdict {
         listedByApple = nil
     }
 
-    fileprivate init(_ verdict: WinBackOfferEligibility, lanes: LaneCount) {
+    fileprivate init(_ verdict: WinBackOfferEligibility) {
         let blocking: BlockingTransaction?
         (rule, blocking) =
             switch verdict {
@@ -236,7 +235,7 @@ extension EligibilityDocument.Verdict {
             case .churned: ("churned", nil)
             }
         eligible = verdict.isEligible
-        self.blocking = blocking.map { EligibilityDocument.Blocking($0, lanes: lanes) }
+        self.blocking = blocking.map { EligibilityDocument.Blocking($0) }
         guard case .listedByApple(let list) = verdict else {
             listedByApple = nil
             return
@@ -245,18 +244,18 @@ extension EligibilityDocument.Verdict {
             eligibleWinBackOfferIds: list.offerIds,
             originalTransactionId: list.stream.originalTransactionId,
             asOf: list.asOf,
-            positions: [list.position].values(lanes: lanes)
+            positions: [list.position]
         )
     }
 }
 
 extension EligibilityDocument.Blocking {
-    fileprivate init(_ blocking: BlockingTransaction, lanes: LaneCount) {
+    fileprivate init(_ blocking: BlockingTransaction) {
         originalTransactionId = blocking.stream.originalTransactionId
         transactionIds = blocking.transactionIds
         productId = blocking.productId
         purchaseDate = blocking.purchaseDate
         expiresDate = blocking.expiresDate
-        positions = blocking.positions.values(lanes: lanes)
+        positions = blocking.positions
     }
 }

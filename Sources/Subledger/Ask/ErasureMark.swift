@@ -6,7 +6,7 @@ public struct ErasureMark: Codable, Hashable, Sendable {
     /// The subscription that lost data.
     public let originalTransactionId: String
     /// The event that records the erasure.
-    public let position: PositionValue
+    public let position: Position
     /// When it was recorded, on the ledger's clock.
     public let recordedAt: Instant
     /// What it removed: `subscription` (everything), `customer` (what identifies the customer),
@@ -19,14 +19,14 @@ public struct ErasureMark: Codable, Hashable, Sendable {
 extension ErasureMark {
     /// The erasures among these events, whatever part of the log was asked for, because an erasure
     /// also removes what was known before it.
-    static func all(in events: some Sequence<Event>, lanes: LaneCount) -> [ErasureMark] {
+    static func all(in events: some Sequence<Event>) -> [ErasureMark] {
         events.compactMap { event in
             guard event.fact.kind == .erasure, let erasure = Erasure(event.fact.content) else {
                 return nil
             }
             return ErasureMark(
                 originalTransactionId: event.fact.stream.originalTransactionId,
-                position: PositionValue(event.position, lanes: lanes),
+                position: event.position,
                 recordedAt: event.recordedAt,
                 scope: erasure.scope.rawValue,
                 reason: event.fact.content.text(.erasureReason)
@@ -56,6 +56,6 @@ extension ErasureMark {
 extension Ledger {
     /// The erasures of these subscriptions.
     func erasures(of streams: [StreamID]) async throws(EventLogError) -> [ErasureMark] {
-        ErasureMark.all(in: try await log.erasures(of: streams), lanes: log.identity.lanes)
+        ErasureMark.all(in: try await log.erasures(of: streams))
     }
 }

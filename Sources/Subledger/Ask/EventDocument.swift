@@ -5,7 +5,7 @@ internal import AppStore
 /// One event of the log: its content, and the payload that brought it.
 public struct EventDocument: Codable, Hashable, Sendable {
     /// Its position in the log.
-    public let position: PositionValue
+    public let position: Position
     /// The subscription.
     public let originalTransactionId: String
     /// Where the purchases were made.
@@ -63,7 +63,7 @@ public struct EventDocument: Codable, Hashable, Sendable {
 /// What proves an event: the digests of the event, the evidence and the commit.
 public struct ProofDocument: Codable, Hashable, Sendable {
     /// The event.
-    public let position: PositionValue
+    public let position: Position
     /// Its digest; nil if the payload it is computed from is missing.
     public let eventDigest: String?
     /// The salt of its row's commitments, in hexadecimal.
@@ -119,14 +119,14 @@ extension Ledger {
     ///
     /// - Throws: `EventLogError`.
     public func event(at position: Position) async throws(EventLogError) -> EventDocument? {
-        try await log.event(at: position).map { EventDocument($0, lanes: log.identity.lanes) }
+        try await log.event(at: position).map { EventDocument($0) }
     }
 
     /// What proves an event; nil if there is none at that position.
     ///
     /// - Throws: `EventLogError`.
     public func proof(ofEventAt position: Position) async throws(EventLogError) -> ProofDocument? {
-        try await log.event(at: position).map { ProofDocument($0, lanes: log.identity.lanes) }
+        try await log.event(at: position).map { ProofDocument($0) }
     }
 }
 
@@ -138,9 +138,9 @@ extension StoredEvent {
 
 extension EventDocument {
     /// The document of a stored event.
-    package init(_ stored: StoredEvent, lanes: LaneCount) {
+    package init(_ stored: StoredEvent) {
         let (event, fact, record) = (stored.event, stored.event.fact, stored.record)
-        position = PositionValue(event.position, lanes: lanes)
+        position = event.position
         originalTransactionId = fact.stream.originalTransactionId
         environment = fact.stream.environment
         kind = fact.kind.rawValue
@@ -171,9 +171,9 @@ extension EventDocument {
 
 extension ProofDocument {
     /// The proof of a stored event.
-    package init(_ stored: StoredEvent, lanes: LaneCount) {
+    package init(_ stored: StoredEvent) {
         let columns = stored.commit.commit
-        position = PositionValue(stored.event.position, lanes: lanes)
+        position = stored.event.position
         eventDigest = stored.commitments?.digest.hex
         salt = hexadecimal(stored.keys.stored)
         commitments = Commitments(

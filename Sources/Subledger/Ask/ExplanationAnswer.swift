@@ -9,6 +9,8 @@ package struct ExplanationAnswer: Sendable {
     package let explanation: Explanation
     /// How much of the log was requested; `now` records how much was used.
     package let askedKnownAt: KnownAt
+    /// The same as questions accept it.
+    package let askedText: String
     package let now: KnowledgeMarks
     package let then: KnowledgeMarks
     package let evidence: [Position: EvidenceSummary]
@@ -186,6 +188,7 @@ extension Ledger {
                 now: askedAt
             ),
             askedKnownAt: askedKnownAt ?? knownAt,
+            askedText: log.text(askedKnownAt ?? knownAt),
             now: now,
             then: try await KnowledgeMarks(of: asked, at: instant, notAfter: now, in: log),
             evidence: try await asked.evidence(in: log),

@@ -6,7 +6,6 @@ extension ExplanationDocument {
     /// The document of an answer.
     package init(_ answer: ExplanationAnswer) {
         let (asked, explanation) = (answer.customer, answer.explanation)
-        let lanes = asked.lanes
         schema = ExplanationDocument.schema
         summary = answer.summary
         customer = asked.id
@@ -16,23 +15,20 @@ extension ExplanationDocument {
         linksNotInForce = asked.grounds.linksNotInForce
         entitlement = OrNull(answer.product)
         at = explanation.at
-        askedKnownAt = OrNull(
-            answer.askedKnownAt == .latest ? nil : answer.askedKnownAt.text(lanes: lanes)
-        )
+        askedKnownAt = OrNull(answer.askedKnownAt == .latest ? nil : answer.askedText)
         let unknown: Answer.Unknown? = answer.isErased ? .erased : nil
-        entitled = Answer(explanation.entitled, answer.now, lanes: lanes, unknown: unknown)
+        entitled = Answer(explanation.entitled, answer.now, unknown: unknown)
         served = Answer(
             explanation.served,
             answer.then,
-            lanes: lanes,
             unknown: explanation.notAsked == nil ? unknown : .notAsked
         )
         difference = Difference(explanation.difference, explanation.notAsked)
-        refundsAfterEnd = explanation.refundsAfterEnd.map { Refund($0, lanes: lanes) }
+        refundsAfterEnd = explanation.refundsAfterEnd.map { Refund($0) }
         because = explanation.because.map { Cause($0, in: answer) }
         changesIf = explanation.changesIf.map {
             Change(
-                without: PositionValue($0, lanes: lanes),
+                without: $0,
                 access: !explanation.entitled.hasAccess
             )
         }
@@ -41,7 +37,7 @@ extension ExplanationDocument {
         projection = .activePeriods
         erasures = asked.erasures
         sandboxRule = answer.sandboxRule
-        proof = Proof(answer.now, lanes: lanes)
+        proof = Proof(answer.now)
     }
 }
 
@@ -68,24 +64,23 @@ extension ExplanationDocument.Answer {
     fileprivate init(
         _ answer: AccessAnswer,
         _ marks: KnowledgeMarks,
-        lanes: LaneCount,
         unknown: Unknown?
     ) {
         access = OrNull(unknown == nil ? answer.hasAccess : nil)
         reason = OrNull(unknown?.rawValue ?? answer.reason?.rawValue)
         knownAt = ExplanationDocument.Knowledge(
-            position: marks.value(lanes: lanes),
+            position: marks.value,
             time: marks.time
         )
-        period = OrNull(answer.period.map { ExplanationDocument.Period($0, lanes: lanes) })
+        period = OrNull(answer.period.map { ExplanationDocument.Period($0) })
         oneTimePurchase = OrNull(
-            answer.oneTimePurchase.map { OneTimePurchaseDocument($0, lanes: lanes) }
+            answer.oneTimePurchase.map { OneTimePurchaseDocument($0) }
         )
     }
 }
 
 extension ExplanationDocument.Period {
-    fileprivate init(_ row: ActivePeriod, lanes: LaneCount) {
+    fileprivate init(_ row: ActivePeriod) {
         originalTransactionId = row.stream.originalTransactionId
         productId = row.productId
         kind = row.kind.rawValue
@@ -94,7 +89,7 @@ extension ExplanationDocument.Period {
         validFrom = row.validFrom
         validTo = row.validTo
         endReason = row.endReason.rawValue
-        positions = row.positions.values(lanes: lanes)
+        positions = row.positions
     }
 }
 
@@ -110,7 +105,7 @@ extension ExplanationDocument.Difference {
 }
 
 extension ExplanationDocument.Refund {
-    fileprivate init(_ refund: RefundCase, lanes: LaneCount) {
+    fileprivate init(_ refund: RefundCase) {
         originalTransactionId = refund.stream.originalTransactionId
         productId = refund.productId
         purchaseDate = refund.purchaseDate
@@ -118,13 +113,13 @@ extension ExplanationDocument.Refund {
         kind = refund.kind?.rawValue
         refundedMilliunits = refund.refundedMilliunits
         currency = refund.currency
-        positions = refund.positions.values(lanes: lanes)
+        positions = refund.positions
     }
 }
 
 extension ExplanationDocument.Cause {
     fileprivate init(_ event: DecisiveEvent, in answer: ExplanationAnswer) {
-        position = PositionValue(event.position, lanes: answer.customer.lanes)
+        position = event.position
         originalTransactionId = event.stream.originalTransactionId
         role = event.role.rawValue
         type = OrNull(event.notificationType)
@@ -139,10 +134,10 @@ extension ExplanationDocument.Cause {
 }
 
 extension ExplanationDocument.Proof {
-    fileprivate init(_ marks: KnowledgeMarks, lanes: LaneCount) {
+    fileprivate init(_ marks: KnowledgeMarks) {
         chainHead =
             marks.commits.count == 1 ? marks.commits.first.map { "sha256:" + $0.digest.hex } : nil
-        verifiedTo = marks.value(lanes: lanes)
+        verifiedTo = marks.value
         heads = marks.commits.map(ChainHead.init)
     }
 }

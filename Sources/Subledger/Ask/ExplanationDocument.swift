@@ -99,7 +99,7 @@ public struct ExplanationDocument: Codable, Hashable, Sendable {
         /// Why it ended; `open` if it had not ended by Apple's last statement.
         public let endReason: String
         /// The events it is based on.
-        public let positions: [PositionValue]
+        public let positions: [Position]
     }
 
     /// How long the two answers differ around the instant.
@@ -137,13 +137,13 @@ public struct ExplanationDocument: Codable, Hashable, Sendable {
         /// Its currency.
         public let currency: String?
         /// The events it is based on.
-        public let positions: [PositionValue]
+        public let positions: [Position]
     }
 
     /// An event that contributed to the answers.
     public struct Cause: Codable, Hashable, Sendable {
         /// The event.
-        public let position: PositionValue
+        public let position: Position
         /// The subscription.
         public let originalTransactionId: String
         /// What it did: `opened`, `renewed`, `grace`, `ended`, `restored`, `extended`, `corrected`.
@@ -169,7 +169,7 @@ public struct ExplanationDocument: Codable, Hashable, Sendable {
     /// What the answer would be without one event.
     public struct Change: Codable, Hashable, Sendable {
         /// The event that is left out.
-        public let without: PositionValue
+        public let without: Position
         /// The answer without it.
         public let access: Bool
     }

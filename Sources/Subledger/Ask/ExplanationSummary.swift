@@ -144,7 +144,7 @@ struct ExplanationSummary {
         case .offsets:
             [
                 "This uses only what the ledger knew at position "
-                    + "\(answer.askedKnownAt.text(lanes: answer.customer.lanes))."
+                    + "\(answer.askedText)."
             ]
         }
     }

@@ -20,7 +20,7 @@ public struct HistoryDocument: Codable, Hashable, Sendable {
     /// An event.
     public struct Line: Codable, Hashable, Sendable {
         /// Its position in the log.
-        public let position: PositionValue
+        public let position: Position
         /// When the log recorded it, on the ledger's clock.
         public let recordedAt: Instant
         /// Apple's date for the statement; nil if it was erased.
@@ -118,8 +118,7 @@ extension Ledger {
                     confirmations[event.position] ?? [],
                     effects[event.position],
                     requests.at(event.position),
-                    corrects: revocations.earlierDate(at: event.position),
-                    lanes: log.identity.lanes
+                    corrects: revocations.earlierDate(at: event.position)
                 )
             },
             erasures: notes.erasures,
@@ -135,12 +134,11 @@ extension HistoryDocument.Line {
         _ confirmations: [Confirmation],
         _ changes: [PeriodChange]?,
         _ requests: [RequestEffects.Effect],
-        corrects earlierDate: Instant?,
-        lanes: LaneCount
+        corrects earlierDate: Instant?
     ) {
         let fact = event.fact
         let found = evidence[event.evidence]
-        position = PositionValue(event.position, lanes: lanes)
+        position = event.position
         recordedAt = event.recordedAt
         asOf = fact.statedAsOf
         asOfIsLowerBound = fact.isUndated(in: found)

@@ -51,7 +51,7 @@ public struct KnowledgeDifferenceDocument: Codable, Hashable, Sendable {
         /// Why it ended; `open` if it had not ended by Apple's last statement.
         public let endReason: String
         /// The events it is based on.
-        public let positions: [PositionValue]
+        public let positions: [Position]
     }
 
     /// A statement about a customer.
@@ -63,7 +63,7 @@ public struct KnowledgeDifferenceDocument: Codable, Hashable, Sendable {
         /// What is stated.
         public let text: String
         /// The events it is based on.
-        public let positions: [PositionValue]
+        public let positions: [Position]
     }
 }
 
@@ -90,20 +90,19 @@ extension Ledger {
         let old = before.histories.map { ActivePeriods(Timeline($0.latest)) }
         let new = after.histories.map { ActivePeriods(Timeline($0.latest)) }
         let access = AccessDifference(from: old.flatMap(\.active), to: new.flatMap(\.active))
-        let lanes = log.identity.lanes
         return KnowledgeDifferenceDocument(
             customer: subject.id,
-            known: [first, second].map { $0.text(lanes: lanes) },
+            known: [first, second].map(log.text),
             lostAccess: access.lost.map(IntervalValue.init),
             gainedAccess: access.gained.map(IntervalValue.init),
             periods: PeriodChange.between(old.flatMap(\.rows), new.flatMap(\.rows)).map {
-                KnowledgeDifferenceDocument.Change($0, lanes: lanes)
+                KnowledgeDifferenceDocument.Change($0)
             },
             lost: KnownStatement.missing(of: stated, in: states).map {
-                KnowledgeDifferenceDocument.Statement($0, lanes: lanes)
+                KnowledgeDifferenceDocument.Statement($0)
             },
             gained: KnownStatement.missing(of: states, in: stated).map {
-                KnowledgeDifferenceDocument.Statement($0, lanes: lanes)
+                KnowledgeDifferenceDocument.Statement($0)
             },
             grounds: after.grounds.subscriptions
         )
@@ -116,15 +115,15 @@ extension KnowledgeDifferenceDocument {
 }
 
 extension KnowledgeDifferenceDocument.Change {
-    fileprivate init(_ change: PeriodChange, lanes: LaneCount) {
+    fileprivate init(_ change: PeriodChange) {
         role = change.role.rawValue
-        before = change.before.map { KnowledgeDifferenceDocument.Period($0, lanes: lanes) }
-        after = change.after.map { KnowledgeDifferenceDocument.Period($0, lanes: lanes) }
+        before = change.before.map { KnowledgeDifferenceDocument.Period($0) }
+        after = change.after.map { KnowledgeDifferenceDocument.Period($0) }
     }
 }
 
 extension KnowledgeDifferenceDocument.Period {
-    fileprivate init(_ row: ActivePeriod, lanes: LaneCount) {
+    fileprivate init(_ row: ActivePeriod) {
         originalTransactionId = row.stream.originalTransactionId
         productId = row.productId
         kind = row.kind.rawValue
@@ -133,15 +132,15 @@ extension KnowledgeDifferenceDocument.Period {
         validFrom = row.validFrom
         validTo = row.validTo
         endReason = row.endReason.rawValue
-        positions = row.positions.values(lanes: lanes)
+        positions = row.positions
     }
 }
 
 extension KnowledgeDifferenceDocument.Statement {
-    fileprivate init(_ statement: KnownStatement, lanes: LaneCount) {
+    fileprivate init(_ statement: KnownStatement) {
         aspect = statement.aspect.rawValue
         originalTransactionId = statement.stream?.originalTransactionId
         text = statement.words
-        positions = statement.positions.values(lanes: lanes)
+        positions = statement.positions
     }
 }

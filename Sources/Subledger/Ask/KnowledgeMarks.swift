@@ -7,11 +7,14 @@ package struct KnowledgeMarks: Sendable {
     package let commits: [CommitMark]
     /// The instant that was requested; nil if a position was requested, or the whole log.
     let asked: Instant?
+    private let lanes: LaneCount
 
     /// The marks of a bound of knowledge.
     init(of customer: SubjectHistories, knownAt: KnownAt, in log: EventLog) async throws {
+        lanes = log.identity.lanes
+        let used = customer.histories.map { $0.stream.originalTransactionId }
         var commits: [CommitMark] = []
-        for lane in customer.usedLanes {
+        for lane in Set(used.map(log.identity.lanes.lane(of:))).sorted() {
             if let mark = try await log.newestCommit(lane: lane, knownAt: knownAt) {
                 commits.append(mark)
             }
@@ -33,19 +36,20 @@ package struct KnowledgeMarks: Sendable {
             return limit.map { $0.commit.number < mark.commit.number ? $0 : mark }
         }
         asked = bound.asked.map { min($0, instant) } ?? instant
+        lanes = own.lanes
     }
 
     /// The requested instant, or otherwise that of the newest commit; nil if there is none.
     package var time: Instant? { asked ?? commits.map(\.commit.committedAt).max() }
 
     /// The position as questions accept it: an offset, or lane:offset pairs.
-    package func text(lanes: LaneCount) -> String {
+    package var text: String {
         if lanes == .one { return "\(commits.first?.offset ?? 0)" }
         return commits.map { "\($0.commit.lane):\($0.offset)" }.joined(separator: ",")
     }
 
     /// The same for documents: a number if there is one lane.
-    func value(lanes: LaneCount) -> PropertyValue {
-        lanes == .one ? .number(commits.first?.offset ?? 0) : .text(text(lanes: lanes))
+    var value: PropertyValue {
+        lanes == .one ? .number(commits.first?.offset ?? 0) : .text(text)
     }
 }

@@ -45,7 +45,7 @@ struct KnownStatement {
             catalogs: catalogs
         )
         statements += offers.groups(at: instant).map {
-            KnownStatement.eligibility($0, lanes: asked.lanes)
+            KnownStatement.eligibility($0)
         }
         return statements.sorted { left, right in
             left.aspect == right.aspect ? false : left.aspect.rank < right.aspect.rank
@@ -162,8 +162,8 @@ extension KnownStatement {
         )
     }
 
-    private static func eligibility(_ group: GroupEligibility, lanes: LaneCount) -> KnownStatement {
-        let document = EligibilityDocument.Group(group, lanes: lanes)
+    private static func eligibility(_ group: GroupEligibility) -> KnownStatement {
+        let document = EligibilityDocument.Group(group)
         let words = document.verdicts.map {
             "\($0.offer) \($0.verdict.eligible ? "yes" : "no") (\($0.verdict.rule))"
         }
@@ -173,7 +173,7 @@ extension KnownStatement {
             stream: nil,
             words: "group \(document.name): " + words.joined(separator: ", ")
                 + ", offer code as \(document.subscriber)",
-            positions: Set(blocking.map(\.position)).sorted()
+            positions: Set(blocking).sorted()
         )
     }
 }

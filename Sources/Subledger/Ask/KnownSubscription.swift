@@ -7,7 +7,6 @@ struct KnownSubscription {
     let history: StreamHistory
     let timeline: Timeline
     let notes: SubscriptionNotes
-    let lanes: LaneCount
 
     var stream: StreamID { history.stream }
 }
@@ -33,8 +32,7 @@ extension Ledger {
             return KnownSubscription(
                 history: history,
                 timeline: Timeline(history),
-                notes: try await notes(on: stream, knownAt: knownAt),
-                lanes: log.identity.lanes
+                notes: try await notes(on: stream, knownAt: knownAt)
             )
         }
     }
@@ -49,7 +47,7 @@ extension Ledger {
             let lane = log.identity.lanes.lane(of: stream.originalTransactionId)
             let used = try await log.wholeCommits(knownAt, lane: lane)
             return (
-                try await log.recordedHistory(of: stream).cut(to: used, lane: lane),
+                try await log.recordedHistory(of: stream).cut(to: used),
                 try await notes(on: stream, knownAt: knownAt)
             )
         }

@@ -16,16 +16,16 @@ public struct OneTimePurchaseDocument: Codable, Hashable, Sendable {
     /// When Apple revoked it; nil if it did not.
     public let revocationDate: Instant?
     /// The events it is based on.
-    public let positions: [PositionValue]
+    public let positions: [Position]
 
-    init(_ purchase: OneTimePurchase, lanes: LaneCount) {
+    init(_ purchase: OneTimePurchase) {
         originalTransactionId = purchase.stream.originalTransactionId
         productId = purchase.productId
         purchaseDate = purchase.purchaseDate
         kind = purchase.kind.rawValue
         familyShared = purchase.isFamilyShared
         revocationDate = purchase.revocationDate
-        positions = purchase.positions.values(lanes: lanes)
+        positions = purchase.positions
     }
 
     /// The last purchase of a stream that does not contain a subscription; nil for a subscription.
@@ -35,7 +35,7 @@ public struct OneTimePurchaseDocument: Codable, Hashable, Sendable {
                 $0.purchaseDate < $1.purchaseDate
             })
         else { return nil }
-        self.init(last, lanes: known.lanes)
+        self.init(last)
     }
 }
 

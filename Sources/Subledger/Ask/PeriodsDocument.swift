@@ -61,7 +61,7 @@ public struct PeriodsDocument: Codable, Hashable, Sendable {
         /// Apple's `bundleProductId`; nil if it was bought alone.
         public let bundleProductId: String?
         /// The events it is based on.
-        public let positions: [PositionValue]
+        public let positions: [Position]
     }
 
     /// An item of an Advanced Commerce purchase, under Apple's names.
@@ -136,7 +136,7 @@ extension PeriodsDocument {
         originalTransactionId = known.stream.originalTransactionId
         environment = known.stream.environment
         isKnown = !known.history.events.isEmpty
-        periods = rows.map { Period($0, among: changes, lanes: known.lanes) }
+        periods = rows.map { Period($0, among: changes) }
         self.active = active.map(IntervalValue.init)
         oneTimePurchase = OneTimePurchaseDocument(insteadOf: known)
         linksNotInForce = links
@@ -146,7 +146,7 @@ extension PeriodsDocument {
 }
 
 extension PeriodsDocument.Period {
-    init(_ row: ActivePeriod, among changes: [PlanChange], lanes: LaneCount) {
+    init(_ row: ActivePeriod, among changes: [PlanChange]) {
         productId = row.productId
         purchaseDate = row.purchaseDate
         expiresDate = row.expiresDate
@@ -181,6 +181,6 @@ extension PeriodsDocument.Period {
         advancedCommerceItems = items.isEmpty ? nil : items
         seatQuantity = row.seatQuantity
         bundleProductId = row.bundle?.productId
-        positions = row.positions.values(lanes: lanes)
+        positions = row.positions
     }
 }

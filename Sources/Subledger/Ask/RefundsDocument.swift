@@ -16,7 +16,7 @@ public struct RefundsDocument: Codable, Hashable, Sendable {
     /// The current state of each purchase.
     public let purchases: [Purchase]
     /// Refund announcements whose purchase is not known.
-    public let withoutPurchase: [PositionValue]
+    public let withoutPurchase: [Position]
     /// Probable refunds for changes of plan: not counted in any total, because Apple does not sign
     /// an amount.
     public let estimates: [Estimate]
@@ -37,7 +37,7 @@ public struct RefundsDocument: Codable, Hashable, Sendable {
         /// The currency of the purchase.
         public let currency: String?
         /// The events it is based on.
-        public let positions: [PositionValue]
+        public let positions: [Position]
     }
 
     /// One request, refund and reversal of a purchase.
@@ -89,7 +89,7 @@ public struct RefundsDocument: Codable, Hashable, Sendable {
         /// Whether this case decides the state of the purchase.
         public let isNet: Bool
         /// The events it is based on.
-        public let positions: [PositionValue]
+        public let positions: [Position]
     }
 
     /// The state of a purchase.
@@ -134,7 +134,7 @@ extension Ledger {
 
 extension RefundsDocument {
     fileprivate init(_ known: KnownSubscription, asOf instant: Instant?) {
-        let (timeline, lanes) = (known.timeline, known.lanes)
+        let timeline = known.timeline
         func hasBegun(_ start: Instant) -> Bool { instant.map { start <= $0 } ?? true }
         let all = Refunds(timeline)
         let cases = instant.map { all.rows(asOf: $0) } ?? all.rows
@@ -142,13 +142,13 @@ extension RefundsDocument {
         originalTransactionId = known.stream.originalTransactionId
         environment = known.stream.environment
         isKnown = !known.history.events.isEmpty
-        refunds = cases.map { Case($0, revocations, lanes: lanes) }
+        refunds = cases.map { Case($0, revocations) }
         purchases = TransactionRows(timeline, .none).rows.filter { hasBegun($0.time.start) }
             .map { Purchase($0, among: cases) }
-        withoutPurchase = Refunds.unplaced(in: timeline).values(lanes: lanes)
+        withoutPurchase = Refunds.unplaced(in: timeline)
         estimates = PlanChanges(timeline, .none).rows.compactMap { change in
             guard change.effective.map(hasBegun) ?? false else { return nil }
-            return Estimate(change, lanes: lanes)
+            return Estimate(change)
         }
         erasures = known.notes.erasures
         otherSubscriptions = known.notes.others
@@ -156,19 +156,19 @@ extension RefundsDocument {
 }
 
 extension RefundsDocument.Estimate {
-    fileprivate init?(_ change: PlanChange, lanes: LaneCount) {
+    fileprivate init?(_ change: PlanChange) {
         guard let milliunits = change.estimatedRefundMilliunits, let effective = change.effective
         else { return nil }
         productId = change.fromProductId
         replacedAt = effective
         estimatedRefundMilliunits = milliunits
         currency = change.estimatedRefundCurrency
-        positions = change.positions.values(lanes: lanes)
+        positions = change.positions
     }
 }
 
 extension RefundsDocument.Case {
-    fileprivate init(_ row: RefundCase, _ changes: RevocationChanges, lanes: LaneCount) {
+    fileprivate init(_ row: RefundCase, _ changes: RevocationChanges) {
         productId = row.productId
         purchaseDate = row.purchaseDate
         expiresDate = row.expiresDate
@@ -190,7 +190,7 @@ extension RefundsDocument.Case {
         refundedMilliunits = row.refundedMilliunits
         currency = row.currency
         isNet = row.isNet
-        positions = row.positions.values(lanes: lanes)
+        positions = row.positions
     }
 }
 

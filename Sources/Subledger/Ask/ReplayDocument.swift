@@ -19,7 +19,7 @@ public struct ReplayDocument: Codable, Hashable, Sendable {
     /// An event, and the state after it.
     public struct Frame: Codable, Hashable, Sendable {
         /// The event.
-        public let position: PositionValue
+        public let position: Position
         /// Apple's date for the statement; nil if it was erased.
         public let asOf: Instant?
         /// When the log recorded it, on the ledger's clock.
@@ -48,13 +48,13 @@ public struct StateProperty: Codable, Hashable, Sendable {
     /// The value as text.
     public let text: String
     /// The event that decides it.
-    public let position: PositionValue
+    public let position: Position
 
-    init(_ field: StateField, lanes: LaneCount) {
+    init(_ field: StateField) {
         name = field.name
         value = PropertyValue(field.value)
         text = field.value.words
-        position = PositionValue(field.position, lanes: lanes)
+        position = field.position
     }
 }
 
@@ -94,8 +94,7 @@ extension Ledger {
                 event,
                 changes,
                 fields,
-                after: last,
-                lanes: log.identity.lanes
+                after: last
             )
         }
         return ReplayDocument(
@@ -113,17 +112,16 @@ extension ReplayDocument.Frame {
         _ event: Event,
         _ changes: [PeriodChange],
         _ fields: [StateField],
-        after last: [StateField],
-        lanes: LaneCount
+        after last: [StateField]
     ) {
-        position = PositionValue(event.position, lanes: lanes)
+        position = event.position
         asOf = event.fact.statedAsOf
         recordedAt = event.recordedAt
         kind = event.fact.kind.rawValue
         summary = event.fact.summary
         effect = changes.map(\.role.rawValue)
         effectText = changes.map(\.words)
-        state = fields.map { StateProperty($0, lanes: lanes) }
+        state = fields.map { StateProperty($0) }
         let isNew = { (field: StateField) in !last.contains { $0.isSame(as: field) } }
         let isGone = { (name: String) in !fields.contains { $0.name == name } }
         changed = fields.filter(isNew).map(\.name) + last.map(\.name).filter(isGone)

@@ -66,7 +66,7 @@ public struct StateDocument: Codable, Hashable, Sendable {
         /// Whether the next renewal leaves the bundle; nil if no renewal is stated.
         public let willUnbundle: Bool?
         /// The events it is based on.
-        public let positions: [PositionValue]
+        public let positions: [Position]
     }
 
     /// What happens to a commitment at its end, under Apple's names.
@@ -120,7 +120,7 @@ extension StateDocument {
         let rows = instant.map { all.state(at: $0).map { [$0] } ?? [] } ?? all.rows
         originalTransactionId = known.stream.originalTransactionId
         environment = known.stream.environment
-        states = rows.map { State($0, lanes: known.lanes) }
+        states = rows.map { State($0) }
         oneTimePurchase = OneTimePurchaseDocument(insteadOf: known)
         // After Apple's last statement there is no state, but how the access ended is known.
         if rows.isEmpty, oneTimePurchase != nil {
@@ -139,7 +139,7 @@ extension StateDocument {
 }
 
 extension StateDocument.State {
-    fileprivate init(_ row: RenewalState, lanes: LaneCount) {
+    fileprivate init(_ row: RenewalState) {
         validFrom = row.validFrom
         validTo = row.validTo
         status = row.status.description
@@ -172,6 +172,6 @@ extension StateDocument.State {
         renewalTotal = row.terms?.totalMilliunits
         renewalBundleProductId = row.terms?.bundleProductId
         willUnbundle = row.terms?.willUnbundle
-        positions = row.positions.values(lanes: lanes)
+        positions = row.positions
     }
 }

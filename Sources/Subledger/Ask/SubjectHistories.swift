@@ -8,8 +8,6 @@ package struct SubjectHistories: Sendable {
     package let id: String
     /// Where the purchases were made.
     package let environment: Environment
-    /// The ledger's lanes, to format positions.
-    package let lanes: LaneCount
     /// Erasures of the subscriptions, at any time.
     package let erasures: [ErasureMark]
     /// Why each subscription counts.
@@ -24,22 +22,16 @@ package struct SubjectHistories: Sendable {
 
 extension SubjectHistories {
     /// One subscription that was selected directly rather than looked up by an id.
-    package init(_ history: RecordedHistory, lanes: LaneCount) {
+    package init(_ history: RecordedHistory) {
         self.init(
             id: history.stream.originalTransactionId,
             environment: history.stream.environment,
-            lanes: lanes,
-            erasures: ErasureMark.all(in: history.events, lanes: lanes),
+            erasures: ErasureMark.all(in: history.events),
             grounds: .none,
             tenures: [:],
             histories: [history],
             named: history.stream
         )
-    }
-
-    /// The lanes of the subscriptions, ascending, without duplicates.
-    var usedLanes: [Int] {
-        Set(histories.map { lanes.lane(of: $0.stream.originalTransactionId) }).sorted()
     }
 
     /// The payloads that the events came from.
@@ -54,11 +46,12 @@ extension SubjectHistories {
 
 extension RecordedHistory {
     /// The history as it was at a bound of knowledge.
-    package func cut(to knownAt: KnownAt, lane: Int) -> RecordedHistory {
+    package func cut(to knownAt: KnownAt) -> RecordedHistory {
         switch knownAt {
         case .latest: self
         case .time(let instant): cut(at: instant)
-        case .offsets(let offsets): offsets[lane].map { cut(upTo: $0) } ?? self
+        case .offsets(let offsets):
+            events.first.flatMap { offsets[$0.position.lane.number] }.map { cut(upTo: $0) } ?? self
         }
     }
 }
@@ -101,20 +94,16 @@ extension Ledger {
         // then.
         let read = named.union(found?.streams.map(\.stream) ?? [])
         let used = try await log.wholeCommits(knownAt)
-        let lanes = log.identity.lanes
         var histories: [RecordedHistory] = []
         var erasures: [ErasureMark] = []
         for stream in read.sorted() {
             let whole = try await log.recordedHistory(of: stream)
-            erasures += ErasureMark.all(in: whole.events, lanes: lanes)
-            histories.append(
-                whole.cut(to: used, lane: lanes.lane(of: stream.originalTransactionId))
-            )
+            erasures += ErasureMark.all(in: whole.events)
+            histories.append(whole.cut(to: used))
         }
         return SubjectHistories(
             id: id,
             environment: environment,
-            lanes: lanes,
             erasures: erasures,
             grounds: found?.grounds ?? .none,
             tenures: found?.customer.tenures(at: instant) ?? [:],

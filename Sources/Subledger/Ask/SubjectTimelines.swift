@@ -21,15 +21,13 @@ package struct SubjectTimelines: Sendable {
     package let environment: Environment
     /// The catalog, with its past versions.
     package let catalogs: CatalogHistory
-    /// The ledger's lanes, to format positions.
-    package let lanes: LaneCount
     /// What was erased of the subscriptions.
     package let erasures: [ErasureMark]
 }
 
 extension SubjectTimelines {
     /// A customer about whom nothing is known.
-    init(newIn environment: Environment, id: String, catalogs: CatalogHistory, lanes: LaneCount) {
+    init(newIn environment: Environment, id: String, catalogs: CatalogHistory) {
         self.init(
             id: id,
             timelines: [],
@@ -39,7 +37,6 @@ extension SubjectTimelines {
             everGrounds: .none,
             environment: environment,
             catalogs: catalogs,
-            lanes: lanes,
             erasures: []
         )
     }
@@ -56,7 +53,6 @@ extension SubjectTimelines {
             everGrounds: everGrounds,
             environment: environment,
             catalogs: context.catalogs,
-            lanes: lanes,
             erasures: erasures
         )
     }
@@ -100,7 +96,6 @@ extension Ledger {
             ),
             environment: environment,
             catalogs: try await catalogs(knownAt: knownAt),
-            lanes: log.identity.lanes,
             erasures: erasures
         )
     }
@@ -161,7 +156,7 @@ extension Ledger {
         guard knownAt == .latest else { return try await erasures(of: streams.sorted()) }
         let histories = asked.found.filter { streams.contains($0.stream) }.map(\.history)
         let events = histories.flatMap(\.events).sorted { $0.position < $1.position }
-        return ErasureMark.all(in: events, lanes: log.identity.lanes)
+        return ErasureMark.all(in: events)
     }
 
     private func nothingKnown(
@@ -183,7 +178,7 @@ extension Ledger {
         }
         return QuestionError(
             .nothingKnownThen,
-            "nothing was known of \(subject.id) as of \(knownAt.text(lanes: log.identity.lanes))"
+            "nothing was known of \(subject.id) as of \(log.text(knownAt))"
         )
     }
 }

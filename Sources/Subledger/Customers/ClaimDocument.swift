@@ -17,9 +17,9 @@ public struct ClaimDocument: Codable, Hashable, Sendable {
     /// When it ended; nil if it has not.
     public let to: Instant?
     /// The event that states it.
-    public let position: PositionValue
+    public let position: Position
     /// The event that ended a link.
-    public let endPosition: PositionValue?
+    public let endPosition: Position?
     /// Who stated a link.
     public let by: String?
     /// The reason, in the operator's words.
@@ -48,10 +48,9 @@ extension Ledger {
         notice: (String) -> Void = { _ in },
         _ take: (ClaimDocument) throws -> Void
     ) async throws {
-        let lanes = log.identity.lanes
         try await forEachStream(claimedBy: isContested ? .severalCustomers : .anybody) { stream in
             let claims = StreamClaims(Timeline(try await log.history(of: stream)))
-            for claim in ClaimDocument.all(of: claims, lanes: lanes)
+            for claim in ClaimDocument.all(of: claims)
             where !isContested || claim.isContested { try take(claim) }
         }
         guard isContested else { return }
@@ -94,7 +93,7 @@ extension Ledger {
         guard let own = customer.streams.first(where: { $0.stream == stream }) else { return [] }
         let others = customer.otherTokens(than: own)
         guard !others.isEmpty else { return [] }
-        return ClaimDocument.all(of: own.claims, lanes: log.identity.lanes, others)
+        return ClaimDocument.all(of: own.claims, others)
             .filter { $0.appAccountToken != nil }
     }
 }
@@ -103,23 +102,22 @@ extension ClaimDocument {
     /// The claims of a subscription: its links, then its tokens.
     static func all(
         of claims: StreamClaims,
-        lanes: LaneCount,
         _ joinedTokens: [String] = []
     ) -> [ClaimDocument] {
-        claims.links.map { ClaimDocument($0, of: claims, lanes: lanes) }
-            + claims.tokens.map { ClaimDocument($0, of: claims, lanes: lanes, joinedTokens) }
+        claims.links.map { ClaimDocument($0, of: claims) }
+            + claims.tokens.map { ClaimDocument($0, of: claims, joinedTokens) }
     }
 
-    private init(_ link: LinkClaim, of claims: StreamClaims, lanes: LaneCount) {
+    private init(_ link: LinkClaim, of claims: StreamClaims) {
         originalTransactionId = claims.stream.originalTransactionId
         environment = claims.stream.environment
         customer = link.customer
         appAccountToken = nil
         from = link.from
         to = link.to
-        position = PositionValue(Position(lane: claims.lane, offset: link.offset), lanes: lanes)
+        position = Position(lane: claims.lane, offset: link.offset)
         endPosition = link.endOffset.map {
-            PositionValue(Position(lane: claims.lane, offset: $0), lanes: lanes)
+            Position(lane: claims.lane, offset: $0)
         }
         by = link.statedBy
         reason = link.reason.isEmpty ? nil : link.reason
@@ -131,7 +129,6 @@ extension ClaimDocument {
     private init(
         _ token: TokenClaim,
         of claims: StreamClaims,
-        lanes: LaneCount,
         _ joinedTokens: [String]
     ) {
         originalTransactionId = claims.stream.originalTransactionId
@@ -140,7 +137,7 @@ extension ClaimDocument {
         appAccountToken = token.token
         from = token.from
         to = token.to
-        position = PositionValue(Position(lane: claims.lane, offset: token.offset), lanes: lanes)
+        position = Position(lane: claims.lane, offset: token.offset)
         endPosition = nil
         by = nil
         reason = nil

@@ -51,7 +51,7 @@ public struct CustomerDocument: Codable, Hashable, Sendable {
         /// Its end, exclusive; nil if there is none.
         public let to: Instant?
         /// The event that began it.
-        public let position: PositionValue?
+        public let position: Position?
     }
 }
 
@@ -89,8 +89,7 @@ extension Ledger {
     ) async throws -> CustomerDocument {
         CustomerDocument(
             try await found(subject, knownAt: knownAt),
-            at: instant,
-            lanes: log.identity.lanes
+            at: instant
         )
     }
 
@@ -132,13 +131,13 @@ extension Ledger {
 
 extension CustomerDocument {
     /// The document of a customer.
-    package init(_ customer: Customer, at instant: Instant?, lanes: LaneCount) {
+    package init(_ customer: Customer, at instant: Instant?) {
         id = customer.name
         environment = customer.environment
         self.customer = customer.customerId
         appAccountTokens = customer.tokens
-        streams = customer.streams.map { Stream($0, of: customer, lanes: lanes) }
-        related = customer.related.map { Stream($0, of: customer, lanes: lanes) }
+        streams = customer.streams.map { Stream($0, of: customer) }
+        related = customer.related.map { Stream($0, of: customer) }
         ambiguous = AnswerGrounds(customer, []).ambiguous
         ownedAt = instant.map { instant in
             customer.streams(ownedAt: instant).map(\.stream.originalTransactionId)
@@ -147,7 +146,7 @@ extension CustomerDocument {
 }
 
 extension CustomerDocument.Stream {
-    fileprivate init(_ stream: CustomerStream, of customer: Customer, lanes: LaneCount) {
+    fileprivate init(_ stream: CustomerStream, of customer: Customer) {
         let claims = stream.claims
         originalTransactionId = stream.stream.originalTransactionId
         bundleId = stream.bundleId
@@ -170,11 +169,11 @@ extension CustomerDocument.Stream {
                 from: ownership.from,
                 to: ownership.to,
                 position: ownership.offset.map { offset in
-                    PositionValue(Position(lane: claims.lane, offset: offset), lanes: lanes)
+                    Position(lane: claims.lane, offset: offset)
                 }
             )
         }
-        let lines = ClaimDocument.all(of: claims, lanes: lanes)
+        let lines = ClaimDocument.all(of: claims)
         links = lines.filter { $0.customer != nil }
         tokens = lines.filter { $0.appAccountToken != nil }
     }

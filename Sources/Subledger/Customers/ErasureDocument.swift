@@ -23,7 +23,7 @@ public struct ErasureDocument: Codable, Hashable, Sendable {
     /// What is removed from one subscription.
     public struct Line: Codable, Hashable, Sendable {
         /// The event that records it; nil for a dry run.
-        public let position: PositionValue?
+        public let position: Position?
         /// The subscription.
         public let originalTransactionId: String
         /// Where the purchases were made.
@@ -48,8 +48,7 @@ public struct ErasureDocument: Codable, Hashable, Sendable {
     public init(
         _ erasures: [StreamErasure],
         leaving exceptions: [ErasureException] = [],
-        isDone: Bool,
-        lanes: LaneCount
+        isDone: Bool
     ) {
         erased = isDone
         left = exceptions.map { exception in
@@ -61,7 +60,7 @@ public struct ErasureDocument: Codable, Hashable, Sendable {
         }
         self.erasures = erasures.map { done in
             Line(
-                position: done.position.map { PositionValue($0, lanes: lanes) },
+                position: done.position,
                 originalTransactionId: done.stream.originalTransactionId,
                 environment: done.stream.environment,
                 scope: done.erasure.scope.rawValue,

@@ -103,7 +103,7 @@ extension Ledger {
                 if let known = claims[link.stream]?.link(stating: link) {
                     document.known += 1
                     document.note(
-                        Position(lane: claims[link.stream]?.lane ?? 0, offset: known.offset)
+                        Position(lane: claims[link.stream]?.lane ?? .only, offset: known.offset)
                     )
                 } else if list.isDryRun, let earlier = planned[link.stream] {
                     try line.judge(after: earlier)

@@ -67,7 +67,7 @@ extension LinkImportDocument {
     }
 
     mutating func note(_ position: Position) {
-        let lane = "\(position.lane)"
+        let lane = "\(position.lane.number)"
         positions[lane] = max(positions[lane] ?? 0, position.offset)
     }
 }

@@ -12,22 +12,22 @@ public struct ReturnedDocument: Codable, Hashable, Sendable {
         /// Where the purchases were made.
         public let environment: Environment
         /// Its first event with an app account token that came after the erasure.
-        public let position: PositionValue
+        public let position: Position
         /// Apple's id of the subscription that was erased.
         public let erased: String
         /// The event that erased it.
-        public let erasure: PositionValue
+        public let erasure: Position
     }
 
     /// The document of these subscriptions.
-    package init(_ returned: [ReturnedCustomer], lanes: LaneCount) {
+    package init(_ returned: [ReturnedCustomer]) {
         self.returned = returned.map {
             Line(
                 originalTransactionId: $0.stream.originalTransactionId,
                 environment: $0.stream.environment,
-                position: PositionValue($0.position, lanes: lanes),
+                position: $0.position,
                 erased: $0.erased.originalTransactionId,
-                erasure: PositionValue($0.erasure, lanes: lanes)
+                erasure: $0.erasure
             )
         }
     }

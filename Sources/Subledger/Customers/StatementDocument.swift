@@ -16,10 +16,10 @@ public struct StatementDocument: Codable, Hashable, Sendable {
     /// `appended`, or `duplicate` if the log already contains it.
     public let outcome: String
     /// The events that state it.
-    public let positions: [PositionValue]
+    public let positions: [Position]
 
     /// The document of an accepted statement; nil if it was refused.
-    package init?(_ link: CustomerLink, customer: String, _ result: LinkOutcome, lanes: LaneCount) {
+    package init?(_ link: CustomerLink, customer: String, _ result: LinkOutcome) {
         originalTransactionId = link.stream.originalTransactionId
         environment = link.stream.environment
         self.customer = customer
@@ -28,11 +28,11 @@ public struct StatementDocument: Codable, Hashable, Sendable {
         case .appended(let found):
             statedAt = link.statedAt
             outcome = "appended"
-            positions = found.values(lanes: lanes)
+            positions = found
         case .duplicate(let position, let known):
             statedAt = known
             outcome = "duplicate"
-            positions = [position].values(lanes: lanes)
+            positions = [position]
         case .erased, .unknownStream, .notLinked, .held, .nameIsId: return nil
         }
     }

@@ -1,30 +1,21 @@
 package import EventLog
 package import Events
 
-// Positions are written and read as `offset` if the ledger has one lane, otherwise as
-// `lane:offset`.
 extension Position {
-    /// The position as questions accept it.
-    package func text(lanes: LaneCount) -> String {
-        lanes == .one ? "\(offset)" : "\(lane):\(offset)"
-    }
-
     /// The position as tables cite it.
-    package func mark(lanes: LaneCount) -> String { "#" + text(lanes: lanes) }
+    package var mark: String { "#\(self)" }
 }
 
 extension [Position] {
     /// The cited events for tables.
-    package func marks(lanes: LaneCount, separator: String = " ") -> String {
-        map { $0.mark(lanes: lanes) }.joined(separator: separator)
-    }
+    package var marks: String { map(\.mark).joined(separator: " ") }
 }
 
-extension KnownAt {
-    /// The bound as questions accept it.
-    package func text(lanes: LaneCount) -> String {
-        if case .offsets(let offsets) = self { return PositionVector(offsets).text(lanes: lanes) }
-        return description
+extension EventLog {
+    /// A bound of knowledge as questions accept it.
+    package func text(_ knownAt: KnownAt) -> String {
+        if case .offsets(let offsets) = knownAt { return identity.lanes.text(offsets) }
+        return knownAt.description
     }
 }
 
@@ -37,14 +28,7 @@ package struct PositionVector: Sendable {
         self.offsets = offsets
     }
 
-    /// The offsets as questions accept them, by ascending lane.
-    package func text(lanes: LaneCount) -> String {
-        offsets.sorted { $0.key < $1.key }
-            .map { Position(lane: $0.key, offset: $0.value).text(lanes: lanes) }
-            .joined(separator: ",")
-    }
-
-    /// The same as JSON: one member per lane, named by its number.
+    /// As JSON: one member per lane, named by its number.
     package var document: [String: Int64] {
         Dictionary(uniqueKeysWithValues: offsets.map { ("\($0.key)", $0.value) })
     }

@@ -69,7 +69,7 @@ public struct IngestDocument: Codable, Hashable, Sendable {
         appended = report.appended
         duplicates = report.duplicates
         erased = report.erased
-        erasedBy = report.erasures.sorted().map { "\($0.lane):\($0.offset)" }
+        erasedBy = report.erasures.sorted().map { "\($0.lane.number):\($0.offset)" }
         unchanged = report.unchanged
         leftOut = report.leftOut
         rejected = report.rejected

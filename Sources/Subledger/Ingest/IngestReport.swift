@@ -164,8 +164,8 @@ public struct IngestReport: Sendable {
                 duplicates += 1
             }
             if outcome.isRestore { restored += 1 }
-            let position = outcome.position
-            positions[position.lane] = max(positions[position.lane] ?? 0, position.offset)
+            let (lane, offset) = (outcome.position.lane.number, outcome.position.offset)
+            positions[lane] = max(positions[lane] ?? 0, offset)
         }
         for fact in ingestion.facts where !fact.stream.originalTransactionId.isEmpty {
             guard streamHashes.count < IngestReport.streamsMax else { return }

@@ -206,7 +206,7 @@ private struct Unproven: Error {
         SignatureReport.Failure(
             position: position ?? cited.events.first?.position
                 ?? cited.confirmations.first?.confirmation.position
-                ?? Position(lane: 0, offset: 0),
+                ?? Position(lane: .only, offset: 0),
             evidence: cited.evidence.digest,
             reason: reason,
             message: message

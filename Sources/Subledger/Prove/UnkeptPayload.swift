@@ -15,7 +15,7 @@ struct UnkeptPayload: Sendable {
     }
 
     let reason: Reason
-    let lane: Int
+    let lane: Lane
     /// The offsets of the events that cite it, and of those that its confirmations repeat.
     let offsets: [Int64]
 
@@ -23,7 +23,7 @@ struct UnkeptPayload: Sendable {
         self.reason = reason
         let positions =
             cited.events.map(\.position) + cited.confirmations.map(\.confirmation.position)
-        lane = positions.first?.lane ?? 0
+        lane = positions.first?.lane ?? .only
         offsets = positions.map(\.offset)
     }
 }
@@ -31,7 +31,7 @@ struct UnkeptPayload: Sendable {
 /// The events of a lane whose payloads are not kept.
 public struct UnkeptEvents: Hashable, Sendable {
     /// The lane.
-    public let lane: Int
+    public let lane: Lane
     /// Those whose payloads were erased.
     public internal(set) var erased = NumberRanges([])
     /// Those whose payloads arrived after an erasure of their subscription, or of one that they
@@ -40,7 +40,7 @@ public struct UnkeptEvents: Hashable, Sendable {
     /// The same after the erasure of another subscription, which an earlier version did not record.
     public internal(set) var byEarlierVersion = NumberRanges([])
 
-    init(lane: Int) { self.lane = lane }
+    init(lane: Lane) { self.lane = lane }
 
     mutating func insert(_ offsets: [Int64], _ reason: UnkeptPayload.Reason) {
         switch reason {

@@ -122,7 +122,7 @@ public struct VerifyDocument: Codable, Hashable, Sendable {
     /// A payload that does not prove an event that cites it.
     public struct Failure: Codable, Hashable, Sendable {
         /// The event.
-        public let position: PositionValue
+        public let position: Position
         /// SHA-256 of the payload, in hexadecimal.
         public let evidence: String?
         /// The machine-readable reason.
@@ -157,7 +157,7 @@ extension Ledger {
             )
             proof = try await verification.run(since: options.since)
         }
-        return VerifyDocument(report, proof, lanes: log.identity.lanes)
+        return VerifyDocument(report, proof)
     }
 }
 
@@ -167,13 +167,11 @@ extension VerifyDocument {
     /// - Parameters:
     ///   - report: The result for the chain.
     ///   - proof: The result for the signatures; nil if these were not verified.
-    ///   - lanes: The ledger's lanes.
     ///   - since: The document after which the verification began.
     ///   - signers: The fingerprints of the keys that signed documents, by document.
     package init(
         _ report: VerificationReport,
         _ proof: SignatureReport?,
-        lanes: LaneCount,
         since: String? = nil,
         signers: [String: String] = [:]
     ) {
@@ -207,7 +205,7 @@ extension VerifyDocument {
             }
         }
         note = OrNull(report.note)
-        signatures = proof.map { Signatures($0, lanes: lanes) }
+        signatures = proof.map { Signatures($0) }
     }
 }
 
@@ -245,7 +243,7 @@ extension VerifyDocument.Kept {
 }
 
 extension VerifyDocument.Signatures {
-    fileprivate init(_ report: SignatureReport, lanes: LaneCount) {
+    fileprivate init(_ report: SignatureReport) {
         payloads = report.payloads
         verified = report.verified
         byTrust = Dictionary(
@@ -254,7 +252,7 @@ extension VerifyDocument.Signatures {
         notKept = report.notKept
         notKeptEvents = report.notKeptEvents.map { events in
             VerifyDocument.NotKept(
-                lane: events.lane,
+                lane: events.lane.number,
                 erased: events.erased.description,
                 arrivedAfterErasure: events.arrivedAfterErasure.description,
                 byEarlierVersion: events.byEarlierVersion.description
@@ -263,7 +261,7 @@ extension VerifyDocument.Signatures {
         firstFailure = OrNull(
             report.firstFailure.map { failure in
                 VerifyDocument.Failure(
-                    position: PositionValue(failure.position, lanes: lanes),
+                    position: failure.position,
                     evidence: failure.evidence?.hex,
                     reason: failure.reason,
                     message: failure.message

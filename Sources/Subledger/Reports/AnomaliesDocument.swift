@@ -37,7 +37,7 @@ public struct AnomaliesDocument: Codable, Hashable, Sendable {
         /// When it last happened.
         public let to: Instant
         /// The events it is based on.
-        public let positions: [PositionValue]
+        public let positions: [Position]
     }
 
     /// The kinds, in listing order.
@@ -74,7 +74,7 @@ extension Ledger {
         }
         try await found.state.take(shared: sharedIds(knownAt: knownAt, limits: limits))
         found.state.trim()
-        return AnomaliesDocument(found.state, found.unreadable, lanes: log.identity.lanes)
+        return AnomaliesDocument(found.state, found.unreadable)
     }
 }
 
@@ -114,7 +114,7 @@ extension Ledger {
 }
 
 extension AnomaliesDocument {
-    fileprivate init(_ tally: AnomalyTally, _ unreadable: UnreadableStreams, lanes: LaneCount) {
+    fileprivate init(_ tally: AnomalyTally, _ unreadable: UnreadableStreams) {
         streams = tally.streams
         counts = Dictionary(
             uniqueKeysWithValues: StreamAnomaly.Kind.allCases.map {
@@ -132,7 +132,7 @@ extension AnomaliesDocument {
                 currency: row.currency,
                 from: row.from,
                 to: row.to,
-                positions: row.positions.values(lanes: lanes)
+                positions: row.positions
             )
         }
         unreadableStreams = unreadable.count

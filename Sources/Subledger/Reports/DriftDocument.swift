@@ -18,7 +18,7 @@ public struct DriftDocument: Codable, Hashable, Sendable {
     /// A statement that does not agree.
     public struct Line: Codable, Hashable, Sendable {
         /// The event that contains it.
-        public let position: PositionValue
+        public let position: Position
         /// The subscription.
         public let originalTransactionId: String
         /// Where the purchases were made.
@@ -49,7 +49,6 @@ extension Ledger {
         limit: Int = 100,
         knownAt: KnownAt = .latest
     ) async throws -> DriftDocument {
-        let lanes = log.identity.lanes
         let found = try await foldAll(into: DriftReport(), knownAt: knownAt) { report, history in
             guard history.unreadable.isEmpty else { return }
             report.add(Drift.check(history), keeping: limit)
@@ -59,7 +58,7 @@ extension Ledger {
             agreeing: found.state.agreeing,
             drift: found.state.disagreements.map { found in
                 DriftDocument.Line(
-                    position: PositionValue(found.position, lanes: lanes),
+                    position: found.position,
                     originalTransactionId: found.stream.originalTransactionId,
                     environment: found.stream.environment,
                     asOf: found.asOf,

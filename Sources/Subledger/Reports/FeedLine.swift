@@ -1,5 +1,5 @@
 package import EventLog
-package import Events
+internal import Events
 
 /// An event as one flat line of JSON, under the names that `history` and `event` use.
 ///
@@ -7,16 +7,14 @@ package import Events
 /// by ascending tag, its origin, and the cursor last. A property that the event lacks has no
 /// member. The encoder is our own, because Foundation's takes most of the time of a whole feed.
 package struct FeedLine {
-    private let lanes: LaneCount
     /// The cursor's text before and after the lane's mark.
     private let before: [UInt8]
     private let after: [UInt8]
 
     /// Lines for the events of a page.
-    package init(_ page: FeedPage, lanes: LaneCount) {
+    package init(_ page: FeedPage) {
         let text = page.before.text(around: page.lane)
         (before, after) = (Array(text.before.utf8), Array(text.after.utf8))
-        self.lanes = lanes
     }
 
     /// Appends the line of an event, with its newline.
@@ -60,10 +58,10 @@ package struct FeedLine {
     // The first member, without a comma: a number if there is one lane, otherwise `"lane:offset"`.
     private func append(_ position: Position, to line: inout [UInt8]) {
         line += Array("\"\(Member.position.rawValue)\":".utf8)
-        if lanes == .one {
+        if position.lane.isOnly {
             line.number(position.offset)
         } else {
-            line.text(position.text(lanes: lanes))
+            line.text("\(position)")
         }
     }
 

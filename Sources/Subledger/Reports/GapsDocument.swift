@@ -36,7 +36,7 @@ public struct GapsDocument: Codable, Hashable, Sendable {
         /// The command that may close it; nil if nothing is left to do.
         public let next: String?
         /// The events it is based on.
-        public let positions: [PositionValue]
+        public let positions: [Position]
     }
 
     /// The kinds, in listing order.
@@ -98,7 +98,7 @@ extension Ledger {
         )
         found.state.take(missed.found, of: missed.count)
         found.state.trim()
-        let (tally, lanes) = (found.state, log.identity.lanes)
+        let tally = found.state
         return GapsDocument(
             at: instant,
             streams: tally.streams,
@@ -107,7 +107,7 @@ extension Ledger {
                     ($0.rawValue, tally.counts[$0] ?? 0)
                 }
             ),
-            gaps: tally.worst.map { GapsDocument.Gap($0, at: instant, lanes: lanes) },
+            gaps: tally.worst.map { GapsDocument.Gap($0, at: instant) },
             unreadableStreams: found.unreadable.count,
             unreadable: found.unreadable.named
         )
@@ -115,7 +115,7 @@ extension Ledger {
 }
 
 extension GapsDocument.Gap {
-    fileprivate init(_ gap: StreamGap, at instant: Instant, lanes: LaneCount) {
+    fileprivate init(_ gap: StreamGap, at instant: Instant) {
         originalTransactionId = gap.stream.originalTransactionId
         environment = gap.stream.environment
         kind = gap.kind.rawValue
@@ -124,7 +124,7 @@ extension GapsDocument.Gap {
         apple = gap.apple.isEmpty ? nil : gap.apple
         ours = gap.ours.isEmpty ? nil : gap.ours
         next = gap.next(at: instant)
-        positions = gap.positions.values(lanes: lanes)
+        positions = gap.positions
     }
 }
 

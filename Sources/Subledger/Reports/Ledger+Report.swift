@@ -213,7 +213,7 @@ private struct ReportRun {
         let isCatalogKnown =
             try await store.history(knownAt: offsets).newestVersion == ground.catalogVersion
         if isCatalogKnown, rates ?? bound <= bound {
-            return offsets.text(lanes: ledger.log.identity.lanes)
+            return ledger.log.text(offsets)
         }
         let judging = try await store.versions().first {
             $0.record.version == ground.catalogVersion

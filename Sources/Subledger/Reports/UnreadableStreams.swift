@@ -20,7 +20,7 @@ public struct UnreadableStreams: Codable, Hashable, Sendable {
         /// Where the purchases were made.
         public let environment: Environment
         /// The events.
-        public let positions: [PositionValue]
+        public let positions: [Position]
         /// Why the first of them cannot be read.
         public let reason: String
     }
@@ -28,8 +28,7 @@ public struct UnreadableStreams: Codable, Hashable, Sendable {
     // Returns true if the subscription has unreadable events.
     mutating func take(
         _ stream: StreamID,
-        _ events: [UnreadableEvent],
-        lanes: LaneCount
+        _ events: [UnreadableEvent]
     ) -> Bool {
         guard let first = events.first else { return false }
         count += 1
@@ -38,7 +37,7 @@ public struct UnreadableStreams: Codable, Hashable, Sendable {
                 Named(
                     originalTransactionId: stream.originalTransactionId,
                     environment: stream.environment,
-                    positions: events.map { PositionValue($0.position, lanes: lanes) },
+                    positions: events.map(\.position),
                     reason: first.reason
                 )
             )
@@ -64,12 +63,11 @@ extension Ledger {
         _ fold: @escaping @Sendable (inout State, StreamHistory) throws -> Void
     ) async throws -> ScanResult<State> {
         try await check(knownAt)
-        let lanes = log.identity.lanes
         var all = ScanResult(state: state)
         for (lane, head) in try await log.heads(knownAt: knownAt).sorted(by: { $0.key < $1.key }) {
             all = try await log.foldStreams(lane: lane, upTo: head, into: all) { all, history in
                 guard environment.map({ $0 == history.stream.environment }) ?? true else { return }
-                _ = all.unreadable.take(history.stream, history.unreadable, lanes: lanes)
+                _ = all.unreadable.take(history.stream, history.unreadable)
                 try fold(&all.state, history)
             }
         }

@@ -85,7 +85,6 @@ extension Ledger {
         without: Set<WrongAnswers.Cause> = [],
         countsNotAsked: Bool = false
     ) async throws -> WrongAnswersDocument {
-        let lanes = log.identity.lanes
         var tally = ScanResult(
             state: WrongAnswerTally(
                 limit: limit,
@@ -98,7 +97,7 @@ extension Ledger {
             tally = try await log.foldRecordedStreams(lane: lane, upTo: head, into: tally) {
                 tally,
                 history in
-                if tally.unreadable.take(history.stream, history.unreadable, lanes: lanes) {
+                if tally.unreadable.take(history.stream, history.unreadable) {
                     return
                 }
                 tally.state.add(history)

@@ -18,6 +18,7 @@ package struct ComparedBuilds {
     /// The positions of the log that both sides include: one, unless some live tables lag behind
     /// others.
     package let standings: [Standing]
+    private let lanes: LaneCount
     /// The catalog that each side uses, by projection.
     package let catalogs: [String: Catalogs]
 
@@ -78,6 +79,7 @@ package struct ComparedBuilds {
         self.keptIn = keptIn
         self.madeAt = madeAt
         ledgerId = log.identity.ledgerId
+        lanes = log.identity.lanes
         standings = try await ComparedBuilds.standings(comparison.tables, in: log)
         // The table lists are read after the comparison; a table promoted in the meantime has
         // another version, and is not the one that was compared.
@@ -151,14 +153,12 @@ extension ComparedBuilds {
         return text
     }
 
-    /// The positions of the log that both sides include, one line for each position.
-    ///
-    /// - Parameter lanes: How many lanes the ledger has.
-    /// - Returns: The lines; each names at most `lanesMax` lanes.
-    package func positions(lanes: LaneCount) -> [String] {
+    /// The positions of the log that both sides include, one line for each position; each names at
+    /// most `lanesMax` lanes.
+    package var positions: [String] {
         standings.map { standing in
             let heads = standing.heads.prefix(ComparedBuilds.lanesMax).map { mark in
-                (lanes == .one ? "#\(mark.offset)" : "#\(mark.commit.lane):\(mark.offset)")
+                Position(lane: lanes[mark.commit.lane], offset: mark.offset).mark
                     + " (commit \(mark.commit.number), "
                     + "\(mark.digest.hex.prefix(ComparedBuilds.digestDigits))…)"
             }

@@ -6,7 +6,7 @@ internal import Projector
 extension DifferenceDocument {
     /// The document of a report, with the promotion that followed it.
     package init(_ report: DifferenceReport, promotion: PromotionDocument? = nil) {
-        let (difference, lanes) = (report.difference, report.lanes)
+        let difference = report.difference
         let production = Effect(difference.production, in: difference.tables)
         comparison = report.subject.map(Comparison.init)
         equal = difference.isEqual
@@ -17,11 +17,11 @@ extension DifferenceDocument {
         otherMoney = production.otherMoney
         environments = difference.effects.map { Effect($0, in: difference.tables) }
         projections = zip(difference.tables, difference.totals).map { Table($0, $1, report) }
-        refusals = Refusals(report.refusals, lanes: lanes)
+        refusals = Refusals(report.refusals)
         alterations = report.alterations.map {
             Alteration(projection: $0.projection, kind: $0.kind.rawValue, message: $0.message)
         }
-        samples = report.samples.map { Sample($0, in: difference.tables, lanes: lanes) }
+        samples = report.samples.map { Sample($0, in: difference.tables) }
         self.promotion = promotion
     }
 }
@@ -101,11 +101,11 @@ extension DifferenceDocument.Table {
 }
 
 extension DifferenceDocument.Refusals {
-    fileprivate init(_ refusals: RefusalDifference, lanes: LaneCount) {
+    fileprivate init(_ refusals: RefusalDifference) {
         func side(_ refusal: RefusalDifference.Refusal?) -> DifferenceDocument.Refusal? {
             refusal.map {
                 DifferenceDocument.Refusal(
-                    position: PositionValue($0.position, lanes: lanes),
+                    position: $0.position,
                     reason: $0.reason
                 )
             }

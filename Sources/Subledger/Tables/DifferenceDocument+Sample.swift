@@ -4,7 +4,7 @@ internal import Projections
 
 extension DifferenceDocument.Sample {
     /// The document of a sample.
-    init(_ sample: ExplainedSample, in tables: [ComparedTable], lanes: LaneCount) {
+    init(_ sample: ExplainedSample, in tables: [ComparedTable]) {
         let difference = sample.difference
         func money(_ changes: [StreamDifference.Money]) -> [DifferenceDocument.MoneyChange] {
             changes.map {
@@ -28,17 +28,17 @@ extension DifferenceDocument.Sample {
         old = DifferenceDocument.Side(
             active: sample.oldSpans.map(Self.active),
             rows: difference.changes.compactMap {
-                DifferenceDocument.Row($0, $0.old, in: tables, lanes: lanes)
+                DifferenceDocument.Row($0, $0.old, in: tables)
             }
         )
         new = DifferenceDocument.Side(
             active: sample.newSpans.map(Self.active),
             rows: difference.changes.compactMap {
-                DifferenceDocument.Row($0, $0.new, in: tables, lanes: lanes)
+                DifferenceDocument.Row($0, $0.new, in: tables)
             }
         )
         changesOmitted = difference.changesOmitted
-        explain = DifferenceDocument.Explanations(sample, in: tables, lanes: lanes)
+        explain = DifferenceDocument.Explanations(sample, in: tables)
     }
 
     private static func active(_ spans: [AccessSpan]) -> [IntervalValue] {
@@ -50,8 +50,7 @@ extension DifferenceDocument.Row {
     fileprivate init?(
         _ change: StreamDifference.Change,
         _ side: ProjectionRow?,
-        in tables: [ComparedTable],
-        lanes: LaneCount
+        in tables: [ComparedTable]
     ) {
         guard let side else { return nil }
         let table = tables[change.table]
@@ -63,16 +62,16 @@ extension DifferenceDocument.Row {
             let name = ColumnWording(column: cell.0).camelCase
             if values[name] == nil { values[name] = PropertyValue(cell.1) }
         }
-        positions = side.positions.values(lanes: lanes)
+        positions = side.positions
     }
 }
 
 extension DifferenceDocument.Explanations {
-    fileprivate init(_ sample: ExplainedSample, in tables: [ComparedTable], lanes: LaneCount) {
+    fileprivate init(_ sample: ExplainedSample, in tables: [ComparedTable]) {
         func because(_ events: [Event]) -> [DifferenceDocument.Cause] {
             events.map { event in
                 DifferenceDocument.Cause(
-                    position: PositionValue(event.position, lanes: lanes),
+                    position: event.position,
                     effective: event.fact.effective,
                     recordedAt: event.recordedAt,
                     kind: event.fact.kind.rawValue,
@@ -87,7 +86,7 @@ extension DifferenceDocument.Explanations {
             at: sample.instant,
             access: sample.oldAccess,
             row: sample.oldRow.flatMap {
-                DifferenceDocument.Row($0, $0.old, in: tables, lanes: lanes)
+                DifferenceDocument.Row($0, $0.old, in: tables)
             },
             because: because(sample.oldCauses)
         )
@@ -97,7 +96,7 @@ extension DifferenceDocument.Explanations {
             DifferenceDocument.RowExplanation(
                 at: nil,
                 access: nil,
-                row: DifferenceDocument.Row(change, change.new, in: tables, lanes: lanes),
+                row: DifferenceDocument.Row(change, change.new, in: tables),
                 because: because(sample.newCauses)
             )
         }

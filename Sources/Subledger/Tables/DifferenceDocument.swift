@@ -157,7 +157,7 @@ public struct DifferenceDocument: Codable, Hashable, Sendable {
     /// A subscription that a fold refuses.
     public struct Refusal: Codable, Hashable, Sendable {
         /// The event that was refused.
-        public let position: PositionValue
+        public let position: Position
         /// Why.
         public let reason: String
     }
@@ -235,7 +235,7 @@ public struct DifferenceDocument: Codable, Hashable, Sendable {
         /// Its values by column, in camel case; null values are omitted.
         public let values: [String: PropertyValue]
         /// The events it is based on.
-        public let positions: [PositionValue]
+        public let positions: [Position]
     }
 
     /// Why each side has its content for a subscription.
@@ -265,7 +265,7 @@ public struct DifferenceDocument: Codable, Hashable, Sendable {
     /// An event that caused a row.
     public struct Cause: Codable, Hashable, Sendable {
         /// The event.
-        public let position: PositionValue
+        public let position: Position
         /// When it took effect.
         public let effective: Instant
         /// When the log recorded it, on the ledger's clock.

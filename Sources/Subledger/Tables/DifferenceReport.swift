@@ -8,7 +8,6 @@ package import Projector
 package struct DifferenceReport {
     package let difference: ProjectionDifference
     package let samples: [ExplainedSample]
-    package let lanes: LaneCount
     /// The subject of the comparison; nil if only tables were compared.
     package private(set) var subject: ComparedBuilds?
     /// The number of rows of each new table, by its projection; empty if only tables were compared.
@@ -90,7 +89,6 @@ package struct DifferenceReport {
         }
         self.difference = difference
         self.samples = samples
-        lanes = ledger.log.identity.lanes
     }
 }
 
@@ -131,12 +129,10 @@ package struct ExplainedSample {
         of ledger: Ledger
     ) async throws {
         let log = ledger.log
-        let lanes = log.identity.lanes
-        let id = sample.stream.originalTransactionId
         let readable = try await ExplainedSample.history(of: sample.stream, in: log)
         let history =
             (readable ?? RecordedHistory(stream: sample.stream, events: [], repetitions: []))
-            .cut(to: knownAt, lane: lanes.lane(of: id))
+            .cut(to: knownAt)
         let timeline = Timeline(history.latest).under(policy)
         difference = sample
         customer = StreamClaims(timeline).currentOwner?.name
@@ -154,7 +150,7 @@ package struct ExplainedSample {
         new =
             silence == nil
             ? try await ledger.explanation(
-                of: SubjectHistories(history, lanes: lanes),
+                of: SubjectHistories(history),
                 at: instant,
                 knownAt: knownAt,
                 under: policy

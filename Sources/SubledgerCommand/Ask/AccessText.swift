@@ -44,7 +44,7 @@ extension AccessDocument {
                 table.add([
                     index == 0 ? name : "", index == 0 ? "*" : "", period.productId,
                     period.bundleId ?? "", period.kind,
-                    period.validFrom.clock, period.validTo.clock, period.positions.text,
+                    period.validFrom.clock, period.validTo.clock, period.positions.marks,
                 ])
             }
         }
@@ -60,7 +60,7 @@ extension AccessDocument {
         for (purchase, verdict) in rows {
             table.add([
                 purchase.productId, purchase.kindWords + (purchase.familyShared ? ", family" : ""),
-                purchase.purchaseDate.clock, verdict, purchase.positions.text,
+                purchase.purchaseDate.clock, verdict, purchase.positions.marks,
             ])
         }
         return [table.text]

@@ -69,7 +69,7 @@ extension ChangesDocument {
                 row.class,
                 row.timing, row.state, row.requested.map { bound + $0.clock } ?? "–",
                 row.effective?.clock ?? "–", row.withdrawn.map { bound + $0.clock } ?? "–",
-                row.positions.text,
+                row.positions.marks,
             ])
         }
         return [title, table.text] + moves.map(\.text)
@@ -96,6 +96,6 @@ extension ChangesDocument.Move {
             + part(fromOriginalTransactionId, fromProductId, fromBundleProductId)
             + ", which was \(previousStatus.replacing("_", with: " ")), to "
             + part(toOriginalTransactionId, toProductId, toBundleProductId)
-            + ", because of \(positions.text)"
+            + ", because of \(positions.marks)"
     }
 }

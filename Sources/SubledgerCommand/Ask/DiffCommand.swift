@@ -93,7 +93,7 @@ extension KnowledgeDifferenceDocument {
             if let row = change.before { lines.append("− period  \(row.text(at: instant))") }
             if let row = change.after {
                 lines.append(
-                    "+ period  \(row.text(at: instant))  (\(change.role), \(row.positions.text))"
+                    "+ period  \(row.text(at: instant))  (\(change.role), \(row.positions.marks))"
                 )
             }
         }
@@ -101,7 +101,7 @@ extension KnowledgeDifferenceDocument {
             lines += lost.filter { $0.aspect == aspect }.map { "− \(aspect)  \($0.text)" }
             lines += gained.filter { $0.aspect == aspect }.map {
                 "+ \(aspect)  \($0.text)"
-                    + ($0.positions.isEmpty ? "" : "  (\($0.positions.text))")
+                    + ($0.positions.isEmpty ? "" : "  (\($0.positions.marks))")
             }
         }
         return [customer] + (lines.isEmpty ? ["nothing changed"] : lines) + grounds.lines

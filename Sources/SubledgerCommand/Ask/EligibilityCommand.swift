@@ -103,13 +103,13 @@ extension EligibilityDocument.Listed {
         let offers =
             eligibleWinBackOfferIds.isEmpty
             ? "no offer" : eligibleWinBackOfferIds.joined(separator: ", ")
-        return "\(offers) as of \(asOf.clock) (\(originalTransactionId) \(positions.text))"
+        return "\(offers) as of \(asOf.clock) (\(originalTransactionId) \(positions.marks))"
     }
 }
 
 extension EligibilityDocument.Blocking {
     fileprivate var text: String {
         "\(productId) \(purchaseDate.clock) → \(expiresDate.clock) (\(originalTransactionId) "
-            + "\(positions.text))"
+            + "\(positions.marks))"
     }
 }

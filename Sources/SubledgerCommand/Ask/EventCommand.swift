@@ -47,37 +47,37 @@ struct EventCommand: AsyncParsableCommand {
         let heads = stored == nil ? try await log.heads() : [:]
         await log.close()
         guard let stored else {
-            throw EventCommand.missing(position, lanes: log.identity.lanes, heads)
+            throw EventCommand.missing(position, of: log.identity, heads)
         }
         if raw {
-            Terminal.put(bytes: try stored.payload(log.identity.lanes))
+            Terminal.put(bytes: try stored.payload)
         } else if output.json {
             if proof {
-                try Terminal.print(json: ProofDocument(stored, lanes: log.identity.lanes))
+                try Terminal.print(json: ProofDocument(stored))
             } else {
-                try Terminal.print(json: EventDocument(stored, lanes: log.identity.lanes))
+                try Terminal.print(json: EventDocument(stored))
             }
         } else {
-            let text = proof ? stored.proofText : stored.text
-            Terminal.print(text(log.identity.lanes))
+            Terminal.print(proof ? stored.proofText : stored.text)
         }
     }
 
     private static func missing(
         _ position: Position,
-        lanes: LaneCount,
+        of identity: LedgerIdentity,
         _ heads: [Int: EventLog.Head]
     ) -> Failure {
+        let (lanes, lane) = (identity.lanes, position.lane.number)
         guard !heads.isEmpty else {
             return Failure(
                 Exit.notFound,
                 "this ledger is empty; \(AnswerNotes.fillingWords)"
             )
         }
-        guard position.lane < lanes.value else {
+        guard lane < lanes.value else {
             return Failure(
                 Exit.notFound,
-                "unknown lane \(position.lane): this ledger has "
+                "unknown lane \(lane): this ledger has "
                     + (lanes == .one
                         ? "one lane, where a position is just its offset: `subledger event "
                             + "\(position.offset)`"
@@ -85,56 +85,58 @@ struct EventCommand: AsyncParsableCommand {
                             + "lane:offset, for example 0:\(position.offset)")
             )
         }
-        let head = heads[position.lane]?.offset ?? 0
+        let head = heads[lane]?.offset ?? 0
         return Failure(
             Exit.notFound,
-            "unknown event \(position.text(lanes: lanes)): "
-                + (lanes == .one ? "the log" : "lane \(position.lane)") + " ends at \(head)"
+            "unknown event \(lanes.text([lane: position.offset])): "
+                + (lanes == .one ? "the log" : "lane \(lane)") + " ends at \(head)"
         )
     }
 
     private static func position(_ text: String) throws -> Position {
         let parts = text.split(separator: ":", omittingEmptySubsequences: false)
         guard (1...2).contains(parts.count), let offset = parts.last.flatMap({ Int64($0) }),
-            let lane = parts.count == 1 ? 0 : Int(parts[0]), lane >= 0, offset >= 1
+            let number = parts.count == 1 ? 0 : Int(parts[0]), number >= 0, offset >= 1
         else {
             throw ValidationError(
                 "'\(text)' is not a position; expected an offset (1391877), or lane:offset (3:1391877) "
                     + "where the ledger has several lanes"
             )
         }
-        return Position(lane: lane, offset: offset)
+        return Position(lane: Lane(number), offset: offset)
     }
 }
 
 extension StoredEvent {
     /// The payload as it arrived; a failure if it is missing or has changed.
-    fileprivate func payload(_ lanes: LaneCount) throws -> [UInt8] {
-        switch evidence {
-        case .whole(let evidence): return evidence.payload
-        case .erased:
-            throw Failure(
-                Exit.notFound,
-                "the payload of event \(event.position.text(lanes: lanes)) was erased; `subledger "
-                    + "history \(event.fact.stream.originalTransactionId)` shows when, and why"
-            )
-        case .verifiedAtEntry:
-            throw Failure(
-                Exit.notFound,
-                "the payload of event \(event.position.text(lanes: lanes)) was verified on arrival "
-                    + "but not kept, because its subscription had been erased"
-            )
-        case .missing:
-            throw Failure(
-                Exit.mismatch,
-                "the payload of event \(event.position.text(lanes: lanes)) is missing; run `subledger verify`"
-            )
-        case .damaged(let reason):
-            throw Failure(
-                Exit.mismatch,
-                "the payload of event \(event.position.text(lanes: lanes)) was changed: \(reason); "
-                    + "run `subledger verify`"
-            )
+    fileprivate var payload: [UInt8] {
+        get throws {
+            switch evidence {
+            case .whole(let evidence): return evidence.payload
+            case .erased:
+                throw Failure(
+                    Exit.notFound,
+                    "the payload of event \(event.position) was erased; `subledger "
+                        + "history \(event.fact.stream.originalTransactionId)` shows when, and why"
+                )
+            case .verifiedAtEntry:
+                throw Failure(
+                    Exit.notFound,
+                    "the payload of event \(event.position) was verified on arrival "
+                        + "but not kept, because its subscription had been erased"
+                )
+            case .missing:
+                throw Failure(
+                    Exit.mismatch,
+                    "the payload of event \(event.position) is missing; run `subledger verify`"
+                )
+            case .damaged(let reason):
+                throw Failure(
+                    Exit.mismatch,
+                    "the payload of event \(event.position) was changed: \(reason); "
+                        + "run `subledger verify`"
+                )
+            }
         }
     }
 
@@ -152,9 +154,9 @@ extension StoredEvent {
         if case .whole(let evidence) = evidence { evidence } else { nil }
     }
 
-    fileprivate func text(_ lanes: LaneCount) -> String {
+    fileprivate var text: String {
         let fact = event.fact
-        var table = TextTable(["event", event.position.text(lanes: lanes)])
+        var table = TextTable(["event", "\(event.position)"])
         let lines = [
             ("subscription", "\(fact.stream.originalTransactionId) · \(fact.stream.environment)"),
             ("kind", fact.kind.rawValue), ("states", fact.summary),
@@ -193,8 +195,8 @@ extension StoredEvent {
         ]
     }
 
-    fileprivate func proofText(_ lanes: LaneCount) -> String {
-        var table = TextTable(["event", event.position.text(lanes: lanes)])
+    fileprivate var proofText: String {
+        var table = TextTable(["event", "\(event.position)"])
         let lines =
             [
                 (

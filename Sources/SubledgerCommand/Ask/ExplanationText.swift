@@ -53,7 +53,7 @@ struct ExplanationText {
         return [entitled] + others + [
             "  SERVED    \(answer.isErased ? "?  " : word(explanation.served))  as known then  "
                 + (answer.customer.histories.isEmpty
-                    ? "" : "(position \(answer.then.text(lanes: lanes))\(time))  ")
+                    ? "" : "(position \(answer.then.text)\(time))  ")
                 + reason(explanation.served)
         ]
     }
@@ -68,14 +68,14 @@ struct ExplanationText {
 
     // Which knowledge was used, if not the newest was asked for.
     private var used: String {
-        let position = answer.now.text(lanes: lanes)
+        let position = answer.now.text
         let words: String
         switch answer.askedKnownAt {
         case .latest where answer.customer.histories.isEmpty: return "now  "
         case .latest: return "now   (position \(position))"
         case .time(let instant): words = "at \(instant.clock)"
         case .offsets:
-            let asked = answer.askedKnownAt.text(lanes: lanes)
+            let asked = answer.askedText
             guard asked != position else { return "at position \(position)" }
             words = "at \(asked), counted to the end of its commit"
         }
@@ -164,7 +164,7 @@ struct ExplanationText {
             }
             return "  refunded after its end: \(refund.productId) of "
                 + "\(refund.purchaseDate.clock), on\(date)\(amount ?? ""); the access stays "
-                + "(\(refund.positions.marks(lanes: lanes)))"
+                + "(\(refund.positions.marks))"
         }
     }
 
@@ -186,8 +186,6 @@ struct ExplanationText {
         return picture.lines + note + [""]
     }
 
-    private var lanes: LaneCount { answer.customer.lanes }
-
     private var because: [String] {
         guard !explanation.because.isEmpty else {
             let isEmpty = explanation.answers.isEmpty
@@ -202,7 +200,7 @@ struct ExplanationText {
             let source = answer.evidence[event.position]?.source ?? "?"
             let said = answer.isUndated(event) ? ", signed \(bound) \(event.signedAt.clock)" : ""
             table.add([
-                " \(index + 1)", event.position.mark(lanes: lanes), event.occurredAt.clock,
+                " \(index + 1)", event.position.mark, event.occurredAt.clock,
                 type.isEmpty ? "(none)" : type, event.role.rawValue,
                 event.period.map(span) ?? event.oneTimePurchase.map(span) ?? "",
                 "\(event.recordedAt.clock), \(Duration.words(event.lagSeconds)) late, \(source)"
@@ -223,7 +221,7 @@ struct ExplanationText {
                     + "same answer"
             }
         }
-        let positions = explanation.changesIf.marks(lanes: lanes, separator: ", ")
+        let positions = explanation.changesIf.map(\.mark).joined(separator: ", ")
         let each = explanation.changesIf.count == 1 ? "" : "any one of "
         return "  decisive  \(positions): without \(each)"
             + (each.isEmpty ? "it" : "them") + " the answer would be \(opposite)"
@@ -243,13 +241,13 @@ struct ExplanationText {
             "subledger history \($0.originalTransactionId) \(environment)"
         }
         if let last = explanation.because.last {
-            commands.append("subledger event \(last.position.text(lanes: lanes)) --raw")
+            commands.append("subledger event \(last.position) --raw")
         }
         // If nothing was known then, asking with that knowledge shows nothing more.
         if !answer.then.commits.isEmpty {
             commands.append(
                 "subledger explain \(answer.customer.id) \(environment)\(product) "
-                    + "--at \(explanation.at) --known-at \(answer.then.text(lanes: lanes))"
+                    + "--at \(explanation.at) --known-at \(answer.then.text)"
             )
         }
         return "  next    " + commands.joined(separator: "\n          ")

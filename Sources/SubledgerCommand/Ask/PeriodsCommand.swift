@@ -49,7 +49,7 @@ extension PeriodsDocument {
         for row in periods {
             table.add([
                 row.validFrom.clock, row.validTo.clock, row.kind, row.endWords(at: instant),
-                row.productWords, row.positions.text,
+                row.productWords, row.positions.marks,
             ])
         }
         let times = active.map(\.text)

@@ -48,7 +48,7 @@ extension RefundsDocument {
         if !withoutPurchase.isEmpty {
             lines.append(
                 "refunds of unknown purchases, so their amounts are unknown: "
-                    + "\(withoutPurchase.text); `subledger event` shows each"
+                    + "\(withoutPurchase.marks); `subledger event` shows each"
             )
         }
         if !refunds.isEmpty {
@@ -72,7 +72,7 @@ extension RefundsDocument {
                 "estimate, not counted in any total: about "
                     + Amount.text(estimate.estimatedRefundMilliunits, estimate.currency)
                     + " of \(estimate.productId) for the change at \(estimate.replacedAt.clock)"
-                    + "; Apple signs no amount (\(estimate.positions.text))"
+                    + "; Apple signs no amount (\(estimate.positions.marks))"
             }
     }
 
@@ -88,7 +88,7 @@ extension RefundsDocument {
                 clock(row.declined),
                 clock(row.revocationDate, row.earlierRevocationDate.map { "(was \($0.clock))" }),
                 clock(row.announced), clock(row.reversed, row.reversal),
-                Amount.text(row.refundedMilliunits, row.currency), row.positions.text,
+                Amount.text(row.refundedMilliunits, row.currency), row.positions.marks,
             ])
         }
         return table.text

@@ -51,7 +51,7 @@ extension StateDocument {
                 row.expirationReason ?? "", row.charge,
                 row.isAutoRenewOn.map { $0 ? "on" : "off" } ?? "unknown",
                 row.autoRenewProductId ?? "", row.nextCharge, row.priceConsent ?? "",
-                row.positions.text,
+                row.positions.marks,
             ])
         }
         return [title, table.text]

@@ -128,10 +128,9 @@ struct StatementOptions: ParsableArguments {
             isTransfer: isTransfer,
             receivedAt: now
         )
-        let lanes = ledger.log.identity.lanes
-        guard let document = StatementDocument(link, customer: customer, outcome, lanes: lanes)
+        guard let document = StatementDocument(link, customer: customer, outcome)
         else {
-            throw outcome.refusal(of: link, customer, lanes)
+            throw outcome.refusal(of: link, customer)
                 ?? Failure(Exit.internalError, "the statement was neither accepted nor refused")
         }
         return document
@@ -187,18 +186,14 @@ struct UnlinkCustomerCommand: AsyncParsableCommand {
 
 extension LinkOutcome {
     /// Why a statement was refused; nil if it was accepted.
-    fileprivate func refusal(
-        of link: CustomerLink,
-        _ customer: String,
-        _ lanes: LaneCount
-    ) -> Failure? {
+    fileprivate func refusal(of link: CustomerLink, _ customer: String) -> Failure? {
         let id = link.stream.originalTransactionId
         switch self {
         case .appended, .duplicate: return nil
         case .erased(let position):
             return Failure(
                 Exit.badInput,
-                "event \(position.mark(lanes: lanes)) erased everything stated about \(id) before "
+                "event \(position.mark) erased everything stated about \(id) before "
                     + "it; nothing was appended. Use a later --at"
             )
         case .nameIsId(let other):
@@ -227,7 +222,7 @@ extension LinkOutcome {
                 "\(id) \(hold.until == nil ? "belongs" : "belonged") to customer "
                 + "\(hold.customer) \(hold.since.sinceWords)"
                 + (hold.until.map { " until \($0)" } ?? "")
-                + " (event \(hold.position.mark(lanes: lanes))); nothing was appended. "
+                + " (event \(hold.position.mark)); nothing was appended. "
             return Failure(
                 Exit.badInput,
                 hold.since < link.statedAt
@@ -250,7 +245,7 @@ extension StatementDocument {
         let state = outcome == "duplicate" ? "known already" : "appended"
         Terminal.print(
             "\(originalTransactionId) · \(environment) · \(what) \(customer) "
-                + "\(statedAt.startWords): \(state), \(positions.text)"
+                + "\(statedAt.startWords): \(state), \(positions.marks)"
         )
     }
 }

@@ -64,7 +64,6 @@ struct ErasureOptions: ParsableArguments {
         in ledger: Ledger,
         _ output: OutputOptions
     ) async throws {
-        let lanes = ledger.log.identity.lanes
         let erased =
             dryRun
             ? try await ledger.plannedErasures(of: targets)
@@ -77,8 +76,7 @@ struct ErasureOptions: ParsableArguments {
         let document = ErasureDocument(
             erased,
             leaving: exceptions,
-            isDone: !dryRun,
-            lanes: lanes
+            isDone: !dryRun
         )
         if output.json {
             try Terminal.print(json: document)

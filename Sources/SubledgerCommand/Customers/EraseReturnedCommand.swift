@@ -24,8 +24,7 @@ struct EraseReturnedCommand: AsyncParsableCommand {
     func run() async throws {
         let ledger = try await database.openLedger()
         let document = ReturnedDocument(
-            try await ledger.returnedCustomers(),
-            lanes: ledger.log.identity.lanes
+            try await ledger.returnedCustomers()
         )
         await ledger.log.close()
         if output.json {

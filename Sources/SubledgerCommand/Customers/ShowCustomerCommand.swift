@@ -35,7 +35,7 @@ struct ShowCustomerCommand: AsyncParsableCommand {
         let ledger = try await database.openLedger()
         let customer = try await ledger.found(question.subject, knownAt: clocks.knownAt)
         await ledger.close()
-        let answer = CustomerDocument(customer, at: clocks.at, lanes: ledger.log.identity.lanes)
+        let answer = CustomerDocument(customer, at: clocks.at)
         if output.json {
             try Terminal.print(json: answer)
         } else {

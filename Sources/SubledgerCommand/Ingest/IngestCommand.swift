@@ -138,7 +138,7 @@ struct IngestCommand: AsyncParsableCommand {
         try IngestSummary(
             report: report,
             skipped: await reader.skipped,
-            lanes: ledger.log.identity.lanes
+            place: ledger.log.identity.lanes.text(report.positions)
         ).finish(output, isVerbose: verbose, isStrict: strict)
     }
 

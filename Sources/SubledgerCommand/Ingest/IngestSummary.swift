@@ -8,15 +8,14 @@ import Subledger
 struct IngestSummary {
     let report: IngestReport
     let skipped: Int
-    let lanes: LaneCount
+    /// The positions up to which the log now contains it; empty if nothing is new.
+    let place: String
     /// Whether the payloads had been refused before.
     var isRetry = false
 
     /// The line for stdout.
     var result: String {
-        let place = PositionVector(report.positions).text(lanes: lanes)
-        return
-            "\(counted(report.payloads, "payload")): \(counted(report.appended, "fact")) appended, "
+        "\(counted(report.payloads, "payload")): \(counted(report.appended, "fact")) appended, "
             + "\(report.duplicates) known already, "
             + "\(counted(report.rejected, "payload")) refused; "
             + counted(report.streams, "stream")
@@ -35,7 +34,7 @@ struct IngestSummary {
         let shown = report.erasures.sorted().prefix(IngestSummary.erasuresShownMax)
         return [
             "refused by \(counted(report.erasures.count, "erasure")) ("
-                + shown.map { $0.text(lanes: lanes) }.joined(separator: ", ")
+                + shown.map(\.description).joined(separator: ", ")
                 + (shown.count < report.erasures.count ? ", …" : "")
                 + "): \(counted(report.erased, "fact")) from before the erasure of the "
                 + "subscription, or in payloads that also contain an erased one and may not be "

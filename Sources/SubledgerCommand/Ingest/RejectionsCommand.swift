@@ -148,7 +148,7 @@ struct RejectionsCommand: AsyncParsableCommand {
         try IngestSummary(
             report: report,
             skipped: 0,
-            lanes: ledger.log.identity.lanes,
+            place: ledger.log.identity.lanes.text(report.positions),
             isRetry: true
         ).finish(output, isVerbose: false, isStrict: false)
     }

@@ -122,7 +122,6 @@ struct VerifyCommand: AsyncParsableCommand {
 
     /// The results for the chain and, if requested, for the signatures.
     private struct Findings {
-        let lanes: LaneCount
         let chain: VerificationReport
         let proof: SignatureReport?
     }
@@ -152,7 +151,7 @@ struct VerifyCommand: AsyncParsableCommand {
         let chain = try await verify(log, inputs)
         let proof = try await proveSignatures(log, inputs)
         await log.close()
-        return Findings(lanes: log.identity.lanes, chain: chain, proof: proof)
+        return Findings(chain: chain, proof: proof)
     }
 
     private func show(_ findings: Findings, _ inputs: Inputs) throws {
@@ -167,14 +166,13 @@ struct VerifyCommand: AsyncParsableCommand {
                 json: VerifyDocument(
                     findings.chain,
                     findings.proof,
-                    lanes: findings.lanes,
                     since: inputs.since?.name,
                     signers: inputs.signers
                 )
             )
         } else {
             text.lines.forEach(Terminal.print)
-            findings.proof.map { print($0, lanes: findings.lanes) }
+            findings.proof.map { print($0) }
         }
         if !findings.chain.isOK || findings.proof?.isOK == false { throw Exit.mismatch }
     }
@@ -209,8 +207,8 @@ struct VerifyCommand: AsyncParsableCommand {
         return report
     }
 
-    private func print(_ events: UnkeptEvents, lanes: LaneCount) {
-        let place = lanes == .one ? "" : "lane \(events.lane), "
+    private func print(_ events: UnkeptEvents) {
+        let place = events.lane.isOnly ? "" : "lane \(events.lane.number), "
         for (offsets, reason) in [
             (events.erased, "erased"),
             (events.arrivedAfterErasure, "arrived after the erasure, verified on arrival only"),
@@ -232,7 +230,7 @@ struct VerifyCommand: AsyncParsableCommand {
     /// The most of a list of offsets that a line of text shows.
     private static let offsetsByteCountMax = 500
 
-    private func print(_ report: SignatureReport, lanes: LaneCount) {
+    private func print(_ report: SignatureReport) {
         let trusts = Verification.Trust.allCases.compactMap { trust in
             report.byTrust[trust].map { "\($0) \(trust.rawValue)" }
         }
@@ -242,12 +240,12 @@ struct VerifyCommand: AsyncParsableCommand {
             + (report.notKept > 0 ? "; \(report.notKept) not kept after erasures" : "")
         guard let failure = report.firstFailure else {
             Terminal.print("signatures ok: \(verified)")
-            report.notKeptEvents.forEach { print($0, lanes: lanes) }
+            report.notKeptEvents.forEach { print($0) }
             return
         }
         let evidence = failure.evidence.map { ", evidence \($0)" } ?? ""
         Terminal.print(
-            "NOT PROVEN: event \(failure.position.text(lanes: lanes))\(evidence): "
+            "NOT PROVEN: event \(failure.position)\(evidence): "
                 + "\(failure.message) [\(failure.reason)]"
         )
         Terminal.print("verified before this failure: \(verified)")

@@ -113,7 +113,7 @@ extension AnomaliesDocument {
                     row.originalTransactionId, row.environment.word,
                     row.kind + (row.sharedId.map { " \($0)" } ?? ""), "\(row.count)",
                     Amount.text(row.givenMilliunits, row.currency), row.from.clock, row.to.clock,
-                    row.positions.text,
+                    row.positions.marks,
                 ])
             }
             Terminal.print(table.text)

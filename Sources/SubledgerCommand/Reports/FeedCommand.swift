@@ -81,7 +81,6 @@ struct FeedCommand: AsyncParsableCommand {
     private func pump(_ log: EventLog) async throws -> FeedPump.End {
         var pump = FeedPump(
             try await log.feed(after: after),
-            lanes: log.identity.lanes,
             linesMax: limit ?? .max
         )
         Interrupt.heed()

@@ -21,16 +21,14 @@ struct FeedPump {
     private var linesLeft: Int
     // Reports an outage only once.
     private var isReachable = true
-    private let lanes: LaneCount
 
     /// How long a signal, or a reader that is gone, may go unnoticed while nothing happens, in
     /// milliseconds.
     private static let watchMilliseconds: Int64 = 100
 
     /// A pump for at most this many lines.
-    init(_ feed: LogFeed, lanes: LaneCount, linesMax: Int) {
+    init(_ feed: LogFeed, linesMax: Int) {
         self.feed = feed
-        self.lanes = lanes
         linesLeft = linesMax
     }
 
@@ -77,7 +75,7 @@ struct FeedPump {
     }
 
     private mutating func move(_ page: FeedPage) throws {
-        let line = FeedLine(page, lanes: lanes)
+        let line = FeedLine(page)
         for event in page.events.prefix(linesLeft) {
             try output.add { line.append(event, to: &$0) }
         }

@@ -119,7 +119,7 @@ extension GapsDocument {
                     gap.originalTransactionId.isEmpty ? "–" : gap.originalTransactionId,
                     gap.environment.word, gap.kind, gap.since.clock,
                     Duration.words(gap.milliseconds / 1000), gap.apple ?? "–",
-                    gap.ours ?? "–", gap.next ?? "–", gap.positions.text,
+                    gap.ours ?? "–", gap.next ?? "–", gap.positions.marks,
                 ])
             }
             Terminal.print(table.text)
@@ -133,7 +133,7 @@ extension GapsDocument {
         let rows = gaps.map { gap in
             [
                 gap.originalTransactionId, gap.environment.word, gap.kind, gap.since.clock,
-                "\(gap.milliseconds / 1000)", gap.apple ?? "", gap.ours ?? "", gap.positions.text,
+                "\(gap.milliseconds / 1000)", gap.apple ?? "", gap.ours ?? "", gap.positions.marks,
                 gap.next ?? "",
             ]
         }

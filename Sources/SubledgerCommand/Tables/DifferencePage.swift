@@ -59,7 +59,7 @@ struct DifferencePage {
         var facts: [(name: String, values: [String])] = [("comparison", [subject.title])]
         if let policy = subject.policy { facts.append(("policy", [policy])) }
         if let schema = subject.keptIn { facts.append(("kept in", ["schema \(schema)"])) }
-        facts.append(("up to", subject.positions(lanes: report.lanes)))
+        facts.append(("up to", subject.positions))
         facts.append(("fold version", [ComparedBuilds.folds(tables)]))
         facts.append(("catalog", [subject.catalogWords(tables)]))
         facts.append(("ledger", [subject.ledger]))
@@ -237,12 +237,10 @@ struct DifferencePage {
 private struct SampleSection {
     let sample: ExplainedSample
     let tables: [ComparedTable]
-    let lanes: LaneCount
 
     init(_ sample: ExplainedSample, of report: DifferenceReport) {
         self.sample = sample
         tables = report.difference.tables
-        lanes = report.lanes
     }
 
     var html: HTML {
@@ -347,7 +345,7 @@ private struct SampleSection {
         _ recorded: String
     ) -> HTML {
         """
-        <li><code>\(position.mark(lanes: lanes))</code> \(effective.clock) \
+        <li><code>\(position.mark)</code> \(effective.clock) \
         \(what)<br/><small>\(recorded)</small></li>
         """
     }

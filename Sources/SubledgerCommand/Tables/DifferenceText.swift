@@ -52,7 +52,7 @@ struct DifferenceText {
         var lines = ["  \(subject.title)"]
         if let policy = subject.policy { lines.append("  policy     \(policy)") }
         if let schema = subject.keptIn { lines.append("  kept in    schema \(schema)") }
-        lines += subject.positions(lanes: report.lanes).map { "  up to      \($0)" }
+        lines += subject.positions.map { "  up to      \($0)" }
         if subject.changesCatalog {
             lines.append("  catalog  \(subject.catalogWords(difference.tables))")
         }
@@ -179,7 +179,7 @@ struct DifferenceText {
     }
 
     private func line(_ event: Event) -> String {
-        "          \(event.position.mark(lanes: report.lanes)) \(event.fact.summary)"
+        "          \(event.position.mark) \(event.fact.summary)"
     }
 
     private func newCauses(_ sample: ExplainedSample) -> [String] {
@@ -191,7 +191,7 @@ struct DifferenceText {
         return new.explanation.because.map { event in
             let type = [event.notificationType, event.subtype].compactMap { $0 }
                 .joined(separator: "/")
-            return "          \(event.position.mark(lanes: report.lanes)) \(event.role.rawValue) "
+            return "          \(event.position.mark) \(event.role.rawValue) "
                 + "\(event.occurredAt.clock) \(type)"
         }
     }

@@ -136,8 +136,8 @@ struct FollowCommand: AsyncParsableCommand {
         try print(
             done,
             lag: lag,
-            positions: PositionVector(try await projector.livePositions()),
-            lanes: log.identity.lanes
+            positions: try await projector.livePositions(),
+            of: log.identity
         )
         if once, !progress.isThere {
             let left = lag == 1 ? "1 event is left" : "\(lag) events are left"
@@ -157,8 +157,8 @@ struct FollowCommand: AsyncParsableCommand {
     private func print(
         _ done: Projector.Following,
         lag: Int64,
-        positions: PositionVector,
-        lanes: LaneCount
+        positions: [Int: Int64],
+        of identity: LedgerIdentity
     ) throws {
         if done.refused > 0 {
             Terminal.write(
@@ -175,12 +175,12 @@ struct FollowCommand: AsyncParsableCommand {
                     refused: done.refused,
                     lag: lag,
                     notFollowed: done.notFollowed,
-                    positions: positions.document
+                    positions: PositionVector(positions).document
                 )
             )
             return
         }
-        let place = positions.text(lanes: lanes)
+        let place = identity.lanes.text(positions)
         Terminal.print(
             "\(counted(done.events, "event")) of \(counted(done.streams, "stream")) in "
                 + "\(counted(done.steps, "step")); the live tables hold the log up to \(place.isEmpty ? "its beginning" : place), lag \(lag)"
@@ -209,7 +209,7 @@ struct FollowCommand: AsyncParsableCommand {
         }
         if isThere { return .success }
         if Interrupt.isRequested { return Exit.interrupted }
-        let position = awaited.vector.text(lanes: log.identity.lanes)
+        let position = log.identity.lanes.text(awaited.vector.offsets)
         let others = try await projector.tables().filter {
             $0.state == .live && $0.isKnown && !$0.isCurrent
         }.map(\.name)

@@ -64,7 +64,7 @@ extension RebuildRun {
                     + "rows; `subledger rebuild \(name)` corrects it"
             )
         }
-        for line in RefusalWording.lines(comparison.refusals, lanes: log.identity.lanes) {
+        for line in RefusalWording.lines(comparison.refusals) {
             Terminal.write("\(work.name): \(line)")
         }
         guard !work.output.quiet else { return }

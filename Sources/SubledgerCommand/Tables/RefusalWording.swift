@@ -10,8 +10,8 @@ enum RefusalWording {
     private static let linesMax = 10
 
     /// A sentence for each refusal on only one side, and one for those on both.
-    static func lines(_ refusals: RefusalDifference, lanes: LaneCount) -> [String] {
-        var lines = refusals.changed.prefix(linesMax).map { line($0, lanes) }
+    static func lines(_ refusals: RefusalDifference) -> [String] {
+        var lines = refusals.changed.prefix(linesMax).map(line)
         if refusals.changedCount > linesMax {
             lines.append(
                 "\(refusals.changedCount - linesMax) more refusals differ; --json names "
@@ -29,22 +29,16 @@ enum RefusalWording {
         return lines
     }
 
-    private static func line(
-        _ changed: RefusalDifference.Changed,
-        _ lanes: LaneCount
-    ) -> String {
+    private static func line(_ changed: RefusalDifference.Changed) -> String {
         let stream = "\(changed.stream.originalTransactionId) (\(changed.stream.environment))"
         return "\(changed.projection): subscription \(stream) is "
-            + "\(words(changed.live, lanes)) by the live table, and "
-            + "\(words(changed.rebuilt, lanes)) by a rebuild"
+            + "\(words(changed.live)) by the live table, and "
+            + "\(words(changed.rebuilt)) by a rebuild"
     }
 
-    private static func words(
-        _ refusal: RefusalDifference.Refusal?,
-        _ lanes: LaneCount
-    ) -> String {
+    private static func words(_ refusal: RefusalDifference.Refusal?) -> String {
         guard let refusal else { return "not refused" }
-        return "refused at \(refusal.position.mark(lanes: lanes)) (\(refusal.reason))"
+        return "refused at \(refusal.position.mark) (\(refusal.reason))"
     }
 
     private static func subscriptions(_ count: Int) -> String {

@@ -45,7 +45,7 @@ struct TrialsTests {
         for column in ProjectionRow.streamColumns + Trials().columns + ["positions"] {
             #expect(ddl.contains("\n    \(column) "), "\(column)")
         }
-        let positions = [3, 1, 3].map { Position(lane: 0, offset: $0) }
+        let positions = [3, 1, 3].map { Position(lane: .only, offset: $0) }
         let row = ProjectionRow(.null, causedBy: positions)
         #expect(row.positions.map(\.offset) == [1, 3])
         #expect(row.values == [.null])
