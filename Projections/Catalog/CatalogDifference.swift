@@ -1,7 +1,7 @@
 /// How one version of a catalog differs from another, product by product.
 public struct CatalogDifference: Hashable, Sendable {
     /// A product in both versions that differs between them.
-    public struct Changed: Hashable, Sendable {
+    public struct Changed: Codable, Hashable, Sendable {
         /// Its identifier.
         public let productId: String
         /// What differs, in the order of the properties.
@@ -9,7 +9,7 @@ public struct CatalogDifference: Hashable, Sendable {
     }
 
     /// A property of a product that differs.
-    public struct Field: Hashable, Sendable {
+    public struct Field: Codable, Hashable, Sendable {
         /// The property's name.
         public let name: String
         /// The value in the older version; nil if it has none.

@@ -1,5 +1,5 @@
 /// The class of a change of product, by the levels of the catalog (Apple's data: trap 23).
-public enum PlanChangeClass: String, CaseIterable, Sendable {
+public enum PlanChangeClass: String, CaseIterable, Codable, Sendable {
     /// To a higher level.
     case upgrade
     /// To a lower level.

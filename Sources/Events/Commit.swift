@@ -1,7 +1,7 @@
 internal import Crypto
 
 /// One append to one lane: a link of the lane's chain of digests.
-public struct Commit: Hashable, Sendable {
+public struct Commit: Codable, Hashable, Sendable {
     /// The lane.
     public let lane: Int
     /// From 1, without holes.

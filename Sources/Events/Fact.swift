@@ -41,6 +41,12 @@ public struct StreamID: Hashable, Sendable {
         originalTransactionId: "catalog"
     )
 
+    /// The stream of a row that was read from JSON, where the document names it.
+    package static let ofDocument = StreamID(
+        environment: Environment(""),
+        originalTransactionId: ""
+    )
+
     /// The stream of that id in that environment.
     public init(environment: Environment, originalTransactionId: String) {
         self.environment = environment

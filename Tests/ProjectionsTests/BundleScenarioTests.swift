@@ -87,7 +87,7 @@ struct BundleScenarioTests {
             scenarioCatalogs
         )
         let lines = changes.map { change in
-            "\(change.from.originalTransactionId)→\(change.to.originalTransactionId) "
+            "\(change.fromOriginalTransactionId)→\(change.toOriginalTransactionId) "
                 + "\(change.fromBundleProductId ?? "alone")→\(change.toBundleProductId ?? "alone") "
                 + TimelineText.text(change.effective)
         }

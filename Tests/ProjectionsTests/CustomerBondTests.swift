@@ -108,7 +108,7 @@ import Testing
         )
         #expect(anomaly.kind == .sharedToken && anomaly.count == 3)
         #expect(anomaly.sharedId == Self.lower)
-        #expect(anomaly.stream.originalTransactionId == "1000")
+        #expect(anomaly.originalTransactionId == "1000")
         #expect(anomaly.positions.count == 3 && anomaly.givenMilliunits == nil)
     }
 

@@ -181,7 +181,7 @@ private struct Answers: Equatable {
     }
 
     private static func text(_ blocking: BlockingTransaction) -> String {
-        "\(blocking.stream) \(blocking.transactionIds) \(Array(blocking.productId.utf8))"
+        "\(blocking.originalTransactionId) \(blocking.transactionIds) \(Array(blocking.productId.utf8))"
             + " \(blocking.purchaseDate) \(blocking.expiresDate)"
     }
 }

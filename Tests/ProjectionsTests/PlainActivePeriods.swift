@@ -1,5 +1,5 @@
 import Events
-import Projections
+@testable import Projections
 
 /// The rules of active periods, as slow and plain as possible: straight from the facts, without a
 /// log, and every "earliest" and "next" found by checking all candidates.

@@ -20,7 +20,10 @@ import Testing
         ])
         let change = try #require(changes.first)
         #expect(changes.count == 1)
-        #expect(change.from == TimelineText.stream && change.to == Self.second)
+        #expect(
+            change.fromOriginalTransactionId == TimelineText.stream.originalTransactionId
+                && change.toOriginalTransactionId == Self.second.originalTransactionId
+        )
         #expect(change.fromProductId == "basic" && change.toProductId == "annual")
         #expect(change.effective == (try TimelineText.instant("05-01")))
         #expect(change.previousStatus == .billingRetry)

@@ -247,15 +247,15 @@ func describe(_ periods: ActivePeriods) -> [String] {
 
 private func planWords(_ row: ActivePeriod) -> String {
     let text = TimelineText.text
-    var words = row.billingPlan?.type.map { " plan=\($0)" } ?? ""
-    if let commitment = row.billingPlan?.commitment {
+    var words = row.billingPlanType.map { " plan=\($0)" } ?? ""
+    if let commitment = row.commitment {
         words += " \(commitment.periodNumber ?? 0)/\(commitment.periodCount ?? 0)"
         words += commitment.expiresDate.map { " until=\(text($0))" } ?? ""
         words += commitment.priceMilliunits.map { " price=\($0)" } ?? ""
     }
     words += row.seatQuantity.map { " seats=\($0)" } ?? ""
-    words += row.bundle?.productId.map { " bundle=\($0)" } ?? ""
-    for item in row.items {
+    words += row.bundleProductId.map { " bundle=\($0)" } ?? ""
+    for item in row.advancedCommerceItems ?? [] {
         words += " item=\(item.sku)/\(item.displayName ?? "")/\(item.priceMilliunits ?? 0)"
     }
     return words

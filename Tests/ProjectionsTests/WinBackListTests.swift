@@ -12,7 +12,7 @@ import Testing
 
     private func offers(_ text: String, at date: String) throws -> [String]? {
         guard case .listedByApple(let list) = try winBack(text, at: date) else { return nil }
-        return list.offerIds
+        return list.eligibleWinBackOfferIds
     }
 
     private static let churned = """

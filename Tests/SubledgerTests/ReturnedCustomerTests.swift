@@ -33,8 +33,8 @@ struct ReturnedCustomerTests {
             try await add("3", token: "anna", account: "a")
             try await add("4", token: "bob", account: "b")
             let returned = try await ledger.returnedCustomers()
-            #expect(returned.map(\.stream.originalTransactionId) == ["3"])
-            #expect(returned.map(\.erased.originalTransactionId) == ["1"])
+            #expect(returned.map(\.originalTransactionId) == ["3"])
+            #expect(returned.map(\.erased) == ["1"])
         }
     }
 }

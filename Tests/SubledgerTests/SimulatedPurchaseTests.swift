@@ -62,7 +62,7 @@ import Testing
                 at: horizon
             ).winBack
             var found: [String]?
-            if case .listedByApple(let list) = standing { found = list.offerIds }
+            if case .listedByApple(let list) = standing { found = list.eligibleWinBackOfferIds }
             guard found != life.winBackOfferIds else { return [] }
             return ["life \(index): \(life.winBackOfferIds as Any), found \(standing)"]
         }

@@ -4,9 +4,9 @@ public import Events
 ///
 /// Half-open: `validTo` is the first instant without access. An empty one (`validFrom == validTo`)
 /// is a purchase that was revoked before it began; it stays in the history.
-public struct ActivePeriod: Hashable, Sendable {
-    /// The subscription.
-    public let stream: StreamID
+public struct ActivePeriod: Codable, Hashable, Sendable {
+    /// The subscription; a document names it once, not in each row.
+    public internal(set) var stream = StreamID.ofDocument
     /// The product.
     public let productId: String
     /// Start of the purchase, in whole seconds.
@@ -21,49 +21,37 @@ public struct ActivePeriod: Hashable, Sendable {
     public let kind: Kind
     /// Why it ended.
     public let endReason: EndReason
+    /// The class of the change that ended it, which a table has in `plan_changes`; nil unless it
+    /// ended as `upgraded` and was asked for.
+    public package(set) var planChange: PlanChangeClass?
     /// Why the subscription was not renewed at its end, in Apple's words: nil if access continued,
     /// or Apple did not state a reason.
     ///
     /// `renewal_states` cites the event that states it.
     public internal(set) var expirationReason: ExpirationReason?
-    /// How the purchase is billed; nil if Apple did not state it.
-    public internal(set) var billingPlan: BillingPlan?
+    /// Apple's `billingPlanType`; nil if Apple did not state it.
+    public internal(set) var billingPlanType: String?
+    /// The commitment that the purchase belongs to; nil if there is none.
+    public internal(set) var commitment: BillingPlan.Commitment?
+    /// The items of an Advanced Commerce purchase; nil for all others.
+    public internal(set) var advancedCommerceItems: [CommerceItem]?
     /// How many seats are left of all its transactions, as last stated; nil unless the owner bought
     /// seats.
     public internal(set) var seatQuantity: Int64?
-    /// The bundle or suite that it is part of; nil if it was bought alone.
-    public internal(set) var bundle: BundleMembership?
-    /// The items of an Advanced Commerce purchase; empty for all others.
-    public internal(set) var items: [CommerceItem] = []
+    /// Apple's `bundleProductId`; nil if it was bought alone.
+    public internal(set) var bundleProductId: String?
     /// The events that caused the row, ascending, without duplicates; not in digests or comparisons
     /// of ledgers, because they depend on the order of arrival.
     public let positions: [Position]
 
-    /// A row with these values.
-    public init(
-        stream: StreamID,
-        productId: String,
-        purchaseDate: Instant,
-        expiresDate: Instant,
-        validFrom: Instant,
-        validTo: Instant,
-        kind: Kind,
-        endReason: EndReason,
-        positions: [Position]
-    ) {
-        self.stream = stream
-        self.productId = productId
-        self.purchaseDate = purchaseDate
-        self.expiresDate = expiresDate
-        self.validFrom = validFrom
-        self.validTo = validTo
-        self.kind = kind
-        self.endReason = endReason
-        self.positions = positions
+    private enum CodingKeys: String, CodingKey {
+        case productId, purchaseDate, expiresDate, validFrom, validTo, kind, endReason, planChange
+        case expirationReason, billingPlanType, commitment, advancedCommerceItems, seatQuantity
+        case bundleProductId, positions
     }
 
     /// Why there is access.
-    public enum Kind: String, CaseIterable, Sendable {
+    public enum Kind: String, CaseIterable, Codable, Sendable {
         /// A free introductory offer.
         case trial
         /// A paid introductory offer.
@@ -82,7 +70,7 @@ public struct ActivePeriod: Hashable, Sendable {
     }
 
     /// Why access ended.
-    public enum EndReason: String, CaseIterable, Sendable {
+    public enum EndReason: String, CaseIterable, Codable, Sendable {
         /// The period ran out.
         case expired
         /// A purchase of another product replaced it, or a bundle that contains it, or Apple marked
@@ -104,6 +92,11 @@ public struct ActivePeriod: Hashable, Sendable {
         /// `validTo` with their own clock.
         case open
     }
+}
+
+extension Array {
+    /// Itself; nil if it is empty.
+    var ifAny: [Element]? { isEmpty ? nil : self }
 }
 
 extension ActivePeriod.EndReason {

@@ -61,10 +61,11 @@ private struct PeriodDraft {
             endReason: reason ?? (validTo == openEnd ? .open : .expired),
             positions: citations.positions(lane: timeline.lane)
         )
-        row.billingPlan = purchase.billingPlan
-        row.items = purchase.commerceItems
+        let plan = purchase.billingPlan
+        (row.billingPlanType, row.commitment) = (plan?.type, plan?.commitment)
+        row.advancedCommerceItems = purchase.commerceItems.ifAny
         row.seatQuantity = purchase.seatQuantity
-        row.bundle = purchase.bundle
+        row.bundleProductId = purchase.bundle?.productId
         return row
     }
 }

@@ -3,9 +3,9 @@ public import Events
 /// A change of a subscription from one product to another: requested, withdrawn or effective; or a
 /// change in how one product is billed, from monthly with a commitment to upfront or back, or in its
 /// number of seats.
-public struct PlanChange: Hashable, Sendable {
-    /// The subscription.
-    public let stream: StreamID
+public struct PlanChange: Codable, Hashable, Sendable {
+    /// The subscription; a document names it once, not in each row.
+    public internal(set) var stream = StreamID.ofDocument
     /// The product before.
     public let fromProductId: String
     /// The new product, or the requested one.
@@ -54,8 +54,17 @@ public struct PlanChange: Hashable, Sendable {
     /// The events that caused the row, ascending, without duplicates.
     public let positions: [Position]
 
+    private enum CodingKeys: String, CodingKey {
+        case fromProductId, toProductId, fromBillingPlanType, toBillingPlanType, fromSeatQuantity
+        case toSeatQuantity, requested, effective, withdrawn, state, timing
+        case changeClass = "class"
+        case hasSameDuration = "sameDuration"
+        case catalogVersion, offerType, refundsPrevious, isUndated, estimatedRefundMilliunits
+        case estimatedRefundCurrency, positions
+    }
+
     /// The outcome of a change.
-    public enum State: String, CaseIterable, Sendable {
+    public enum State: String, CaseIterable, Codable, Sendable {
         /// Requested, and pending.
         case requested
         /// The new product's first purchase began, or was charged in advance.
@@ -67,7 +76,7 @@ public struct PlanChange: Hashable, Sendable {
     }
 
     /// When a change takes effect.
-    public enum Timing: String, CaseIterable, Sendable {
+    public enum Timing: String, CaseIterable, Codable, Sendable {
         /// At once: inside the old period, or in the grace or billing retry after it.
         case now
         /// When the old period ends.

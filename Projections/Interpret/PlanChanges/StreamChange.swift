@@ -3,11 +3,11 @@ public import Events
 /// A change of product for which Apple opened a new subscription: bought while the old one was in
 /// billing retry, or after it had ended (Apple's data: trap 3), or a move between a subscription sold
 /// alone and one in a bundle, in either direction.
-public struct StreamChange: Hashable, Sendable {
+public struct StreamChange: Codable, Hashable, Sendable {
     /// The old subscription.
-    public let from: StreamID
+    public let fromOriginalTransactionId: String
     /// The new subscription.
-    public let to: StreamID
+    public let toOriginalTransactionId: String
     /// The bundle that the old one was part of; nil if it was sold alone.
     public let fromBundleProductId: String?
     /// The bundle that the new one is part of; nil if it is sold alone.
@@ -29,6 +29,20 @@ public struct StreamChange: Hashable, Sendable {
     public let catalogVersion: Int?
     /// The events that caused it, from both subscriptions, ascending, without duplicates.
     public let positions: [Position]
+
+    private enum CodingKeys: String, CodingKey {
+        case fromOriginalTransactionId, toOriginalTransactionId, fromBundleProductId
+        case toBundleProductId, fromProductId, toProductId, effective, previousStatus
+        case changeClass = "class"
+        case hasSameDuration = "sameDuration"
+        case catalogVersion, positions
+    }
+
+    // By instant, then by the new subscription.
+    fileprivate static func areInOrder(_ left: StreamChange, _ right: StreamChange) -> Bool {
+        if left.effective != right.effective { return left.effective < right.effective }
+        return byBytes(left.toOriginalTransactionId, right.toOriginalTransactionId) ?? false
+    }
 }
 
 extension PlanChanges {
@@ -49,10 +63,8 @@ extension PlanChanges {
         let known = timelines.sorted { $0.stream < $1.stream }
             .filter { !$0.purchases.isEmpty }
             .map { RunningStream($0) }
-        return known.compactMap { $0.change(from: known, catalogs) }.sorted { left, right in
-            left.effective != right.effective
-                ? left.effective < right.effective : left.to < right.to
-        }
+        return known.compactMap { $0.change(from: known, catalogs) }
+            .sorted(by: StreamChange.areInOrder)
     }
 }
 
@@ -144,8 +156,8 @@ private struct RunningStream {
             Position(lane: timeline.lane, offset: new.datesOffset),
         ].sorted()
         return StreamChange(
-            from: left.timeline.stream,
-            to: timeline.stream,
+            fromOriginalTransactionId: left.timeline.stream.originalTransactionId,
+            toOriginalTransactionId: timeline.stream.originalTransactionId,
             fromBundleProductId: old.bundle?.productId,
             toBundleProductId: new.bundle?.productId,
             fromProductId: old.productId,

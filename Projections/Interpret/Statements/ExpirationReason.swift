@@ -1,7 +1,7 @@
 /// Why a subscription ended, according to Apple's `expirationIntent`.
 ///
 /// Source: https://developer.apple.com/documentation/appstoreserverapi/expirationintent
-public enum ExpirationReason: String, CaseIterable, Hashable, Sendable {
+public enum ExpirationReason: String, CaseIterable, Codable, Hashable, Sendable {
     /// 1: the customer turned auto-renewal off.
     case customer
     /// 2: the charge failed.

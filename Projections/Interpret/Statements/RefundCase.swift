@@ -4,9 +4,9 @@ public import Events
 ///
 /// A purchase that is refunded, reversed and refunded again has two cases (Apple's data: traps 28
 /// to 32).
-public struct RefundCase: Hashable, Sendable {
-    /// The subscription, or the one-time purchase.
-    public let stream: StreamID
+public struct RefundCase: Codable, Hashable, Sendable {
+    /// The subscription, or the one-time purchase; a document names it once, not in each row.
+    public internal(set) var stream = StreamID.ofDocument
     /// The product.
     public let productId: String
     /// Start of the purchase, in whole seconds.
@@ -34,6 +34,9 @@ public struct RefundCase: Hashable, Sendable {
     /// Apple's date of the refund, as last stated; nil while nothing was refunded, or if only its
     /// announcement or its reversal is known.
     public let revoked: Instant?
+    /// The date that Apple had signed before it signed that one, which a table does not have; nil
+    /// if it signed no other, or if that was not asked for.
+    public package(set) var earlierRevocationDate: Instant?
     /// When Apple first stated that it was refunded.
     public let announced: Instant?
     /// When Apple first stated, after that, that it was not refunded; nil while it is.
@@ -52,7 +55,7 @@ public struct RefundCase: Hashable, Sendable {
     public let priceMilliunits: Int64?
     /// The amount refunded at the time, regardless of later events, in milliunits; nil if nothing
     /// was, or if it is not known.
-    public let givenMilliunits: Int64?
+    public internal(set) var givenMilliunits: Int64?
     /// The amount currently refunded, in milliunits: 0 once reversed; nil as above.
     public let refundedMilliunits: Int64?
     /// ISO 4217; nil if it was never stated.
@@ -60,7 +63,18 @@ public struct RefundCase: Hashable, Sendable {
     /// The events that caused the row, ascending, without duplicates.
     public let positions: [Position]
     /// The purchase it is about.
-    let subject: Subject
+    var subject = Subject.subscription(0)
+
+    private enum CodingKeys: String, CodingKey {
+        case productId, purchaseDate, expiresDate, kind, seatQuantity, timing, requested, declined
+        case earlierRevocationDate, announced, reversed, reversal, state, isNet, priceMilliunits
+        case refundedMilliunits, currency, positions
+        // Apple's names.
+        case percentageMilli = "revocationPercentage"
+        case reason = "revocationReason"
+        case requestReason = "consumptionRequestReason"
+        case revoked = "revocationDate"
+    }
 
     /// When it was refunded: Apple's date, otherwise when Apple announced it; nil while it was not.
     public var refunded: Instant? { revoked ?? (kind == nil ? nil : announced) }
@@ -106,7 +120,7 @@ extension [RefundCase] {
 
 extension RefundCase {
     /// What Apple refunded.
-    public enum Kind: String, CaseIterable, Sendable {
+    public enum Kind: String, CaseIterable, Codable, Sendable {
         /// The whole price.
         case full
         /// A part of the price (Apple's data: trap 29).
@@ -132,7 +146,7 @@ extension RefundCase {
     }
 
     /// When a refund was dated relative to the purchase.
-    public enum Timing: String, CaseIterable, Sendable {
+    public enum Timing: String, CaseIterable, Codable, Sendable {
         /// Before the purchase began: a renewal that was charged early.
         case beforeStart = "before_start"
         /// During the purchase's own access, grace included.
@@ -144,7 +158,7 @@ extension RefundCase {
     }
 
     /// How a reversal is known.
-    public enum Reversal: String, CaseIterable, Sendable {
+    public enum Reversal: String, CaseIterable, Codable, Sendable {
         /// Apple sent REFUND_REVERSED.
         case announced
         /// A later statement no longer has the refund (Apple's data: trap 31).
@@ -152,7 +166,7 @@ extension RefundCase {
     }
 
     /// The state of a case.
-    public enum State: String, CaseIterable, Sendable {
+    public enum State: String, CaseIterable, Codable, Sendable {
         /// The customer requested a refund.
         case requested
         /// Apple refused.

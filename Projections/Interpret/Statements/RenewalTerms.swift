@@ -4,13 +4,13 @@ public import Events
 ///
 /// Sources: https://developer.apple.com/documentation/appstoreserverapi/renewalprice and
 /// https://developer.apple.com/documentation/appstoreserverapi/jwsrenewalinfodecodedpayload
-public struct RenewalTerms: Hashable, Sendable {
+public struct RenewalTerms: Codable, Hashable, Sendable {
     /// Apple's `renewalPrice` in milliunits, after a discount by the offer; nil if not stated.
     public let priceMilliunits: Int64?
     /// ISO 4217 code of that price; nil if there is none.
     public let currency: String?
     /// The offer that applies to the charge; nil at the standard price, or if not stated.
-    public let offer: Offer?
+    public private(set) var offer: Offer?
     /// Apple's `renewalBillingPlanType`: how the next period is billed; nil if not stated.
     public let billingPlanType: String?
     /// What happens to the commitment at its end; nil if there is none.
@@ -30,7 +30,7 @@ public struct RenewalTerms: Hashable, Sendable {
     ///
     /// The customer may turn this off at any time; the months until then are charged all the same
     /// (https://developer.apple.com/documentation/appstoreserverapi/commitmentinfo).
-    public struct Commitment: Hashable, Sendable {
+    public struct Commitment: Codable, Hashable, Sendable {
         /// When a new commitment begins, unless it is off; nil if not stated.
         public let renewalDate: Instant?
         /// The price of the new commitment, in milliunits of the currency; nil if not stated.
@@ -41,10 +41,19 @@ public struct RenewalTerms: Hashable, Sendable {
         public let autoRenewProductId: String?
         /// Apple's word for how the new one is billed; nil if not stated.
         public let billingPlanType: String?
+
+        // Apple's names.
+        private enum CodingKeys: String, CodingKey {
+            case renewalDate = "commitmentRenewalDate"
+            case priceMilliunits = "commitmentRenewalPrice"
+            case isAutoRenewOn = "isCommitmentAutoRenewOn"
+            case autoRenewProductId = "commitmentAutoRenewProductId"
+            case billingPlanType = "commitmentRenewalBillingPlanType"
+        }
     }
 
     /// An offer that applies to the next charge.
-    public struct Offer: Hashable, Sendable {
+    public struct Offer: Codable, Hashable, Sendable {
         /// Apple's `offerType`: 1 introductory, 2 promotional, 3 offer code, 4 win-back, 5 retention; nil
         /// if
         /// only the identifier is stated.
@@ -55,6 +64,35 @@ public struct RenewalTerms: Hashable, Sendable {
         public let discountType: String?
         /// Apple's `offerPeriod`, an ISO 8601 duration; nil if not stated.
         public let period: String?
+
+        // Apple's names.
+        private enum CodingKeys: String, CodingKey {
+            case type = "offerType"
+            case identifier = "offerIdentifier"
+            case discountType = "offerDiscountType"
+            case period = "offerPeriod"
+        }
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case priceMilliunits = "renewalPrice"
+        case currency
+        case offer = "renewalOffer"
+        case billingPlanType = "renewalBillingPlanType"
+        case commitment
+        case seatQuantity = "renewalQuantity"
+        case totalMilliunits = "renewalTotal"
+        case bundleProductId = "renewalBundleProductId"
+        case willUnbundle
+    }
+}
+
+extension RenewalTerms {
+    /// The terms in a row of JSON; nil if it has none.
+    init?(ifStatedIn decoder: any Decoder) throws {
+        let row = try decoder.container(keyedBy: CodingKeys.self)
+        guard row.contains(.willUnbundle) else { return nil }
+        try self.init(from: decoder)
     }
 }
 
@@ -141,22 +179,14 @@ extension RenewalTerms {
     /// The same, completed with what only the other one knows of the offer.
     func filled(from other: RenewalTerms) -> RenewalTerms {
         guard let offer, let others = other.offer else { return self }
-        return RenewalTerms(
-            priceMilliunits: priceMilliunits,
-            currency: currency,
-            offer: Offer(
-                type: offer.type,
-                identifier: offer.identifier,
-                discountType: offer.discountType ?? others.discountType,
-                period: offer.period ?? others.period
-            ),
-            billingPlanType: billingPlanType,
-            commitment: commitment,
-            seatQuantity: seatQuantity,
-            totalMilliunits: totalMilliunits,
-            bundleProductId: bundleProductId,
-            willUnbundle: willUnbundle
+        var terms = self
+        terms.offer = Offer(
+            type: offer.type,
+            identifier: offer.identifier,
+            discountType: offer.discountType ?? others.discountType,
+            period: offer.period ?? others.period
         )
+        return terms
     }
 }
 

@@ -11,7 +11,7 @@ public struct BillingPlan: Hashable, Sendable {
     public let commitment: Commitment?
 
     /// A number of billing periods that the customer committed to.
-    public struct Commitment: Hashable, Sendable {
+    public struct Commitment: Codable, Hashable, Sendable {
         /// The number of the period within the commitment, from 1.
         public let periodNumber: Int64?
         /// How many there are: 12 for a year paid monthly.
@@ -20,6 +20,14 @@ public struct BillingPlan: Hashable, Sendable {
         public let expiresDate: Instant?
         /// The price of all periods together, in milliunits of the purchase's currency.
         public let priceMilliunits: Int64?
+
+        // Apple's names.
+        private enum CodingKeys: String, CodingKey {
+            case periodNumber = "billingPeriodNumber"
+            case periodCount = "totalBillingPeriods"
+            case expiresDate = "commitmentExpiresDate"
+            case priceMilliunits = "commitmentPrice"
+        }
     }
 }
 

@@ -3,7 +3,7 @@ public import Events
 /// One item of an Advanced Commerce purchase, as the developer named and priced it.
 ///
 /// Source: developer.apple.com/documentation/appstoreserverapi/advancedcommercetransactioninfo
-public struct CommerceItem: Hashable, Sendable {
+public struct CommerceItem: Codable, Hashable, Sendable {
     /// The developer's `SKU`; empty if not stated.
     public let sku: String
     /// The name that the customer saw; nil if not stated.
@@ -14,6 +14,14 @@ public struct CommerceItem: Hashable, Sendable {
     public let priceMilliunits: Int64?
     /// When Apple revoked the item; nil if it has not.
     public let revocationDate: Instant?
+
+    // Apple's names.
+    private enum CodingKeys: String, CodingKey {
+        case sku = "SKU"
+        case displayName
+        case priceMilliunits = "price"
+        case revocationDate
+    }
 
     fileprivate init(_ item: ExtraObject) {
         sku = item.text("SKU") ?? ""

@@ -15,6 +15,28 @@ public enum SubscriptionStatus: Int64, CaseIterable, Hashable, Sendable {
     public var isEntitled: Bool { self == .active || self == .gracePeriod }
 }
 
+extension SubscriptionStatus: Codable {
+    /// Reads the word.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        let word = try container.decode(String.self)
+        guard let status = SubscriptionStatus.allCases.first(where: { $0.description == word })
+        else {
+            throw DecodingError.dataCorruptedError(
+                in: container,
+                debugDescription: "'\(word)' is not a status"
+            )
+        }
+        self = status
+    }
+
+    /// Writes the word.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(description)
+    }
+}
+
 extension SubscriptionStatus: CustomStringConvertible {
     /// The word for tables and JSON.
     public var description: String {

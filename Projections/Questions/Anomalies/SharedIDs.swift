@@ -103,10 +103,13 @@ extension StreamAnomaly {
             return nil
         }
         self.init(
-            stream: first.stream,
+            originalTransactionId: first.stream.originalTransactionId,
+            environment: first.stream.environment,
             kind: kind,
             sharedId: sharedId,
             count: count,
+            givenMilliunits: nil,
+            currency: nil,
             from: from,
             to: to,
             positions: statements.prefix(StreamAnomaly.positionsMax).map(\.position).sorted()

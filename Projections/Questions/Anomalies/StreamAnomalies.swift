@@ -174,7 +174,8 @@ extension StreamAnomaly {
         _ refunds: [RefundCase],
         positions: [Position]
     ) {
-        stream = timeline.stream
+        originalTransactionId = timeline.stream.originalTransactionId
+        environment = timeline.stream.environment
         sharedId = nil
         self.kind = kind
         self.count = count

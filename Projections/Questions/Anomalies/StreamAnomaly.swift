@@ -1,9 +1,11 @@
 public import Events
 
 /// Something about one subscription that a person should check.
-public struct StreamAnomaly: Hashable, Sendable {
+public struct StreamAnomaly: Codable, Hashable, Sendable {
     /// The subscription; of several that share an id, the first.
-    public let stream: StreamID
+    public let originalTransactionId: String
+    /// Where the purchases were made.
+    public let environment: Environment
     /// The kind of anomaly.
     public let kind: Kind
     /// The id that several subscriptions have; nil for an anomaly of one subscription.
@@ -22,7 +24,7 @@ public struct StreamAnomaly: Hashable, Sendable {
     public let positions: [Position]
 
     /// The kind of anomaly.
-    public enum Kind: String, CaseIterable, Sendable {
+    public enum Kind: String, CaseIterable, Codable, Sendable {
         /// Switching back and forth, each time with a refund (Apple's data: trap 24).
         case refundLoop = "refund_loop"
         /// One purchase refunded again after a reversal.
@@ -41,19 +43,9 @@ public struct StreamAnomaly: Hashable, Sendable {
         case sharedTransaction = "shared_transaction"
     }
 
-    /// An anomaly without money; of several subscriptions, if they share an id.
-    init(
-        stream: StreamID,
-        kind: Kind,
-        sharedId: String?,
-        count: Int,
-        from: Instant,
-        to: Instant,
-        positions: [Position]
-    ) {
-        (self.stream, self.kind, self.sharedId, self.count) = (stream, kind, sharedId, count)
-        (givenMilliunits, currency) = (nil, nil)
-        (self.from, self.to, self.positions) = (from, to, positions)
+    /// The subscription.
+    var stream: StreamID {
+        StreamID(environment: environment, originalTransactionId: originalTransactionId)
     }
 }
 

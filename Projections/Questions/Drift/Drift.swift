@@ -89,7 +89,8 @@ private struct Past {
             found.append(
                 DriftReport.Disagreement(
                     position: event.position,
-                    stream: event.fact.stream,
+                    originalTransactionId: event.fact.stream.originalTransactionId,
+                    environment: event.fact.stream.environment,
                     asOf: asOf,
                     subject: subject,
                     apple: apple,

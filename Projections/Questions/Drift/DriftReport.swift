@@ -13,11 +13,13 @@ public struct DriftReport: Hashable, Sendable {
     public init() {}
 
     /// One difference from a statement of Apple's.
-    public struct Disagreement: Hashable, Sendable {
+    public struct Disagreement: Codable, Hashable, Sendable {
         /// The event with Apple's statement.
         public let position: Position
         /// The subscription.
-        public let stream: StreamID
+        public let originalTransactionId: String
+        /// Where the purchases were made.
+        public let environment: Environment
         /// Apple's date for the statement.
         public let asOf: Instant
         /// What it is about.
@@ -26,10 +28,21 @@ public struct DriftReport: Hashable, Sendable {
         public let apple: String
         /// The fold's value; empty if it has none.
         public let ours: String
+
+        private enum CodingKeys: String, CodingKey {
+            case position, originalTransactionId, environment, asOf
+            case subject = "what"
+            case apple, ours
+        }
+
+        /// The subscription.
+        var stream: StreamID {
+            StreamID(environment: environment, originalTransactionId: originalTransactionId)
+        }
     }
 
     /// The compared values; the raw values are Apple's names.
-    public enum Subject: String, CaseIterable, Sendable {
+    public enum Subject: String, CaseIterable, Codable, Sendable {
         /// The status of a notification.
         case status
         /// The expiry of the newest purchase.

@@ -74,7 +74,7 @@ public enum WinBackOfferEligibility: Hashable, Sendable {
     /// Whether the offer may be made.
     public var isEligible: Bool {
         switch self {
-        case .listedByApple(let list): !list.offerIds.isEmpty
+        case .listedByApple(let list): !list.eligibleWinBackOfferIds.isEmpty
         case .churned: true
         default: false
         }
@@ -92,9 +92,9 @@ public enum SubscriberKind: String, CaseIterable, Sendable {
 }
 
 /// The purchase that prevents an offer.
-public struct BlockingTransaction: Hashable, Sendable {
+public struct BlockingTransaction: Codable, Hashable, Sendable {
     /// The subscription.
-    public let stream: StreamID
+    public let originalTransactionId: String
     /// Every id under which the purchase was seen (Apple's data: trap 4).
     public let transactionIds: [String]
     /// The product.

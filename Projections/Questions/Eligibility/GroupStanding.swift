@@ -59,7 +59,10 @@ struct GroupStanding {
         renewals.compactMap { renewal in
             let last = purchases.last { $0.access.period.stream == renewal.stream }
             return renewal.winBackList(lane: renewal.lane, lastPurchase: last?.purchase)
-        }.max { ($0.asOf, $0.stream) < ($1.asOf, $1.stream) }
+        }.max { left, right in
+            guard left.asOf == right.asOf else { return left.asOf < right.asOf }
+            return byBytes(left.originalTransactionId, right.originalTransactionId) ?? false
+        }
     }
 
     var subscriber: SubscriberKind {
@@ -158,7 +161,7 @@ extension PurchaseAccess {
         if let offset { citations.cite(offset) }
         let isGrace = access.period.kind == .grace
         return BlockingTransaction(
-            stream: access.period.stream,
+            originalTransactionId: access.period.stream.originalTransactionId,
             transactionIds: purchase.transactionIds,
             productId: purchase.productId,
             purchaseDate: purchase.purchaseDate,

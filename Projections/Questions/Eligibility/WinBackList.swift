@@ -3,15 +3,15 @@ public import Events
 /// The win-back offers that a customer may redeem according to Apple.
 ///
 /// Source: https://developer.apple.com/documentation/appstoreserverapi/eligiblewinbackofferids
-public struct WinBackList: Hashable, Sendable {
+public struct WinBackList: Codable, Hashable, Sendable {
     /// The subscription whose renewal info has the list.
-    public let stream: StreamID
+    public let originalTransactionId: String
     /// Apple's identifiers of the offers, best first; empty if Apple lists none.
-    public let offerIds: [String]
+    public let eligibleWinBackOfferIds: [String]
     /// Apple's date for the list.
     public let asOf: Instant
     /// The event with the list.
-    public let position: Position
+    public let positions: [Position]
 }
 
 extension KnownRenewal {
@@ -27,10 +27,11 @@ extension KnownRenewal {
             case .value(.text(let text)) = decision.state
         else { return nil }
         return WinBackList(
-            stream: stream,
-            offerIds: ExtraObject.elements(of: text.utf8[...]).compactMap(ExtraObject.text),
+            originalTransactionId: stream.originalTransactionId,
+            eligibleWinBackOfferIds: ExtraObject.elements(of: text.utf8[...])
+                .compactMap(ExtraObject.text),
             asOf: asOf,
-            position: Position(lane: lane, offset: decision.offset)
+            positions: [Position(lane: lane, offset: decision.offset)]
         )
     }
 }

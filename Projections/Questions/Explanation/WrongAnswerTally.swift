@@ -32,7 +32,7 @@ public struct WrongAnswerTally: Sendable {
     }
 
     /// Seconds of one kind and cause.
-    public struct Total: Hashable, Sendable {
+    public struct Total: Codable, Hashable, Sendable {
         /// The kind of wrong answer.
         public let kind: WrongAnswers.Kind
         /// What the ledger learned too late.

@@ -10,7 +10,7 @@ public struct WrongAnswers: Sendable {
     public let stretches: [Stretch]
 
     /// An interval with one kind of wrong answer.
-    public struct Stretch: Hashable, Sendable {
+    public struct Stretch: Codable, Hashable, Sendable {
         /// The kind.
         public let kind: Kind
         /// The first instant with a wrong answer.
@@ -22,13 +22,12 @@ public struct WrongAnswers: Sendable {
         public let cause: Cause
         /// Why the ledger cannot have been asked; nil if it can.
         public let notAsked: NotAsked?
-
         /// The length, in whole seconds.
-        public var seconds: Int64 { (to.milliseconds - from.milliseconds) / 1000 }
+        public let seconds: Int64
     }
 
     /// What the answer was.
-    public enum Kind: String, CaseIterable, Sendable {
+    public enum Kind: String, CaseIterable, Codable, Sendable {
         /// The ledger denied access to a customer who had paid.
         case wronglyDenied
         /// The ledger granted access to a customer who had not paid.
@@ -36,7 +35,7 @@ public struct WrongAnswers: Sendable {
     }
 
     /// Why a ledger cannot have answered wrongly; the raw value is the word for JSON.
-    public enum NotAsked: String, CaseIterable, Sendable {
+    public enum NotAsked: String, CaseIterable, Codable, Sendable {
         /// It had no commit yet.
         case beforeLedger
         /// The late information came from an import of files, and did not arrive live.
@@ -125,7 +124,8 @@ extension [KnownAccess] {
             from: start,
             to: interval.upperBound,
             cause: cause(of: turn, at: start),
-            notAsked: notAsked
+            notAsked: notAsked,
+            seconds: (interval.upperBound.milliseconds - start.milliseconds) / 1000
         )
     }
 

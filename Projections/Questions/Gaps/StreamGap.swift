@@ -1,24 +1,28 @@
 public import Events
 
 /// Something that the ledger should know about a subscription but does not.
-public struct StreamGap: Hashable, Sendable {
-    /// The subscription.
-    public let stream: StreamID
+public struct StreamGap: Codable, Hashable, Sendable {
+    /// The subscription; empty for a notification that is not about one.
+    public let originalTransactionId: String
+    /// Where the purchases were made.
+    public let environment: Environment
     /// What is missing.
     public let kind: Kind
     /// The start of the gap: the end of the access, or the date of Apple's status or notification.
     public let since: Instant
     /// How long it lasted, or how long the notification took, in milliseconds.
     public let milliseconds: Int64
-    /// Apple's statement: the value for a contradiction, the type for a notification.
-    public let apple: String
-    /// The value folded from the log; empty if there is none.
-    public let ours: String
+    /// Apple's statement that contradicts; nil if Apple made none.
+    public let apple: String?
+    /// The value folded from the log; nil if there is none.
+    public let ours: String?
+    /// The command that may close it; nil if nothing is left to do, or before it was asked for.
+    public package(set) var next: String?
     /// The events it is based on, ascending, without duplicates.
     public let positions: [Position]
 
     /// What is missing.
-    public enum Kind: String, CaseIterable, Sendable {
+    public enum Kind: String, CaseIterable, Codable, Sendable {
         /// The period of a subscription that renews ended, without a statement from Apple since.
         case renewalMissing = "renewal_missing"
         /// Apple's newest status differs from the fold of everything signed by then.
@@ -27,23 +31,24 @@ public struct StreamGap: Hashable, Sendable {
         case notificationMissed = "notification_missed"
     }
 
-    /// A gap.
-    public init(
-        stream: StreamID,
-        kind: Kind,
+    /// A gap of a subscription.
+    package init(
+        of stream: StreamID,
+        _ kind: Kind,
         since: Instant,
         milliseconds: Int64,
-        apple: String,
-        ours: String,
+        apple: String? = nil,
+        ours: String? = nil,
         positions: [Position]
     ) {
-        self.stream = stream
-        self.kind = kind
-        self.since = since
-        self.milliseconds = milliseconds
-        self.apple = apple
-        self.ours = ours
-        self.positions = positions
+        (originalTransactionId, environment) = (stream.originalTransactionId, stream.environment)
+        (self.kind, self.since, self.milliseconds) = (kind, since, milliseconds)
+        (self.apple, self.ours, self.positions) = (apple, ours, positions)
+    }
+
+    /// The subscription.
+    package var stream: StreamID {
+        StreamID(environment: environment, originalTransactionId: originalTransactionId)
     }
 }
 

@@ -46,11 +46,10 @@ public struct StreamGaps: Sendable {
         let late = instant.milliseconds - due.accessEnd.milliseconds
         guard late > patience else { return nil }
         return StreamGap(
-            stream: timeline.stream,
-            kind: .renewalMissing,
+            of: timeline.stream,
+            .renewalMissing,
             since: due.accessEnd,
             milliseconds: late,
-            apple: "",
             ours: "access ended",
             positions: [Position(lane: timeline.lane, offset: newest.datesOffset)]
         )
@@ -68,12 +67,12 @@ public struct StreamGaps: Sendable {
             })
         else { return nil }
         return StreamGap(
-            stream: found.stream,
-            kind: .statusContradicts,
+            of: found.stream,
+            .statusContradicts,
             since: found.asOf,
             milliseconds: max(0, instant.milliseconds - found.asOf.milliseconds),
             apple: "\(found.subject.rawValue) \(found.apple)",
-            ours: found.ours,
+            ours: found.ours.isEmpty ? nil : found.ours,
             positions: [found.position]
         )
     }

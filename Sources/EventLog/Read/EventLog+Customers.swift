@@ -3,7 +3,7 @@ internal import Postgres
 
 extension EventLog {
     /// A line in the list of customers.
-    public struct LinkedCustomer: Hashable, Sendable {
+    public struct LinkedCustomer: Codable, Hashable, Sendable {
         /// The app's own id for the customer.
         public let customerId: String
         /// Number of the subscriptions that a link ever gave the customer.
@@ -12,6 +12,11 @@ extension EventLog {
         public let firstRecordedAt: Instant
         /// When the newest of them was committed.
         public let lastRecordedAt: Instant
+
+        private enum CodingKeys: String, CodingKey {
+            case customerId = "customer"
+            case streams, firstRecordedAt, lastRecordedAt
+        }
     }
 
     /// A page of the customers that links name, in UTF-8 order.

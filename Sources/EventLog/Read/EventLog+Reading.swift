@@ -64,17 +64,15 @@ extension EventLog {
         limit: Int = 1000
     ) async throws(EventLogError) -> [StreamSummary] {
         let parameters: [PostgresValue] = [
-            .int4(Int32(after?.lane ?? -1)), .text(after?.stream.environment.word ?? ""),
-            .text(after?.stream.originalTransactionId ?? ""), .int8(Int64(limit)),
+            .int4(Int32(after?.lane ?? -1)), .text(after?.environment.word ?? ""),
+            .text(after?.originalTransactionId ?? ""), .int8(Int64(limit)),
         ]
         return try await reading("list the streams") { session in
             let rows = try await session.query(EventLog.streamsSQL, parameters)
             return try (0..<rows.count).map { row in
                 StreamSummary(
-                    stream: StreamID(
-                        environment: Environment(try rows[row].text(1)),
-                        originalTransactionId: try rows[row].text(2)
-                    ),
+                    originalTransactionId: try rows[row].text(2),
+                    environment: Environment(try rows[row].text(1)),
                     lane: Int(try rows[row].int4(0)),
                     events: try rows[row].int8(3),
                     productIds: try rows[row].text(4).split(separator: "\n").map(String.init),

@@ -22,7 +22,7 @@ public struct IngestQuality: Sendable {
 
     /// The counts of a channel in the log, with runs or without: for example, notifications that
     /// a service received.
-    public struct Channel: Hashable, Sendable {
+    public struct Channel: Codable, Hashable, Sendable {
         /// The channel.
         public let source: String
         /// Rows of evidence: each is a part of a payload that can be verified on its own.

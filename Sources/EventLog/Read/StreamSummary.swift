@@ -1,9 +1,11 @@
 public import Events
 
 /// A line in the list of streams.
-public struct StreamSummary: Hashable, Sendable {
-    /// The subscription.
-    public let stream: StreamID
+public struct StreamSummary: Codable, Hashable, Sendable {
+    /// Its id.
+    public let originalTransactionId: String
+    /// Where the purchases were made.
+    public let environment: Environment
     /// Its lane.
     public let lane: Int
     /// Number of its events.
@@ -14,4 +16,9 @@ public struct StreamSummary: Hashable, Sendable {
     public let firstRecordedAt: Instant
     /// When its newest event was committed.
     public let lastRecordedAt: Instant
+
+    /// The subscription.
+    public var stream: StreamID {
+        StreamID(environment: environment, originalTransactionId: originalTransactionId)
+    }
 }

@@ -1,5 +1,5 @@
 /// A row that `repair` removed, or would remove.
-public struct RepairedRow: Hashable, Sendable {
+public struct RepairedRow: Codable, Hashable, Sendable {
     /// The lane.
     public let lane: Int
     /// The table in schema `ledger`.

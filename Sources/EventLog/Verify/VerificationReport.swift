@@ -84,7 +84,7 @@ public struct VerificationReport: Sendable {
     }
 
     /// The first commit that was changed.
-    public struct Mismatch: Error, Hashable, Sendable {
+    public struct Mismatch: Error, Codable, Hashable, Sendable {
         /// The lane.
         public let lane: Int
         /// The commit.

@@ -60,6 +60,7 @@ struct SchemaReader {
                 ),
             ]), "[0,1]"
         ),
+        ObjectIdentifier(SubscriptionStatus.self): (.type("string"), "\"active\""),
         ObjectIdentifier(PropertyValue.self): (.object([:]), "\"\""),
         ObjectIdentifier(ReportValue.self): (.object([:]), "\"\""),
     ]

@@ -31,7 +31,7 @@ public struct RefusalDifference: Sendable {
     }
 
     /// Why a subscription has no row.
-    public struct Refusal: Sendable {
+    public struct Refusal: Codable, Hashable, Sendable {
         /// The event that the fold refused.
         public let position: Position
         /// The fold's reason.

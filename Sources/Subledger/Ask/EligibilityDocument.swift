@@ -1,6 +1,6 @@
 public import EventLog
 public import Events
-internal import Projections
+public import Projections
 
 /// Which offers a customer is eligible for, and what prevents others.
 public struct EligibilityDocument: Codable, Hashable, Sendable {
@@ -55,37 +55,9 @@ public struct EligibilityDocument: Codable, Hashable, Sendable {
         /// The first rule that applies.
         public let rule: String
         /// The purchase that prevents the offer.
-        public let blocking: Blocking?
+        public let blocking: BlockingTransaction?
         /// The offers that Apple lists; nil if it lists none.
-        public let listedByApple: Listed?
-    }
-
-    /// The offers that Apple lists, best first.
-    public struct Listed: Codable, Hashable, Sendable {
-        /// Apple's `eligibleWinBackOfferIds`.
-        public let eligibleWinBackOfferIds: [String]
-        /// The subscription for which it lists them.
-        public let originalTransactionId: String
-        /// Apple's date for the list.
-        public let asOf: Instant
-        /// The events that contain the list.
-        public let positions: [Position]
-    }
-
-    /// The purchase that prevents the offer.
-    public struct Blocking: Codable, Hashable, Sendable {
-        /// The subscription.
-        public let originalTransactionId: String
-        /// Apple's ids of the purchase.
-        public let transactionIds: [String]
-        /// What was bought.
-        public let productId: String
-        /// Apple's `purchaseDate`.
-        public let purchaseDate: Instant
-        /// Apple's `expiresDate`.
-        public let expiresDate: Instant
-        /// The events it is based on.
-        public let positions: [Position]
+        public let listedByApple: WinBackList?
     }
 }
 
@@ -200,7 +172,6 @@ extension EligibilityDocument.Group {
 
 extension EligibilityDocument.Verdict {
     fileprivate init(_ verdict: IntroductoryOfferEligibility) {
-        let blocking: BlockingTransaction?
         (rule, blocking) =
             switch verdict {
             case .neverSubscribed: ("neverSubscribed", nil)
@@ -211,7 +182,6 @@ extension EligibilityDocument.Verdict {
             case .lapsed: ("lapsed", nil)
             }
         eligible = verdict.isEligible
-        self.blocking = blocking.map { EligibilityDocument.Blocking($0) }
         listedByApple = nil
     }
 
@@ -223,7 +193,6 @@ extension EligibilityDocument.Verdict {
     }
 
     fileprivate init(_ verdict: WinBackOfferEligibility) {
-        let blocking: BlockingTransaction?
         (rule, blocking) =
             switch verdict {
             case .neverSubscribed: ("neverSubscribed", nil)
@@ -235,27 +204,10 @@ extension EligibilityDocument.Verdict {
             case .churned: ("churned", nil)
             }
         eligible = verdict.isEligible
-        self.blocking = blocking.map { EligibilityDocument.Blocking($0) }
-        guard case .listedByApple(let list) = verdict else {
+        if case .listedByApple(let list) = verdict {
+            listedByApple = list
+        } else {
             listedByApple = nil
-            return
         }
-        listedByApple = EligibilityDocument.Listed(
-            eligibleWinBackOfferIds: list.offerIds,
-            originalTransactionId: list.stream.originalTransactionId,
-            asOf: list.asOf,
-            positions: [list.position]
-        )
-    }
-}
-
-extension EligibilityDocument.Blocking {
-    fileprivate init(_ blocking: BlockingTransaction) {
-        originalTransactionId = blocking.stream.originalTransactionId
-        transactionIds = blocking.transactionIds
-        productId = blocking.productId
-        purchaseDate = blocking.purchaseDate
-        expiresDate = blocking.expiresDate
-        positions = blocking.positions
     }
 }

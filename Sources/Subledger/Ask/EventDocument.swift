@@ -87,30 +87,38 @@ public struct ProofDocument: Codable, Hashable, Sendable {
         public let evidence: String?
     }
 
-    /// The columns of a commit.
+    /// The columns of a commit, with its digest and that of the commit before it.
     public struct CommitColumns: Codable, Hashable, Sendable {
-        /// The lane.
-        public let lane: Int
-        /// Its number, from 1.
-        public let number: Int64
-        /// Offset of its first event.
-        public let firstOffset: Int64
-        /// How many events it contains.
-        public let count: Int
-        /// Number of its first payload.
-        public let firstEvidence: Int64
-        /// How many payloads it contains.
-        public let evidence: Int
-        /// How many confirmation rows it contains.
-        public let confirmations: Int
-        /// The version of its canonical bytes.
-        public let format: Int
-        /// When it was made, on the ledger's clock.
-        public let committedAt: Instant
+        /// The columns that the digest covers; their members are those of this object.
+        public let columns: Commit
         /// Its digest.
         public let digest: String
         /// The digest of the commit before it.
         public let previousDigest: String
+
+        private enum CodingKeys: CodingKey { case digest, previousDigest }
+
+        fileprivate init(_ stored: StoredEvent) {
+            columns = stored.commit.commit
+            digest = stored.commit.digest.hex
+            previousDigest = stored.previousDigest.hex
+        }
+
+        /// Reads the columns and the digests.
+        public init(from decoder: any Decoder) throws {
+            let digests = try decoder.container(keyedBy: CodingKeys.self)
+            columns = try Commit(from: decoder)
+            digest = try digests.decode(String.self, forKey: .digest)
+            previousDigest = try digests.decode(String.self, forKey: .previousDigest)
+        }
+
+        /// Writes the columns and the digests as one object.
+        public func encode(to encoder: any Encoder) throws {
+            var digests = encoder.container(keyedBy: CodingKeys.self)
+            try columns.encode(to: encoder)
+            try digests.encode(digest, forKey: .digest)
+            try digests.encode(previousDigest, forKey: .previousDigest)
+        }
     }
 }
 
@@ -172,7 +180,6 @@ extension EventDocument {
 extension ProofDocument {
     /// The proof of a stored event.
     package init(_ stored: StoredEvent) {
-        let columns = stored.commit.commit
         position = stored.event.position
         eventDigest = stored.commitments?.digest.hex
         salt = hexadecimal(stored.keys.stored)
@@ -183,18 +190,6 @@ extension ProofDocument {
         )
         evidenceDigest = stored.record?.digest.hex
         evidenceRecordDigest = stored.record?.recordDigest.hex
-        commit = CommitColumns(
-            lane: columns.lane,
-            number: columns.number,
-            firstOffset: columns.firstOffset,
-            count: columns.count,
-            firstEvidence: columns.firstEvidence,
-            evidence: columns.evidence,
-            confirmations: columns.confirmations,
-            format: columns.format,
-            committedAt: columns.committedAt,
-            digest: stored.commit.digest.hex,
-            previousDigest: stored.previousDigest.hex
-        )
+        commit = CommitColumns(stored)
     }
 }

@@ -80,7 +80,7 @@ extension ExplanationDocument.Answer {
 }
 
 extension ExplanationDocument.Period {
-    fileprivate init(_ row: ActivePeriod) {
+    init(_ row: ActivePeriod) {
         originalTransactionId = row.stream.originalTransactionId
         productId = row.productId
         kind = row.kind.rawValue

@@ -80,7 +80,7 @@ public struct ExplanationDocument: Codable, Hashable, Sendable {
         public let time: Instant?
     }
 
-    /// The period that decides an answer.
+    /// A period with its subscription, without its terms.
     public struct Period: Codable, Hashable, Sendable {
         /// The subscription.
         public let originalTransactionId: String

@@ -27,43 +27,38 @@ public struct KnowledgeDifferenceDocument: Codable, Hashable, Sendable {
         /// `corrected`.
         public let role: String
         /// The period by the first bound; nil if it did not exist yet.
-        public let before: Period?
+        public let before: ExplanationDocument.Period?
         /// The period by the second bound; nil if it no longer exists.
-        public let after: Period?
-    }
-
-    /// A period with its subscription.
-    public struct Period: Codable, Hashable, Sendable {
-        /// The subscription.
-        public let originalTransactionId: String
-        /// What was bought.
-        public let productId: String
-        /// `trial`, `intro`, `offer`, `paid` or `grace`.
-        public let kind: String
-        /// Apple's `purchaseDate`.
-        public let purchaseDate: Instant
-        /// Apple's `expiresDate`.
-        public let expiresDate: Instant
-        /// The first instant with access.
-        public let validFrom: Instant
-        /// The end of the access, exclusive.
-        public let validTo: Instant
-        /// Why it ended; `open` if it had not ended by Apple's last statement.
-        public let endReason: String
-        /// The events it is based on.
-        public let positions: [Position]
+        public let after: ExplanationDocument.Period?
     }
 
     /// A statement about a customer.
     public struct Statement: Codable, Hashable, Sendable {
-        /// `money`, `refund`, `owned`, `plan`, `renewal` or `eligibility`.
-        public let aspect: String
+        /// What it is about.
+        public let aspect: Aspect
         /// The subscription; nil for eligibility, which belongs to a group.
         public let originalTransactionId: String?
-        /// What is stated.
+        /// What is stated; two statements of one aspect and subscription are equal if their texts
+        /// are.
         public let text: String
         /// The events it is based on.
         public let positions: [Position]
+    }
+
+    /// What a statement is about, in listing order.
+    public enum Aspect: String, CaseIterable, Codable, Sendable {
+        /// What was paid and kept.
+        case money
+        /// A refund.
+        case refund
+        /// A one-time purchase.
+        case owned
+        /// A change of plan.
+        case plan
+        /// How a subscription renews.
+        case renewal
+        /// The offers of a group.
+        case eligibility
     }
 }
 
@@ -83,10 +78,11 @@ extension Ledger {
         to second: KnownAt,
         at instant: Instant
     ) async throws -> KnowledgeDifferenceDocument {
+        typealias Statement = KnowledgeDifferenceDocument.Statement
         let before = try await asked(subject, at: instant, knownAt: first)
         let after = try await asked(subject, at: instant, knownAt: second)
-        let stated = KnownStatement.all(of: before, at: instant, try await catalogs(knownAt: first))
-        let states = KnownStatement.all(of: after, at: instant, try await catalogs(knownAt: second))
+        let stated = Statement.all(of: before, at: instant, try await catalogs(knownAt: first))
+        let states = Statement.all(of: after, at: instant, try await catalogs(knownAt: second))
         let old = before.histories.map { ActivePeriods(Timeline($0.latest)) }
         let new = after.histories.map { ActivePeriods(Timeline($0.latest)) }
         let access = AccessDifference(from: old.flatMap(\.active), to: new.flatMap(\.active))
@@ -98,49 +94,17 @@ extension Ledger {
             periods: PeriodChange.between(old.flatMap(\.rows), new.flatMap(\.rows)).map {
                 KnowledgeDifferenceDocument.Change($0)
             },
-            lost: KnownStatement.missing(of: stated, in: states).map {
-                KnowledgeDifferenceDocument.Statement($0)
-            },
-            gained: KnownStatement.missing(of: states, in: stated).map {
-                KnowledgeDifferenceDocument.Statement($0)
-            },
+            lost: Statement.missing(of: stated, in: states),
+            gained: Statement.missing(of: states, in: stated),
             grounds: after.grounds.subscriptions
         )
     }
 }
 
-extension KnowledgeDifferenceDocument {
-    /// The aspects of statements, in listing order.
-    package static let aspects = KnownStatement.Aspect.allCases.map(\.rawValue)
-}
-
 extension KnowledgeDifferenceDocument.Change {
     fileprivate init(_ change: PeriodChange) {
         role = change.role.rawValue
-        before = change.before.map { KnowledgeDifferenceDocument.Period($0) }
-        after = change.after.map { KnowledgeDifferenceDocument.Period($0) }
-    }
-}
-
-extension KnowledgeDifferenceDocument.Period {
-    fileprivate init(_ row: ActivePeriod) {
-        originalTransactionId = row.stream.originalTransactionId
-        productId = row.productId
-        kind = row.kind.rawValue
-        purchaseDate = row.purchaseDate
-        expiresDate = row.expiresDate
-        validFrom = row.validFrom
-        validTo = row.validTo
-        endReason = row.endReason.rawValue
-        positions = row.positions
-    }
-}
-
-extension KnowledgeDifferenceDocument.Statement {
-    fileprivate init(_ statement: KnownStatement) {
-        aspect = statement.aspect.rawValue
-        originalTransactionId = statement.stream?.originalTransactionId
-        text = statement.words
-        positions = statement.positions
+        before = change.before.map { ExplanationDocument.Period($0) }
+        after = change.after.map { ExplanationDocument.Period($0) }
     }
 }

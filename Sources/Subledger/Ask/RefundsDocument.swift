@@ -1,6 +1,6 @@
 public import EventLog
 public import Events
-internal import Projections
+public import Projections
 
 /// What was requested, refunded and reversed, purchase by purchase.
 public struct RefundsDocument: Codable, Hashable, Sendable {
@@ -12,7 +12,7 @@ public struct RefundsDocument: Codable, Hashable, Sendable {
     /// empty.
     public let isKnown: Bool
     /// Every case, in the order of the purchases.
-    public let refunds: [Case]
+    public let refunds: [RefundCase]
     /// The current state of each purchase.
     public let purchases: [Purchase]
     /// Refund announcements whose purchase is not known.
@@ -36,58 +36,6 @@ public struct RefundsDocument: Codable, Hashable, Sendable {
         public let estimatedRefundMilliunits: Int64
         /// The currency of the purchase.
         public let currency: String?
-        /// The events it is based on.
-        public let positions: [Position]
-    }
-
-    /// One request, refund and reversal of a purchase.
-    public struct Case: Codable, Hashable, Sendable {
-        /// What was bought.
-        public let productId: String
-        /// Apple's `purchaseDate`.
-        public let purchaseDate: Instant
-        /// Apple's `expiresDate`; nil for a one-time purchase.
-        public let expiresDate: Instant?
-        /// `requested`, `declined`, `refunded`, `revoked` (without money) or `reversed`.
-        public let state: String
-        /// `full`, `prorated`, `items`, `seats`, `family_revoke`, `assignment_ended`, `bundled`,
-        /// `replaced` or `untyped`; nil if nothing
-        /// was refunded.
-        public let kind: String?
-        /// The stage of the purchase at the refund: `before_start`, `current`, `older`,
-        /// `after_expiry`.
-        public let timing: String?
-        /// When the customer asked.
-        public let requested: Instant?
-        /// Apple's `consumptionRequestReason`.
-        public let consumptionRequestReason: String?
-        /// When Apple refused.
-        public let declined: Instant?
-        /// Apple's `revocationDate`.
-        public let revocationDate: Instant?
-        /// The revocation date that Apple had signed before it signed that one; nil if it signed no
-        /// other.
-        public let earlierRevocationDate: Instant?
-        /// When Apple notified the server.
-        public let announced: Instant?
-        /// When Apple reversed the refund.
-        public let reversed: Instant?
-        /// How the reversal is known: `announced`, or `inferred` from a later statement.
-        public let reversal: String?
-        /// Apple's `revocationReason`.
-        public let revocationReason: Int64?
-        /// Apple's `revocationPercentage`, in thousandths of a percent.
-        public let revocationPercentage: Int64?
-        /// How many seats were taken back; nil unless it is about seats.
-        public let seatQuantity: Int64?
-        /// What was paid, for all seats, in milliunits.
-        public let priceMilliunits: Int64?
-        /// The amount refunded, in milliunits.
-        public let refundedMilliunits: Int64?
-        /// The currency of both.
-        public let currency: String?
-        /// Whether this case decides the state of the purchase.
-        public let isNet: Bool
         /// The events it is based on.
         public let positions: [Position]
     }
@@ -142,7 +90,14 @@ extension RefundsDocument {
         originalTransactionId = known.stream.originalTransactionId
         environment = known.stream.environment
         isKnown = !known.history.events.isEmpty
-        refunds = cases.map { Case($0, revocations) }
+        refunds = cases.map { row in
+            var row = row
+            row.earlierRevocationDate = revocations.earlierDate(
+                than: row.revoked,
+                at: row.positions
+            )
+            return row
+        }
         purchases = TransactionRows(timeline, .none).rows.filter { hasBegun($0.time.start) }
             .map { Purchase($0, among: cases) }
         withoutPurchase = Refunds.unplaced(in: timeline)
@@ -164,33 +119,6 @@ extension RefundsDocument.Estimate {
         estimatedRefundMilliunits = milliunits
         currency = change.estimatedRefundCurrency
         positions = change.positions
-    }
-}
-
-extension RefundsDocument.Case {
-    fileprivate init(_ row: RefundCase, _ changes: RevocationChanges) {
-        productId = row.productId
-        purchaseDate = row.purchaseDate
-        expiresDate = row.expiresDate
-        state = row.state.rawValue
-        kind = row.kind?.rawValue
-        timing = row.timing?.rawValue
-        requested = row.requested
-        consumptionRequestReason = row.requestReason
-        declined = row.declined
-        revocationDate = row.revoked
-        earlierRevocationDate = changes.earlierDate(than: row.revoked, at: row.positions)
-        announced = row.announced
-        reversed = row.reversed
-        reversal = row.reversal?.rawValue
-        revocationReason = row.reason
-        revocationPercentage = row.percentageMilli
-        seatQuantity = row.seatQuantity
-        priceMilliunits = row.priceMilliunits
-        refundedMilliunits = row.refundedMilliunits
-        currency = row.currency
-        isNet = row.isNet
-        positions = row.positions
     }
 }
 

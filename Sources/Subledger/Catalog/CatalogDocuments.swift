@@ -71,25 +71,7 @@ public struct CatalogDifferenceDocument: Codable, Hashable, Sendable {
     /// Products that are gone.
     public let removed: [String]
     /// Products that differ.
-    public let changed: [Changed]
-
-    /// A product that differs.
-    public struct Changed: Codable, Hashable, Sendable {
-        /// The product.
-        public let productId: String
-        /// What differs.
-        public let fields: [Field]
-    }
-
-    /// A property that differs.
-    public struct Field: Codable, Hashable, Sendable {
-        /// Its name.
-        public let name: String
-        /// Its value before; nil for none.
-        public let old: String?
-        /// Its value after; nil for none.
-        public let new: String?
-    }
+    public let changed: [CatalogDifference.Changed]
 
     /// The document of a difference.
     public init(_ difference: CatalogDifference, from: Int?, to: Int) {
@@ -97,12 +79,7 @@ public struct CatalogDifferenceDocument: Codable, Hashable, Sendable {
         self.to = to
         added = difference.added
         removed = difference.removed
-        changed = difference.changed.map { product in
-            Changed(
-                productId: product.productId,
-                fields: product.fields.map { Field(name: $0.name, old: $0.old, new: $0.new) }
-            )
-        }
+        changed = difference.changed
     }
 }
 

@@ -58,19 +58,7 @@ public struct CustomerDocument: Codable, Hashable, Sendable {
 /// The customers whom links name.
 public struct LinkedCustomersDocument: Codable, Hashable, Sendable {
     /// In the order of their bytes.
-    public let customers: [Line]
-
-    /// A customer.
-    public struct Line: Codable, Hashable, Sendable {
-        /// The app's own id for the customer.
-        public let customer: String
-        /// The number of subscriptions that a link gives them.
-        public let streams: Int64
-        /// When the first link was recorded, on the ledger's clock.
-        public let firstRecordedAt: Instant
-        /// When the last link was recorded.
-        public let lastRecordedAt: Instant
-    }
+    public let customers: [EventLog.LinkedCustomer]
 }
 
 extension Ledger {
@@ -116,16 +104,7 @@ extension Ledger {
         after name: String = "",
         limit: Int = 1000
     ) async throws(EventLogError) -> LinkedCustomersDocument {
-        LinkedCustomersDocument(
-            customers: try await log.customers(after: name, limit: limit).map { line in
-                LinkedCustomersDocument.Line(
-                    customer: line.customerId,
-                    streams: line.streams,
-                    firstRecordedAt: line.firstRecordedAt,
-                    lastRecordedAt: line.lastRecordedAt
-                )
-            }
-        )
+        LinkedCustomersDocument(customers: try await log.customers(after: name, limit: limit))
     }
 }
 

@@ -2,13 +2,15 @@ internal import EventLog
 public import Events
 
 /// A subscription that names the person of an erased customer again.
-public struct ReturnedCustomer: Hashable, Sendable {
-    /// The subscription.
-    public let stream: StreamID
+public struct ReturnedCustomer: Codable, Hashable, Sendable {
+    /// Apple's id of the subscription.
+    public let originalTransactionId: String
+    /// Where the purchases were made.
+    public let environment: Environment
     /// Its first event with an app account token that came after the erasure.
     public let position: Position
-    /// The subscription that was erased.
-    public let erased: StreamID
+    /// Apple's id of the subscription that was erased.
+    public let erased: String
     /// The event that erased it.
     public let erasure: Position
 }
@@ -47,9 +49,10 @@ extension Ledger {
                 guard let returned else { continue }
                 found.append(
                     ReturnedCustomer(
-                        stream: stream,
+                        originalTransactionId: stream.originalTransactionId,
+                        environment: stream.environment,
                         position: returned.position,
-                        erased: erased,
+                        erased: erased.originalTransactionId,
                         erasure: erasure.position
                     )
                 )

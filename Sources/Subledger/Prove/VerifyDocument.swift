@@ -17,7 +17,7 @@ public struct VerifyDocument: Codable, Hashable, Sendable {
     /// The newest matching commit of every lane with commits.
     public let heads: [ChainHead]
     /// The first mismatch; null if everything matches.
-    public let firstMismatch: OrNull<Mismatch>
+    public let firstMismatch: OrNull<VerificationReport.Mismatch>
     /// The checkpoint after which the verification began; nil if it began with the first commit.
     public let since: Mark?
     /// The documents that were compared.
@@ -74,18 +74,6 @@ public struct VerifyDocument: Codable, Hashable, Sendable {
         public let heads: Int
         /// The heads that contradict the log.
         public let contradicted: [ChainHead]
-    }
-
-    /// A mismatch.
-    public struct Mismatch: Codable, Hashable, Sendable {
-        /// The lane.
-        public let lane: Int
-        /// The commit.
-        public let commit: Int64
-        /// The event; nil if the mismatch is not about a single event.
-        public let offset: Int64?
-        /// What does not match.
-        public let reason: String
     }
 
     /// The result of verifying the payloads again.
@@ -180,11 +168,7 @@ extension VerifyDocument {
         commits = report.commits
         erasedEvents = report.erasedEvents
         heads = report.heads.map(ChainHead.init)
-        firstMismatch = OrNull(
-            report.firstMismatch.map {
-                Mismatch(lane: $0.lane, commit: $0.commit, offset: $0.offset, reason: $0.reason)
-            }
-        )
+        firstMismatch = OrNull(report.firstMismatch)
         self.since = report.since.map {
             Mark(lane: nil, commit: nil, source: since ?? "", takenAt: $0.takenAt)
         }

@@ -1,5 +1,5 @@
 public import EventLog
-public import Events
+internal import Events
 public import Projections
 
 /// Subscriptions that need a person's attention, the worst first.
@@ -9,36 +9,11 @@ public struct AnomaliesDocument: Codable, Hashable, Sendable {
     /// The number of anomalies of each kind.
     public let counts: [String: Int]
     /// The worst anomalies, up to the requested number.
-    public let anomalies: [Anomaly]
+    public let anomalies: [StreamAnomaly]
     /// How many subscriptions have events that cannot be read.
     public let unreadableStreams: Int
     /// The first of these.
     public let unreadable: [UnreadableStreams.Named]
-
-    /// One anomaly.
-    public struct Anomaly: Codable, Hashable, Sendable {
-        /// The subscription; of several that share an id, the first.
-        public let originalTransactionId: String
-        /// Where the purchases were made.
-        public let environment: Environment
-        /// `refund_loop`, `refunded_again`, `everything_refunded`, `empty_period`,
-        /// `extension_taken_back`, `shared_token` or `shared_transaction`.
-        public let kind: String
-        /// The token or transaction id that several subscriptions have; absent for other kinds.
-        public let sharedId: String?
-        /// How often it happened; for a shared id, how many accounts or subscriptions have it.
-        public let count: Int
-        /// The amount refunded, in milliunits.
-        public let givenMilliunits: Int64?
-        /// Its currency.
-        public let currency: String?
-        /// When it began.
-        public let from: Instant
-        /// When it last happened.
-        public let to: Instant
-        /// The events it is based on.
-        public let positions: [Position]
-    }
 
     /// The kinds, in listing order.
     public static let kinds = StreamAnomaly.Kind.allCases.map(\.rawValue)
@@ -121,20 +96,7 @@ extension AnomaliesDocument {
                 ($0.rawValue, tally.counts[$0] ?? 0)
             }
         )
-        anomalies = tally.worst.map { row in
-            Anomaly(
-                originalTransactionId: row.stream.originalTransactionId,
-                environment: row.stream.environment,
-                kind: row.kind.rawValue,
-                sharedId: row.sharedId,
-                count: row.count,
-                givenMilliunits: row.givenMilliunits,
-                currency: row.currency,
-                from: row.from,
-                to: row.to,
-                positions: row.positions
-            )
-        }
+        anomalies = tally.worst
         unreadableStreams = unreadable.count
         self.unreadable = unreadable.named
     }

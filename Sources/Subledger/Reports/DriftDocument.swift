@@ -1,6 +1,6 @@
 public import EventLog
-public import Events
-internal import Projections
+internal import Events
+public import Projections
 
 /// Whether the fold agrees with Apple's statements in its own payloads.
 public struct DriftDocument: Codable, Hashable, Sendable {
@@ -9,29 +9,11 @@ public struct DriftDocument: Codable, Hashable, Sendable {
     /// The number of statements that agree.
     public let agreeing: Int
     /// The statements that do not agree, up to the requested number.
-    public let drift: [Line]
+    public let drift: [DriftReport.Disagreement]
     /// How many subscriptions have events that cannot be read.
     public let unreadableStreams: Int
     /// The first of these.
     public let unreadable: [UnreadableStreams.Named]
-
-    /// A statement that does not agree.
-    public struct Line: Codable, Hashable, Sendable {
-        /// The event that contains it.
-        public let position: Position
-        /// The subscription.
-        public let originalTransactionId: String
-        /// Where the purchases were made.
-        public let environment: Environment
-        /// Apple's date for the statement.
-        public let asOf: Instant
-        /// What it is about.
-        public let what: String
-        /// Apple's value.
-        public let apple: String
-        /// The value folded from everything signed by then.
-        public let ours: String
-    }
 }
 
 extension Ledger {
@@ -56,17 +38,7 @@ extension Ledger {
         return DriftDocument(
             checked: found.state.checked,
             agreeing: found.state.agreeing,
-            drift: found.state.disagreements.map { found in
-                DriftDocument.Line(
-                    position: found.position,
-                    originalTransactionId: found.stream.originalTransactionId,
-                    environment: found.stream.environment,
-                    asOf: found.asOf,
-                    what: found.subject.rawValue,
-                    apple: found.apple,
-                    ours: found.ours
-                )
-            },
+            drift: found.state.disagreements,
             unreadableStreams: found.unreadable.count,
             unreadable: found.unreadable.named
         )

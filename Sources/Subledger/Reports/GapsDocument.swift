@@ -1,6 +1,6 @@
 public import EventLog
 public import Events
-internal import Projections
+public import Projections
 
 /// What the ledger should know but does not, or learned only by asking Apple.
 public struct GapsDocument: Codable, Hashable, Sendable {
@@ -11,33 +11,11 @@ public struct GapsDocument: Codable, Hashable, Sendable {
     /// The number of gaps of each kind.
     public let counts: [String: Int]
     /// The worst gaps, up to the requested number.
-    public let gaps: [Gap]
+    public let gaps: [StreamGap]
     /// How many subscriptions have events that cannot be read.
     public let unreadableStreams: Int
     /// The first of these.
     public let unreadable: [UnreadableStreams.Named]
-
-    /// A gap.
-    public struct Gap: Codable, Hashable, Sendable {
-        /// The subscription; empty for a notification that is not about one.
-        public let originalTransactionId: String
-        /// Where the purchases were made.
-        public let environment: Environment
-        /// `renewal_missing`, `status_contradicts` or `notification_missed`.
-        public let kind: String
-        /// The end of the access, or when Apple signed what differs or was missed.
-        public let since: Instant
-        /// How long it has lasted, or how long the notification took, in milliseconds.
-        public let milliseconds: Int64
-        /// Apple's statement; nil if Apple made none.
-        public let apple: String?
-        /// The value folded from the log; nil if there is none.
-        public let ours: String?
-        /// The command that may close it; nil if nothing is left to do.
-        public let next: String?
-        /// The events it is based on.
-        public let positions: [Position]
-    }
 
     /// The kinds, in listing order.
     public static let kinds = StreamGap.Kind.allCases.map(\.rawValue)
@@ -107,38 +85,27 @@ extension Ledger {
                     ($0.rawValue, tally.counts[$0] ?? 0)
                 }
             ),
-            gaps: tally.worst.map { GapsDocument.Gap($0, at: instant) },
+            gaps: tally.worst.map { $0.withNext(at: instant) },
             unreadableStreams: found.unreadable.count,
             unreadable: found.unreadable.named
         )
     }
 }
 
-extension GapsDocument.Gap {
-    fileprivate init(_ gap: StreamGap, at instant: Instant) {
-        originalTransactionId = gap.stream.originalTransactionId
-        environment = gap.stream.environment
-        kind = gap.kind.rawValue
-        since = gap.since
-        milliseconds = gap.milliseconds
-        apple = gap.apple.isEmpty ? nil : gap.apple
-        ours = gap.ours.isEmpty ? nil : gap.ours
-        next = gap.next(at: instant)
-        positions = gap.positions
-    }
-}
-
 extension StreamGap {
     // A round asks about subscriptions that ended within the sixty days of billing retry; older
     // ones must be named.
-    fileprivate func next(at instant: Instant) -> String? {
-        switch kind {
-        case .renewalMissing:
-            instant.milliseconds - since.milliseconds <= DueCharge.retryMax
-                ? "poll" : "backfill \(stream.originalTransactionId)"
-        case .statusContradicts: "poll \(stream.originalTransactionId)"
-        case .notificationMissed: nil
-        }
+    fileprivate func withNext(at instant: Instant) -> StreamGap {
+        var gap = self
+        gap.next =
+            switch kind {
+            case .renewalMissing:
+                instant.milliseconds - since.milliseconds <= DueCharge.retryMax
+                    ? "poll" : "backfill \(originalTransactionId)"
+            case .statusContradicts: "poll \(originalTransactionId)"
+            case .notificationMissed: nil
+            }
+        return gap
     }
 }
 
@@ -176,13 +143,11 @@ private struct GapTally: Sendable {
         counts[.notificationMissed, default: 0] += count
         worst += missed.map { notification in
             StreamGap(
-                stream: notification.stream,
-                kind: .notificationMissed,
+                of: notification.stream,
+                .notificationMissed,
                 since: notification.asOf,
                 milliseconds: notification.recordedAt.milliseconds
                     - notification.asOf.milliseconds,
-                apple: "",
-                ours: "",
                 positions: [notification.position]
             )
         }

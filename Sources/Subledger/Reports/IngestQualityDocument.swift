@@ -9,7 +9,7 @@ public struct IngestQualityDocument: Codable, Hashable, Sendable {
     public let total: Line
     /// The counts of each channel in the log, including channels without runs: notifications that
     /// `serve` received, answers that `poll` fetched.
-    public let channels: [Channel]
+    public let channels: [IngestQuality.Channel]
     /// Additional transaction ids of purchases, by the kind of payload that brought them; over the
     /// whole log.
     public let aliases: [Aliases]
@@ -43,18 +43,6 @@ public struct IngestQualityDocument: Codable, Hashable, Sendable {
         public let streamsOfOneRunMax: Int64
     }
 
-    /// The counts of a channel in the log.
-    public struct Channel: Codable, Hashable, Sendable {
-        /// The channel.
-        public let source: String
-        /// Rows of evidence: each is a part of a payload that can be verified on its own.
-        public let payloads: Int64
-        /// Events that are based on these payloads.
-        public let events: Int64
-        /// Refused payloads, each counted once for each reason.
-        public let rejected: Int64
-    }
-
     /// The transaction ids that payloads of one kind brought.
     public struct Aliases: Codable, Hashable, Sendable {
         /// The kind of payload.
@@ -85,14 +73,7 @@ extension Ledger {
         return IngestQualityDocument(
             sources: quality.sources.map { IngestQualityDocument.Line($0, source: $0.source) },
             total: IngestQualityDocument.Line(quality.total, source: nil),
-            channels: quality.channels.map { channel in
-                IngestQualityDocument.Channel(
-                    source: channel.source,
-                    payloads: channel.payloads,
-                    events: channel.events,
-                    rejected: channel.rejected
-                )
-            },
+            channels: quality.channels,
             aliases: quality.aliases.map { line in
                 IngestQualityDocument.Aliases(
                     evidenceKind: line.evidenceKind,

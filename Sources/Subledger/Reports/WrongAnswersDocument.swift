@@ -18,23 +18,13 @@ public struct WrongAnswersDocument: Codable, Hashable, Sendable {
     /// The total length of these times; counted above only if requested.
     public let notAskedSeconds: Int64
     /// The totals by what the ledger learned too late.
-    public let causes: [Cause]
+    public let causes: [WrongAnswerTally.Total]
     /// The subscriptions with the most seconds.
     public let worst: [Subscription]
     /// How many subscriptions have events that cannot be read.
     public let unreadableStreams: Int
     /// The first of these.
     public let unreadable: [UnreadableStreams.Named]
-
-    /// What the ledger learned too late, and the effect.
-    public struct Cause: Codable, Hashable, Sendable {
-        /// `wronglyDenied` or `wronglyGranted`.
-        public let kind: String
-        /// What the ledger learned too late.
-        public let cause: String
-        /// The length, in seconds.
-        public let seconds: Int64
-    }
 
     /// A subscription with wrong answers.
     public struct Subscription: Codable, Hashable, Sendable {
@@ -47,23 +37,7 @@ public struct WrongAnswersDocument: Codable, Hashable, Sendable {
         /// Seconds of wrongly granted access.
         public let wronglyGrantedSeconds: Int64
         /// The intervals, with their causes.
-        public let stretches: [Stretch]
-    }
-
-    /// An interval in which the answer was wrong.
-    public struct Stretch: Codable, Hashable, Sendable {
-        /// `wronglyDenied` or `wronglyGranted`.
-        public let kind: String
-        /// What the ledger learned too late.
-        public let cause: String
-        /// Its first instant.
-        public let from: Instant
-        /// Its end, exclusive.
-        public let to: Instant
-        /// Its length, in seconds.
-        public let seconds: Int64
-        /// `beforeLedger` or `imported` if the ledger cannot have been asked; otherwise nil.
-        public let notAsked: String?
+        public let stretches: [WrongAnswers.Stretch]
     }
 }
 
@@ -115,25 +89,14 @@ extension WrongAnswersDocument {
         wronglyGrantedSeconds = tally.seconds(.wronglyGranted)
         streamsNotAsked = tally.streamsNotAsked
         notAskedSeconds = tally.secondsNotAsked
-        causes = tally.totals.map { total in
-            Cause(kind: total.kind.rawValue, cause: total.cause.rawValue, seconds: total.seconds)
-        }
+        causes = tally.totals
         worst = tally.worst.map { line in
             Subscription(
                 originalTransactionId: line.stream.originalTransactionId,
                 environment: line.stream.environment,
                 wronglyDeniedSeconds: line.answers.seconds(.wronglyDenied),
                 wronglyGrantedSeconds: line.answers.seconds(.wronglyGranted),
-                stretches: line.answers.stretches.map { stretch in
-                    Stretch(
-                        kind: stretch.kind.rawValue,
-                        cause: stretch.cause.rawValue,
-                        from: stretch.from,
-                        to: stretch.to,
-                        seconds: stretch.seconds,
-                        notAsked: stretch.notAsked?.rawValue
-                    )
-                }
+                stretches: line.answers.stretches
             )
         }
         unreadableStreams = unreadable.count

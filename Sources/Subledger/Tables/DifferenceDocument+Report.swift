@@ -102,14 +102,6 @@ extension DifferenceDocument.Table {
 
 extension DifferenceDocument.Refusals {
     fileprivate init(_ refusals: RefusalDifference) {
-        func side(_ refusal: RefusalDifference.Refusal?) -> DifferenceDocument.Refusal? {
-            refusal.map {
-                DifferenceDocument.Refusal(
-                    position: $0.position,
-                    reason: $0.reason
-                )
-            }
-        }
         same = refusals.same
         changedCount = refusals.changedCount
         changed = refusals.changed.map { change in
@@ -117,8 +109,8 @@ extension DifferenceDocument.Refusals {
                 projection: change.projection,
                 originalTransactionId: change.stream.originalTransactionId,
                 environment: change.stream.environment,
-                live: side(change.live),
-                rebuilt: side(change.rebuilt)
+                live: change.live,
+                rebuilt: change.rebuilt
             )
         }
     }

@@ -1,4 +1,5 @@
 public import Events
+public import Projector
 
 /// How new tables differ from the live ones, for which customers, and because of which events.
 public struct DifferenceDocument: Codable, Hashable, Sendable {
@@ -149,17 +150,9 @@ public struct DifferenceDocument: Codable, Hashable, Sendable {
         /// Where the purchases were made.
         public let environment: Environment
         /// The refusal of the live table; nil if it refuses nothing.
-        public let live: Refusal?
+        public let live: RefusalDifference.Refusal?
         /// The refusal of a rebuild; nil if it refuses nothing.
-        public let rebuilt: Refusal?
-    }
-
-    /// A subscription that a fold refuses.
-    public struct Refusal: Codable, Hashable, Sendable {
-        /// The event that was refused.
-        public let position: Position
-        /// Why.
-        public let reason: String
+        public let rebuilt: RefusalDifference.Refusal?
     }
 
     /// A live table or view that differs from what a rebuild creates.

@@ -1,6 +1,7 @@
 import CommandSupport
 import ArgumentParser
 import Events
+import Projections
 import Subledger
 
 struct ChangesCommand: AsyncParsableCommand {
@@ -66,8 +67,8 @@ extension ChangesDocument {
                     row.fromSeatQuantity
                 ),
                 ChangesDocument.plan(row.toProductId, row.toBillingPlanType, row.toSeatQuantity),
-                row.class,
-                row.timing, row.state, row.requested.map { bound + $0.clock } ?? "–",
+                row.changeClass.rawValue, row.timing.rawValue, row.state.rawValue,
+                row.requested.map { bound + $0.clock } ?? "–",
                 row.effective?.clock ?? "–", row.withdrawn.map { bound + $0.clock } ?? "–",
                 row.positions.marks,
             ])
@@ -86,15 +87,15 @@ extension ChangesDocument {
     }
 }
 
-extension ChangesDocument.Move {
+extension StreamChange {
     /// The move as a line.
     fileprivate var text: String {
         func part(_ id: String, _ productId: String, _ bundle: String?) -> String {
             "\(id) (\(productId)" + (bundle.map { " in the bundle \($0)" } ?? "") + ")"
         }
-        return "\(effective.clock)  \(`class`) from the subscription "
+        return "\(effective.clock)  \(changeClass.rawValue) from the subscription "
             + part(fromOriginalTransactionId, fromProductId, fromBundleProductId)
-            + ", which was \(previousStatus.replacing("_", with: " ")), to "
+            + ", which was \(previousStatus.description.replacing("_", with: " ")), to "
             + part(toOriginalTransactionId, toProductId, toBundleProductId)
             + ", because of \(positions.marks)"
     }

@@ -97,10 +97,10 @@ extension KnowledgeDifferenceDocument {
                 )
             }
         }
-        for aspect in KnowledgeDifferenceDocument.aspects {
-            lines += lost.filter { $0.aspect == aspect }.map { "− \(aspect)  \($0.text)" }
+        for aspect in KnowledgeDifferenceDocument.Aspect.allCases {
+            lines += lost.filter { $0.aspect == aspect }.map { "− \(aspect.rawValue)  \($0.text)" }
             lines += gained.filter { $0.aspect == aspect }.map {
-                "+ \(aspect)  \($0.text)"
+                "+ \(aspect.rawValue)  \($0.text)"
                     + ($0.positions.isEmpty ? "" : "  (\($0.positions.marks))")
             }
         }
@@ -108,7 +108,7 @@ extension KnowledgeDifferenceDocument {
     }
 }
 
-extension KnowledgeDifferenceDocument.Period {
+extension ExplanationDocument.Period {
     fileprivate func text(at instant: Instant) -> String {
         let end =
             endReason == "open" && validTo <= instant

@@ -1,6 +1,7 @@
 import CommandSupport
 import ArgumentParser
 import Events
+import Projections
 import Subledger
 
 struct EligibilityCommand: AsyncParsableCommand {
@@ -98,7 +99,7 @@ extension EligibilityDocument {
     }
 }
 
-extension EligibilityDocument.Listed {
+extension WinBackList {
     fileprivate var text: String {
         let offers =
             eligibleWinBackOfferIds.isEmpty
@@ -107,7 +108,7 @@ extension EligibilityDocument.Listed {
     }
 }
 
-extension EligibilityDocument.Blocking {
+extension BlockingTransaction {
     fileprivate var text: String {
         "\(productId) \(purchaseDate.clock) → \(expiresDate.clock) (\(originalTransactionId) "
             + "\(positions.marks))"

@@ -1,6 +1,7 @@
 import CommandSupport
 import ArgumentParser
 import Events
+import Projections
 import Subledger
 
 struct PeriodsCommand: AsyncParsableCommand {
@@ -48,7 +49,8 @@ extension PeriodsDocument {
         var table = TextTable(["from", "to", "kind", "ended", "product", "because of"])
         for row in periods {
             table.add([
-                row.validFrom.clock, row.validTo.clock, row.kind, row.endWords(at: instant),
+                row.validFrom.clock, row.validTo.clock, row.kind.rawValue,
+                row.endWords(at: instant),
                 row.productWords, row.positions.marks,
             ])
         }
@@ -60,34 +62,33 @@ extension PeriodsDocument {
     }
 }
 
-extension PeriodsDocument.Period {
+extension ActivePeriod {
     /// What was bought, and its billing plan if Apple stated one.
     fileprivate var productWords: String {
         var words = [productId] + [billingPlanType].compactMap { $0 }
-        if let number = commitment?.billingPeriodNumber, let count = commitment?.totalBillingPeriods
-        {
+        if let number = commitment?.periodNumber, let count = commitment?.periodCount {
             words.append("\(number) of \(count)")
         }
-        if let expires = commitment?.commitmentExpiresDate {
+        if let expires = commitment?.expiresDate {
             words.append("committed until \(expires.clock)")
         }
         if let seatQuantity { words.append(counted(seatQuantity, "seat")) }
         if let bundleProductId { words.append("in bundle \(bundleProductId)") }
         words += (advancedCommerceItems ?? []).map { item in
             let name = item.displayName.map { " “\($0)”" } ?? ""
-            let price = item.price.map { " " + Amount.text($0, nil) } ?? ""
-            return "item \(item.SKU)\(name)\(price)"
+            let price = item.priceMilliunits.map { " " + Amount.text($0, nil) } ?? ""
+            return "item \(item.sku)\(name)\(price)"
         }
         return words.joined(separator: " · ")
     }
 
     /// Why it ended, with Apple's reason if it stated one; by the clock if Apple made no statement.
     fileprivate func endWords(at instant: Instant) -> String {
-        if endReason == "open", validTo <= instant {
+        if endReason == .open, validTo <= instant {
             return "ended \(validTo.clock.prefix(10)), no renewal known"
         }
-        if planChange == "crossgrade" { return "crossgraded" }
-        if endReason == "assignment_ended" { return "assignment ended" }
-        return endReason + (expirationReason.map { " (\($0))" } ?? "")
+        if planChange == .crossgrade { return "crossgraded" }
+        if endReason == .assignmentEnded { return "assignment ended" }
+        return endReason.rawValue + (expirationReason.map { " (\($0.rawValue))" } ?? "")
     }
 }

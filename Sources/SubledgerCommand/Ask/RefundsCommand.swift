@@ -1,6 +1,7 @@
 import CommandSupport
 import ArgumentParser
 import Events
+import Projections
 import Subledger
 
 struct RefundsCommand: AsyncParsableCommand {
@@ -83,11 +84,11 @@ extension RefundsDocument {
         ])
         for row in refunds {
             table.add([
-                row.purchaseDate.clock, row.productId, row.stateWords, row.timing ?? "–",
-                clock(row.requested, row.consumptionRequestReason),
+                row.purchaseDate.clock, row.productId, row.stateWords, row.timing?.rawValue ?? "–",
+                clock(row.requested, row.requestReason),
                 clock(row.declined),
-                clock(row.revocationDate, row.earlierRevocationDate.map { "(was \($0.clock))" }),
-                clock(row.announced), clock(row.reversed, row.reversal),
+                clock(row.revoked, row.earlierRevocationDate.map { "(was \($0.clock))" }),
+                clock(row.announced), clock(row.reversed, row.reversal?.rawValue),
                 Amount.text(row.refundedMilliunits, row.currency), row.positions.marks,
             ])
         }
@@ -100,10 +101,10 @@ extension RefundsDocument {
     }
 }
 
-extension RefundsDocument.Case {
+extension RefundCase {
     /// The state as text, with the number of seats that were taken back.
     fileprivate var stateWords: String {
-        let words = RefundWords.text(state, kind)
+        let words = RefundWords.text(state.rawValue, kind?.rawValue)
         return seatQuantity.map { words.replacing("seats", with: counted($0, "seat")) } ?? words
     }
 }

@@ -47,10 +47,11 @@ extension StateDocument {
         ])
         for row in states {
             table.add([
-                row.validFrom.clock, row.validTo?.clock ?? "until further notice", row.status,
-                row.expirationReason ?? "", row.charge,
+                row.validFrom.clock, row.validTo?.clock ?? "until further notice",
+                row.status.description, row.expirationReason?.rawValue ?? "", row.charge.rawValue,
                 row.isAutoRenewOn.map { $0 ? "on" : "off" } ?? "unknown",
-                row.autoRenewProductId ?? "", row.nextCharge, row.priceConsent ?? "",
+                row.autoRenewProductId ?? "", row.terms?.words ?? "",
+                row.priceConsent?.rawValue ?? "",
                 row.positions.marks,
             ])
         }
@@ -68,34 +69,32 @@ extension StateDocument {
     }
 }
 
-extension StateDocument.State {
+extension RenewalTerms {
     /// The next charge as a short text.
-    fileprivate var nextCharge: String {
+    fileprivate var words: String {
         var words: [String] = []
-        if let renewalQuantity {
+        if let seatQuantity {
             words.append(
-                counted(renewalQuantity, "seat") + " for " + Amount.text(renewalTotal, currency)
+                counted(seatQuantity, "seat") + " for " + Amount.text(totalMilliunits, currency)
             )
-        } else if let renewalPrice {
-            words.append(Amount.text(renewalPrice, currency))
+        } else if let priceMilliunits {
+            words.append(Amount.text(priceMilliunits, currency))
         }
-        if let offer = renewalOffer {
-            let kind = OfferWords.text(offer.offerType)
+        if let offer {
+            let kind = OfferWords.text(offer.type)
             words.append(
-                [kind, "offer", offer.offerIdentifier].compactMap { $0 }
-                    .joined(separator: " ")
+                [kind, "offer", offer.identifier].compactMap { $0 }.joined(separator: " ")
             )
-            words += [offer.offerDiscountType, offer.offerPeriod].compactMap { $0 }
+            words += [offer.discountType, offer.period].compactMap { $0 }
         }
-        if let renewalBillingPlanType { words.append(renewalBillingPlanType) }
-        if let commitment, let date = commitment.commitmentRenewalDate {
-            let isOff = commitment.isCommitmentAutoRenewOn == false
+        if let billingPlanType { words.append(billingPlanType) }
+        if let commitment, let date = commitment.renewalDate {
+            let isOff = commitment.isAutoRenewOn == false
             words.append("commitment \(isOff ? "ends" : "renews") \(date.clock)")
         }
-        if let renewalBundleProductId {
-            let verb = willUnbundle == true ? "leaves" : "in"
-            words.append("\(verb) bundle \(renewalBundleProductId)")
-        } else if willUnbundle == true {
+        if let bundleProductId {
+            words.append("\(willUnbundle ? "leaves" : "in") bundle \(bundleProductId)")
+        } else if willUnbundle {
             words.append("leaves the bundle")
         }
         return words.joined(separator: " · ")

@@ -13,7 +13,7 @@ struct StreamsCommand: AsyncParsableCommand {
 
     func run() async throws {
         let ledger = try await database.openLedger()
-        let printer = StreamedLines(isJSON: output.json, header: StreamDocument.header)
+        let printer = StreamedLines(isJSON: output.json, header: StreamSummary.header)
         try await ledger.forEachStream { try printer.print($0, $0.text) }
         try await AnswerNotes.writeIfEmpty(ledger)
         await ledger.close()
@@ -21,7 +21,7 @@ struct StreamsCommand: AsyncParsableCommand {
     }
 }
 
-extension StreamDocument {
+extension StreamSummary {
     fileprivate static let header = StreamedTable.row([
         "stream", "environment", "events", "products",
     ])

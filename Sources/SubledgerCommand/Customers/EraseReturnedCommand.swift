@@ -23,20 +23,18 @@ struct EraseReturnedCommand: AsyncParsableCommand {
 
     func run() async throws {
         let ledger = try await database.openLedger()
-        let document = ReturnedDocument(
-            try await ledger.returnedCustomers()
-        )
+        let returned = try await ledger.returnedCustomers()
         await ledger.log.close()
         if output.json {
-            try Terminal.print(json: document)
+            try Terminal.print(json: ["returned": returned])
             return
         }
-        guard !document.returned.isEmpty else {
+        guard !returned.isEmpty else {
             Terminal.print("no subscription of an erased customer came back")
             return
         }
         var table = TextTable(["subscription", "environment", "event", "erased", "by event"])
-        for line in document.returned {
+        for line in returned {
             table.add([
                 line.originalTransactionId, line.environment.word, "\(line.position)",
                 line.erased, "\(line.erasure)",

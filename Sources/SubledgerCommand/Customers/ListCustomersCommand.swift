@@ -48,13 +48,13 @@ struct ListCustomersCommand: AsyncParsableCommand {
         var table = TextTable(["customer", "streams", "first linked", "last linked"])
         for line in answer.customers {
             table.add([
-                line.customer, "\(line.streams)", line.firstRecordedAt.clock,
+                line.customerId, "\(line.streams)", line.firstRecordedAt.clock,
                 line.lastRecordedAt.clock,
             ])
         }
         Terminal.print(table.text)
         if answer.customers.count == limit {
-            Terminal.write("there may be more; continue with --after \(last.customer)")
+            Terminal.write("there may be more; continue with --after \(last.customerId)")
         }
     }
 }

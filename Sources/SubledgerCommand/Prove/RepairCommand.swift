@@ -52,7 +52,7 @@ struct RepairCommand: AsyncParsableCommand {
         )
         await log.close()
         if output.json {
-            try Terminal.print(json: RepairDocument(removed, isDone: !dryRun))
+            try Terminal.print(json: RepairDocument(repaired: !dryRun, rows: removed))
             return
         }
         guard !removed.isEmpty else {
@@ -69,4 +69,10 @@ struct RepairCommand: AsyncParsableCommand {
                     + "`subledger verify`"
         )
     }
+}
+
+/// What a repair removed, or would remove.
+private struct RepairDocument: Encodable {
+    let repaired: Bool
+    let rows: [RepairedRow]
 }

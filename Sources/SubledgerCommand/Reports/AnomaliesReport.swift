@@ -111,7 +111,7 @@ extension AnomaliesDocument {
             for row in anomalies {
                 table.add([
                     row.originalTransactionId, row.environment.word,
-                    row.kind + (row.sharedId.map { " \($0)" } ?? ""), "\(row.count)",
+                    row.kind.rawValue + (row.sharedId.map { " \($0)" } ?? ""), "\(row.count)",
                     Amount.text(row.givenMilliunits, row.currency), row.from.clock, row.to.clock,
                     row.positions.marks,
                 ])

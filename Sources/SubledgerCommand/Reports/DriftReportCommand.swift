@@ -54,7 +54,8 @@ extension DriftDocument {
         var table = TextTable(["subscription", "environment", "as of", "what", "Apple", "ours"])
         for line in drift {
             table.add([
-                line.originalTransactionId, line.environment.word, line.asOf.clock, line.what,
+                line.originalTransactionId, line.environment.word, line.asOf.clock,
+                line.subject.rawValue,
                 line.apple, line.ours.isEmpty ? "–" : line.ours,
             ])
         }

@@ -117,7 +117,7 @@ extension GapsDocument {
             for gap in gaps {
                 table.add([
                     gap.originalTransactionId.isEmpty ? "–" : gap.originalTransactionId,
-                    gap.environment.word, gap.kind, gap.since.clock,
+                    gap.environment.word, gap.kind.rawValue, gap.since.clock,
                     Duration.words(gap.milliseconds / 1000), gap.apple ?? "–",
                     gap.ours ?? "–", gap.next ?? "–", gap.positions.marks,
                 ])
@@ -132,7 +132,7 @@ extension GapsDocument {
     fileprivate func printCSV() {
         let rows = gaps.map { gap in
             [
-                gap.originalTransactionId, gap.environment.word, gap.kind, gap.since.clock,
+                gap.originalTransactionId, gap.environment.word, gap.kind.rawValue, gap.since.clock,
                 "\(gap.milliseconds / 1000)", gap.apple ?? "", gap.ours ?? "", gap.positions.marks,
                 gap.next ?? "",
             ]

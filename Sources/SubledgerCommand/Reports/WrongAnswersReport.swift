@@ -94,7 +94,7 @@ extension WrongAnswersDocument {
         guard !worst.isEmpty else { return }
         var totals = TextTable(["kind", "cause", "time"])
         for total in causes {
-            totals.add([total.kind, words(of: total.cause), Duration.words(total.seconds)])
+            totals.add([total.kind.rawValue, total.cause.words, Duration.words(total.seconds)])
         }
         var table = TextTable(["stream", "environment", "denied", "granted", "longest"])
         for line in worst {
@@ -103,16 +103,12 @@ extension WrongAnswersDocument {
                 line.originalTransactionId, line.environment.word,
                 Duration.words(line.wronglyDeniedSeconds),
                 Duration.words(line.wronglyGrantedSeconds),
-                longest.map { "\($0.from.clock) → \($0.to.clock), \(words(of: $0.cause))" } ?? "",
+                longest.map { "\($0.from.clock) → \($0.to.clock), \($0.cause.words)" } ?? "",
             ])
         }
         Terminal.print(totals.text + "\n\n" + table.text)
         let more = streamsWithAny - worst.count
         guard more > 0 else { return }
         Terminal.print("\(counted(more, "stream")) more; list more with --limit")
-    }
-
-    private func words(of cause: String) -> String {
-        WrongAnswers.Cause(rawValue: cause)?.words ?? cause
     }
 }

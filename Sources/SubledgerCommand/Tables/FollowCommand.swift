@@ -248,3 +248,21 @@ private final class FollowProgress: Sendable {
 
     func finish() { progress.finish() }
 }
+
+/// The result of following the log.
+private struct FollowDocument: Encodable {
+    let events: Int64
+    let streams: Int
+    let steps: Int
+    let refused: Int
+    let lag: Int64
+    let notFollowed: [String]
+    let positions: [String: Int64]
+}
+
+/// Whether the live tables include the positions that were waited for.
+private struct WaitDocument: Encodable {
+    let waitedFor: [String: Int64]
+    let isThere: Bool
+    let positions: [String: Int64]
+}

@@ -131,9 +131,9 @@ struct DemoCommand: AsyncParsableCommand {
         let report = try await ledger.wrongAnswers(limit: subscriptions)
         let denied = report.worst.flatMap { subscription in
             subscription.stretches.map { (subscription: subscription, stretch: $0) }
-        }.filter { $0.stretch.kind == "wronglyDenied" && $0.stretch.seconds >= 3600 }
+        }.filter { $0.stretch.kind == .wronglyDenied && $0.stretch.seconds >= 3600 }
         // A customer who was already known makes a better example than one who was not known yet.
-        let known = denied.filter { $0.stretch.cause != "notYetKnown" }
+        let known = denied.filter { $0.stretch.cause != .notYetKnown }
         let shortest = (known.isEmpty ? denied : known)
             .min { $0.stretch.seconds < $1.stretch.seconds }
         guard let found = shortest else { return }
