@@ -147,20 +147,8 @@ extension Ledger {
     }
 }
 
-extension SubjectTimelines {
-    /// What gives access, under the policy in force.
-    var entitlement: Entitlement {
-        Entitlement(
-            timelines,
-            environment: environment,
-            catalogs: catalogs,
-            tenureEnds: tenureEnds
-        )
-    }
-}
-
 extension AccessDocument {
-    fileprivate init(_ known: SubjectTimelines, at instant: Instant, to scope: AccessScope) {
+    fileprivate init(_ known: Known, at instant: Instant, to scope: AccessScope) {
         let entitlement = known.entitlement
         let active = entitlement.active(at: instant, to: scope)
         let spans = entitlement.intervals(of: scope)

@@ -63,16 +63,16 @@ extension Ledger {
         at instant: Instant,
         knownAt: KnownAt = .latest
     ) async throws -> BlameDocument {
-        let asked = try await asked(subject, at: instant, knownAt: knownAt)
+        let known = try await recorded(subject, at: instant, knownAt: knownAt)
         return BlameDocument(
-            customer: asked.id,
-            environment: asked.environment,
+            customer: known.id,
+            environment: known.environment,
             at: instant,
-            subscriptions: asked.histories.map { history in
+            subscriptions: known.histories.map { history in
                 BlameDocument.Subscription(history, at: instant)
             },
-            grounds: asked.grounds.subscriptions,
-            erasures: asked.erasures
+            grounds: known.grounds.subscriptions,
+            erasures: known.erasures
         )
     }
 }

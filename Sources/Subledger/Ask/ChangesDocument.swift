@@ -40,10 +40,10 @@ extension Ledger {
         at instant: Instant? = nil,
         knownAt: KnownAt = .latest
     ) async throws -> ChangesDocument {
-        let known = try await known(subject, knownAt: knownAt)
+        let known = try await subscription(subject, knownAt: knownAt)
         let catalogs = try await catalogs(knownAt: knownAt)
         let id = known.stream.originalTransactionId
-        let moves = PlanChanges.acrossStreams(known.notes.customerTimelines, catalogs)
+        let moves = PlanChanges.acrossStreams(known.everTimelines, catalogs)
         return ChangesDocument(
             originalTransactionId: id,
             environment: known.stream.environment,
@@ -53,8 +53,8 @@ extension Ledger {
                 [move.fromOriginalTransactionId, move.toOriginalTransactionId].contains(id)
                     && instant.map { move.effective <= $0 } ?? true
             },
-            erasures: known.notes.erasures,
-            otherSubscriptions: known.notes.others
+            erasures: known.erasures,
+            otherSubscriptions: known.others
         )
     }
 }

@@ -82,7 +82,7 @@ extension Ledger {
         products: [String] = [],
         knownAt: KnownAt = .latest
     ) async throws -> EligibilityDocument {
-        let known = try await knownOrNew(subject, at: instant, knownAt: knownAt)
+        let known = try await known(of: subject, at: instant, knownAt: knownAt, orNew: true)
         let offers = OfferEligibility(
             known.everTimelines,
             environment: known.environment,
@@ -124,24 +124,6 @@ extension Ledger {
             linksNotInForce: known.everGrounds.linksNotInForce,
             erasures: known.erasures
         )
-    }
-
-    // A customer of whom nothing is known has bought nothing, and is eligible for what new
-    // customers may be offered.
-    private func knownOrNew(
-        _ subject: SubjectID,
-        at instant: Instant,
-        knownAt: KnownAt
-    ) async throws -> SubjectTimelines {
-        do {
-            return try await known(of: subject, at: instant, knownAt: knownAt)
-        } catch let error as QuestionError where error.code == .unknownId {
-            return SubjectTimelines(
-                newIn: subject.environment ?? .production,
-                id: subject.id,
-                catalogs: try await catalogs(knownAt: knownAt)
-            )
-        }
     }
 }
 

@@ -4,7 +4,7 @@ package import Projections
 
 /// An explanation, and what is printed with it: the source of its document, text and picture.
 package struct ExplanationAnswer: Sendable {
-    package let customer: SubjectHistories
+    package let customer: Known
     package let product: String?
     package let explanation: Explanation
     /// How much of the log was requested; `now` records how much was used.
@@ -104,7 +104,7 @@ extension Ledger {
             var subject = subject
             let rule = try await sandboxRule(subject, at: instant, product, knownAt: used, sandbox)
             if rule != nil { subject.environment = .sandbox }
-            let asked = try await asked(subject, at: instant, knownAt: used)
+            let asked = try await recorded(subject, at: instant, knownAt: used)
             var answer = try await explanation(
                 of: asked,
                 product: product,
@@ -156,7 +156,7 @@ extension Ledger {
     /// - Throws: `EventLogError`; `CatalogError` if the catalog cannot be read back;
     ///   `QuestionError` if no catalog contains the product.
     package func explanation(
-        of asked: SubjectHistories,
+        of asked: Known,
         product: String? = nil,
         at instant: Instant,
         knownAt: KnownAt,
@@ -202,7 +202,7 @@ extension Ledger {
     // When each subscription became known to be the customer's; empty for those already known at
     // the instant, and for a subscription that is asked about alone.
     private func connections(
-        of asked: SubjectHistories,
+        of asked: Known,
         to subject: SubjectID,
         after instant: Instant
     ) async throws -> [StreamID: Instant] {

@@ -99,11 +99,11 @@ extension Ledger {
         trust: Set<Verification.Trust> = [],
         knownAt: KnownAt = .latest
     ) async throws -> HistoryDocument {
-        let (recorded, notes) = try await recorded(subject, knownAt: knownAt)
-        var history = recorded.latest
+        let known = try await subscription(subject, knownAt: knownAt)
+        var history = known.history
         let evidence = try await log.evidenceSummaries(of: history)
-        let effects = EventEffects.byPosition(recorded)
-        let requests = RequestEffects(recorded.latest)
+        let effects = EventEffects.byPosition(known.histories[0])
+        let requests = RequestEffects(history)
         if !trust.isEmpty { history.keep(Set(trust.map(\.rawValue)), by: evidence) }
         if let instant { history.keep(upTo: instant) }
         let confirmations = Dictionary(grouping: history.confirmations, by: \.position)
@@ -121,8 +121,8 @@ extension Ledger {
                     corrects: revocations.earlierDate(at: event.position)
                 )
             },
-            erasures: notes.erasures,
-            otherSubscriptions: notes.others
+            erasures: known.erasures,
+            otherSubscriptions: known.others
         )
     }
 }

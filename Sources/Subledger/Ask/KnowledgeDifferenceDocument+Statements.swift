@@ -6,11 +6,11 @@ internal import Projections
 extension KnowledgeDifferenceDocument.Statement {
     /// Every statement about these subscriptions, including eligibility at an instant.
     static func all(
-        of asked: SubjectHistories,
+        of known: Known,
         at instant: Instant,
         _ catalogs: CatalogHistory
     ) -> [Self] {
-        let timelines = asked.histories.map { Timeline($0.latest) }
+        let timelines = known.histories.map { Timeline($0.latest) }
         var statements: [Self] = []
         for timeline in timelines {
             statements += TransactionRows(timeline, catalogs).rows.compactMap(
@@ -23,7 +23,7 @@ extension KnowledgeDifferenceDocument.Statement {
         }
         let offers = OfferEligibility(
             timelines,
-            environment: asked.environment,
+            environment: known.environment,
             catalogs: catalogs
         )
         statements += offers.groups(at: instant).map {

@@ -79,8 +79,8 @@ extension Ledger {
         at instant: Instant
     ) async throws -> KnowledgeDifferenceDocument {
         typealias Statement = KnowledgeDifferenceDocument.Statement
-        let before = try await asked(subject, at: instant, knownAt: first)
-        let after = try await asked(subject, at: instant, knownAt: second)
+        let before = try await recorded(subject, at: instant, knownAt: first)
+        let after = try await recorded(subject, at: instant, knownAt: second)
         let stated = Statement.all(of: before, at: instant, try await catalogs(knownAt: first))
         let states = Statement.all(of: after, at: instant, try await catalogs(knownAt: second))
         let old = before.histories.map { ActivePeriods(Timeline($0.latest)) }

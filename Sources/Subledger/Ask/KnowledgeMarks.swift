@@ -10,7 +10,7 @@ package struct KnowledgeMarks: Sendable {
     private let lanes: LaneCount
 
     /// The marks of a bound of knowledge.
-    init(of customer: SubjectHistories, knownAt: KnownAt, in log: EventLog) async throws {
+    init(of customer: Known, knownAt: KnownAt, in log: EventLog) async throws {
         lanes = log.identity.lanes
         let used = customer.histories.map { $0.stream.originalTransactionId }
         var commits: [CommitMark] = []
@@ -25,7 +25,7 @@ package struct KnowledgeMarks: Sendable {
 
     /// The marks at an instant, none of them newer than those of `bound`.
     init(
-        of customer: SubjectHistories,
+        of customer: Known,
         at instant: Instant,
         notAfter bound: KnowledgeMarks,
         in log: EventLog
@@ -51,5 +51,28 @@ package struct KnowledgeMarks: Sendable {
     /// The same for documents: a number if there is one lane.
     var value: PropertyValue {
         lanes == .one ? .number(commits.first?.offset ?? 0) : .text(text)
+    }
+}
+
+extension Known {
+    /// The payloads that the events came from.
+    func evidence(in log: EventLog) async throws -> [Position: EvidenceSummary] {
+        var found: [Position: EvidenceSummary] = [:]
+        for history in histories {
+            found.merge(try await log.eventSummaries(of: history.latest)) { first, _ in first }
+        }
+        return found
+    }
+}
+
+extension RecordedHistory {
+    /// The history as it was at a bound of knowledge.
+    package func cut(to knownAt: KnownAt) -> RecordedHistory {
+        switch knownAt {
+        case .latest: self
+        case .time(let instant): cut(at: instant)
+        case .offsets(let offsets):
+            events.first.flatMap { offsets[$0.position.lane.number] }.map { cut(upTo: $0) } ?? self
+        }
     }
 }

@@ -17,7 +17,7 @@ struct KnownProducts {
     private static let namedMax = 10
 
     /// The products and groups known for a customer.
-    init(_ known: SubjectTimelines) {
+    init(_ known: Known) {
         self.init(known.everTimelines, known.environment, known.catalogs)
     }
 

@@ -29,7 +29,7 @@ public struct OneTimePurchaseDocument: Codable, Hashable, Sendable {
     }
 
     /// The last purchase of a stream that does not contain a subscription; nil for a subscription.
-    init?(insteadOf known: KnownSubscription) {
+    init?(insteadOf known: Known) {
         guard known.timeline.purchases.isEmpty,
             let last = OneTimePurchase.all(of: known.timeline).max(by: {
                 $0.purchaseDate < $1.purchaseDate

@@ -41,7 +41,7 @@ extension Ledger {
         knownAt: KnownAt = .latest
     ) async throws -> PeriodsDocument {
         try await log.onOneConnection {
-            let known = try await known(subject, knownAt: knownAt)
+            let known = try await subscription(subject, knownAt: knownAt)
             let periods = ActivePeriods(known.timeline)
             let changes = PlanChanges(known.timeline, try await catalogs(knownAt: knownAt)).rows
             return PeriodsDocument(
@@ -60,8 +60,8 @@ extension Ledger {
                     at: instant ?? periods.rows.first?.validFrom,
                     knownAt: knownAt
                 ),
-                erasures: known.notes.erasures,
-                otherSubscriptions: known.notes.others
+                erasures: known.erasures,
+                otherSubscriptions: known.others
             )
         }
     }

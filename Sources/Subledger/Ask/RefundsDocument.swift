@@ -76,12 +76,12 @@ extension Ledger {
         at instant: Instant? = nil,
         knownAt: KnownAt = .latest
     ) async throws -> RefundsDocument {
-        RefundsDocument(try await known(subject, knownAt: knownAt), asOf: instant)
+        RefundsDocument(try await subscription(subject, knownAt: knownAt), asOf: instant)
     }
 }
 
 extension RefundsDocument {
-    fileprivate init(_ known: KnownSubscription, asOf instant: Instant?) {
+    fileprivate init(_ known: Known, asOf instant: Instant?) {
         let timeline = known.timeline
         func hasBegun(_ start: Instant) -> Bool { instant.map { start <= $0 } ?? true }
         let all = Refunds(timeline)
@@ -105,8 +105,8 @@ extension RefundsDocument {
             guard change.effective.map(hasBegun) ?? false else { return nil }
             return Estimate(change)
         }
-        erasures = known.notes.erasures
-        otherSubscriptions = known.notes.others
+        erasures = known.erasures
+        otherSubscriptions = known.others
     }
 }
 

@@ -74,7 +74,8 @@ extension Ledger {
         at instant: Instant? = nil,
         knownAt: KnownAt = .latest
     ) async throws -> ReplayDocument {
-        let (history, notes) = try await recorded(subject, knownAt: knownAt)
+        let known = try await subscription(subject, knownAt: knownAt)
+        let history = known.histories[0]
         let id = history.stream.originalTransactionId
         guard let effects = EventEffects(history) else {
             throw QuestionError(
@@ -85,10 +86,10 @@ extension Ledger {
         }
         var last: [StateField] = []
         let frames = zip(history.events, effects.changes).map { event, changes in
-            let known = history.known(upTo: event.position.offset)
+            let then = history.known(upTo: event.position.offset)
             let asked =
-                instant ?? Timeline(known).horizon ?? event.fact.statedAsOf ?? event.recordedAt
-            let fields = StateField.all(of: known, at: asked)
+                instant ?? Timeline(then).horizon ?? event.fact.statedAsOf ?? event.recordedAt
+            let fields = StateField.all(of: then, at: asked)
             defer { last = fields }
             return ReplayDocument.Frame(
                 event,
@@ -101,8 +102,8 @@ extension Ledger {
             originalTransactionId: id,
             environment: history.stream.environment,
             frames: frames,
-            erasures: notes.erasures,
-            otherSubscriptions: notes.others
+            erasures: known.erasures,
+            otherSubscriptions: known.others
         )
     }
 }

@@ -43,12 +43,12 @@ extension Ledger {
         at instant: Instant? = nil,
         knownAt: KnownAt = .latest
     ) async throws -> StateDocument {
-        StateDocument(try await known(subject, knownAt: knownAt), at: instant)
+        StateDocument(try await subscription(subject, knownAt: knownAt), at: instant)
     }
 }
 
 extension StateDocument {
-    fileprivate init(_ known: KnownSubscription, at instant: Instant?) {
+    fileprivate init(_ known: Known, at instant: Instant?) {
         let all = RenewalStates(known.timeline)
         let rows = instant.map { all.state(at: $0).map { [$0] } ?? [] } ?? all.rows
         originalTransactionId = known.stream.originalTransactionId
@@ -66,7 +66,7 @@ extension StateDocument {
         } else {
             noState = nil
         }
-        erasures = known.notes.erasures
-        otherSubscriptions = known.notes.others
+        erasures = known.erasures
+        otherSubscriptions = known.others
     }
 }

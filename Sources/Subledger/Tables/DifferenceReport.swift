@@ -150,7 +150,7 @@ package struct ExplainedSample {
         new =
             silence == nil
             ? try await ledger.explanation(
-                of: SubjectHistories(history),
+                of: Known(history),
                 at: instant,
                 knownAt: knownAt,
                 under: policy
