@@ -18,30 +18,68 @@ extension EventLog {
         of streams: [StreamID],
         knownAt: KnownAt = .latest
     ) async throws(EventLogError) -> [StreamHistory] {
-        guard let first = streams.first else { return [] }
-        var (lanes, statements): ([Lane], [PostgresStatement]) = ([], [])
-        for stream in streams {
-            let lane = identity.lanes.lane(of: stream.originalTransactionId)
-            let bound = KnowledgeBound(try await wholeCommits(knownAt, lane: lane), lane: lane)
-            lanes.append(identity.lanes[lane])
-            statements += bound.statements(of: stream, lane: lane)
+        var known: [StreamHistory] = []
+        for recorded in try await recordedHistories(of: streams) {
+            let lane = identity.lanes.lane(of: recorded.stream.originalTransactionId)
+            known.append(recorded.cut(to: try await wholeCommits(knownAt, lane: lane)).latest)
         }
-        let (asked, laneOf) = (statements, lanes)
+        return known
+    }
+
+    /// Everything that the log knows about one subscription, with when it became known; empty if it
+    /// knows nothing.
+    ///
+    /// - Parameter stream: The subscription.
+    /// - Returns: Its events and their confirmations.
+    /// - Throws: `databaseUnavailable`, `malformedLog`.
+    public func recordedHistory(
+        of stream: StreamID
+    ) async throws(EventLogError) -> RecordedHistory {
+        try await recordedHistories(of: [stream])[0]
+    }
+
+    private func recordedHistories(
+        of streams: [StreamID]
+    ) async throws(EventLogError) -> [RecordedHistory] {
+        guard let first = streams.first else { return [] }
+        let lanes = streams.map {
+            identity.lanes[identity.lanes.lane(of: $0.originalTransactionId)]
+        }
+        let statements = zip(streams, lanes).flatMap { stream, lane in
+            let key: [PostgresValue] = [
+                .int4(Int32(lane.number)), .text(stream.environment.word),
+                .text(stream.originalTransactionId),
+            ]
+            return [EventLog.recordedEvents, EventLog.recordedConfirmations].map {
+                PostgresStatement($0, key)
+            }
+        }
         let others = streams.count > 1 ? " and \(streams.count - 1) more" : ""
         return try await reading("read \(first.originalTransactionId)\(others)") { session in
-            let found = try await session.lookUp(asked)
+            let found = try await session.lookUp(statements)
             return try streams.indices.map { index in
-                let (events, confirmations) = (found[2 * index], found[2 * index + 1])
-                return StreamHistory(
+                RecordedHistory(
                     stream: streams[index],
-                    events: try EventRows.events(in: events, lane: laneOf[index]),
-                    confirmations: try confirmations.flatMap { row in
-                        try EventRows.confirmations(in: row, lane: laneOf[index])
+                    events: try EventRows.events(in: found[2 * index], lane: lanes[index]),
+                    repetitions: try found[2 * index + 1].flatMap { row in
+                        try ConfirmationJoin.repetitions(in: row, lane: lanes[index])
                     }
                 )
             }
         }
     }
+
+    private static let recordedEvents = """
+        SELECT \(EventRows.columns) FROM ledger.event e
+        WHERE e.lane = $1 AND e.environment = $2 AND e.original_transaction_id = $3
+        ORDER BY e.lane_offset
+        """
+
+    private static let recordedConfirmations = """
+        SELECT \(ConfirmationJoin.columns) FROM ledger.confirmation c
+        WHERE c.lane = $1 AND c.environment = $2 AND c.original_transaction_id = $3
+        ORDER BY c.as_of_ms, c.commit_no
+        """
 
     /// The environments in which an id has events, in the order of listings.
     public func environments(
@@ -165,42 +203,14 @@ extension EventLog {
     }
 }
 
-/// The two statements that read one stream up to a bound of knowledge.
-private struct KnowledgeBound {
-    private let events: String
-    private let confirmations: String
-    private let parameters: [PostgresValue]
-
-    init(_ knownAt: KnownAt, lane: Int) {
-        let stream = "%.lane = $1 AND %.environment = $2 AND %.original_transaction_id = $3"
-        var (eventBound, confirmationBound) = ("", "")
+extension RecordedHistory {
+    /// The history as it was at a bound of knowledge.
+    package func cut(to knownAt: KnownAt) -> RecordedHistory {
         switch knownAt {
-        case .latest:
-            parameters = []
+        case .latest: self
+        case .time(let instant): cut(at: instant)
         case .offsets(let offsets):
-            parameters = [.int8(offsets[lane] ?? .max)]
-            eventBound = " AND e.lane_offset <= $4"
-            confirmationBound = " AND c.known_from_offset <= $4"
-        case .time(let instant):
-            parameters = [.timestamptz(microseconds: instant.microseconds)]
-            eventBound = " AND e.recorded_at <= $4"
-            confirmationBound = " AND c.recorded_at <= $4"
+            events.first.flatMap { offsets[$0.position.lane.number] }.map { cut(upTo: $0) } ?? self
         }
-        events = """
-            SELECT \(EventRows.columns) FROM ledger.event e
-            WHERE \(stream.replacing("%", with: "e"))\(eventBound) ORDER BY e.lane_offset
-            """
-        confirmations = """
-            SELECT \(EventRows.confirmationColumns) FROM ledger.confirmation c
-            WHERE \(stream.replacing("%", with: "c"))\(confirmationBound)
-            ORDER BY c.as_of_ms, c.commit_no
-            """
-    }
-
-    func statements(of stream: StreamID, lane: Int) -> [PostgresStatement] {
-        let key: [PostgresValue] = [
-            .int4(Int32(lane)), .text(stream.environment.word), .text(stream.originalTransactionId),
-        ]
-        return [events, confirmations].map { PostgresStatement($0, key + parameters) }
     }
 }

@@ -122,20 +122,24 @@ struct ConfirmationJoin {
         while let stream = current?.history.stream, stream < found.stream { try advance() }
         guard current?.history.stream == found.stream else { return }
         let commit = try row.int8(6)
-        let knownFrom = try row.int8(8)
-        let recordedAt = Instant(microseconds: try row.timestamptz(7))
-        for confirmation in try EventRows.confirmations(in: row, lane: lane) {
+        for repetition in try ConfirmationJoin.repetitions(in: row, lane: lane) {
             // Rows come by the earliest as-of in them.
-            keep(
-                ScannedConfirmation(
-                    repetition: RecordedHistory.Repetition(
-                        confirmation: confirmation,
-                        recordedAt: recordedAt,
-                        knownFromOffset: knownFrom
-                    ),
-                    commit: commit
-                ),
-                floor: found.asOf
+            keep(ScannedConfirmation(repetition: repetition, commit: commit), floor: found.asOf)
+        }
+    }
+
+    /// What a row of `columns` repeats, with when that became known.
+    static func repetitions(
+        in row: borrowing some PostgresFields & ~Copyable,
+        lane: Lane
+    ) throws -> [RecordedHistory.Repetition] {
+        let recordedAt = Instant(microseconds: try row.timestamptz(7))
+        let knownFrom = try row.int8(8)
+        return try EventRows.confirmations(in: row, lane: lane).map {
+            RecordedHistory.Repetition(
+                confirmation: $0,
+                recordedAt: recordedAt,
+                knownFromOffset: knownFrom
             )
         }
     }

@@ -64,15 +64,3 @@ extension Known {
         return found
     }
 }
-
-extension RecordedHistory {
-    /// The history as it was at a bound of knowledge.
-    package func cut(to knownAt: KnownAt) -> RecordedHistory {
-        switch knownAt {
-        case .latest: self
-        case .time(let instant): cut(at: instant)
-        case .offsets(let offsets):
-            events.first.flatMap { offsets[$0.position.lane.number] }.map { cut(upTo: $0) } ?? self
-        }
-    }
-}
