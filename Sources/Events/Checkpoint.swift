@@ -12,7 +12,7 @@ public struct Checkpoint: Hashable, Sendable {
     public let heads: [Head]
 
     /// The newest commit of a lane.
-    public struct Head: Hashable, Sendable {
+    public struct Head: Codable, Hashable, Sendable {
         /// The lane.
         public let lane: Int
         /// Number of the commit.

@@ -116,3 +116,23 @@ package struct RunningDigest {
         return digest
     }
 }
+
+extension Digest: Codable {
+    /// Reads sixty-four hexadecimal digits.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        guard let digest = Digest(hex: try container.decode(String.self)) else {
+            throw DecodingError.dataCorruptedError(
+                in: container,
+                debugDescription: "a digest has sixty-four hexadecimal digits"
+            )
+        }
+        self = digest
+    }
+
+    /// Writes sixty-four hexadecimal digits.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(hex)
+    }
+}

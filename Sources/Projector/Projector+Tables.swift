@@ -5,7 +5,7 @@ internal import Projections
 
 extension Projector {
     /// A table of a projection over all lanes, combined from its rows in `ledger_projection`.
-    public struct Table: Sendable {
+    public struct Table: Codable, Sendable {
         /// The projection's name.
         public let name: String
         /// The schema with the table.

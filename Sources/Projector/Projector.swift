@@ -38,7 +38,7 @@ public struct Projector: Sendable {
     }
 
     /// The result of a rebuild for one projection.
-    public struct Rebuilt: Sendable {
+    public struct Rebuilt: Codable, Sendable {
         /// The projection's name: that of its view.
         public let name: String
         /// The version of the fold.

@@ -2,7 +2,7 @@ internal import Postgres
 
 extension Projector.Table {
     /// The purpose of a table, in the order in which tables are listed.
-    public enum State: String, Sendable, CaseIterable {
+    public enum State: String, CaseIterable, Codable, Sendable {
         /// Shown by the view.
         case live
         /// Complete, and ready to be promoted.

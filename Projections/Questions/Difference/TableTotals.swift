@@ -13,7 +13,7 @@ public struct TableTotals: Sendable {
     private var columnRows: [Int]
 
     /// The counts for one kind.
-    public struct Count: Hashable, Sendable {
+    public struct Count: Codable, Hashable, Sendable {
         /// Rows; one that changed in several ways counts in each.
         public internal(set) var rows = 0
         /// Subscriptions with such rows.

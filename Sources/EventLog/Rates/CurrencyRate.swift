@@ -54,9 +54,11 @@ public struct CurrencyRate: Hashable, Sendable {
 }
 
 /// All rates in the ledger for two currencies.
-public struct CurrencyRateSummary: Hashable, Sendable {
-    /// The currencies.
-    public let pair: CurrencyRate.Pair
+public struct CurrencyRateSummary: Codable, Hashable, Sendable {
+    /// ISO 4217 code of the currency that is converted.
+    public let currency: String
+    /// ISO 4217 code of the currency that amounts are converted into.
+    public let baseCurrency: String
     /// Days that have a rate.
     public let days: Int64
     /// Rates that were replaced by a later import.

@@ -99,7 +99,8 @@ extension EventLog {
                     let lastRate = ExactDecimal(try row.text(6))
                 else { return nil }
                 return CurrencyRateSummary(
-                    pair: pair,
+                    currency: pair.currency,
+                    baseCurrency: pair.baseCurrency,
                     days: try row.int8(2),
                     replaced: try row.int8(3),
                     firstDay: try row.text(4),

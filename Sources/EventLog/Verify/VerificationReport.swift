@@ -55,7 +55,7 @@ public struct VerificationReport: Sendable {
 
     /// The head of a lane: stored outside the database, it lets `verify` prove later that this log
     /// is a continuation and not a restored or forked one.
-    public struct Head: Hashable, Sendable {
+    public struct Head: Codable, Hashable, Sendable {
         /// The lane.
         public let lane: Int
         /// Offset of its newest event.
@@ -71,6 +71,16 @@ public struct VerificationReport: Sendable {
             self.offset = offset
             self.commit = commit
             self.digest = digest
+        }
+
+        /// The head at a commit.
+        package init(_ mark: CommitMark) {
+            self.init(
+                lane: mark.commit.lane,
+                offset: mark.offset,
+                commit: mark.commit.number,
+                digest: mark.digest
+            )
         }
 
         init(_ state: LaneState) {

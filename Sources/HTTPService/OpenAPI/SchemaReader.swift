@@ -61,6 +61,9 @@ struct SchemaReader {
             ]), "[0,1]"
         ),
         ObjectIdentifier(SubscriptionStatus.self): (.type("string"), "\"active\""),
+        ObjectIdentifier(Digest.self): (
+            .type("string"), "\"" + String(repeating: "0", count: 64) + "\""
+        ),
         ObjectIdentifier(PropertyValue.self): (.object([:]), "\"\""),
         ObjectIdentifier(ReportValue.self): (.object([:]), "\"\""),
     ]

@@ -2,7 +2,7 @@ internal import Postgres
 internal import Projections
 
 /// A live table, or its view, that differs from what a rebuild creates.
-public struct LiveAlteration: Sendable {
+public struct LiveAlteration: Codable, Hashable, Sendable {
     /// The projection's name.
     public let projection: String
     /// What was altered.
@@ -11,7 +11,7 @@ public struct LiveAlteration: Sendable {
     public let message: String
 
     /// What can be altered.
-    public enum Kind: String, Sendable {
+    public enum Kind: String, Codable, Sendable {
         /// The table: it is gone, or has other columns.
         case table
         /// The view: it is gone, or shows something other than the table.

@@ -5,10 +5,12 @@ internal import Postgres
 ///
 /// For tables built from one log up to one commit: the same event must be refused for the same
 /// reason.
-public struct RefusalDifference: Sendable {
+public struct RefusalDifference: Codable, Hashable, Sendable {
     /// Refusals on both sides: one for each projection and subscription.
     public internal(set) var same = 0
     /// Subscriptions that both sides refuse identically in some projection.
+    ///
+    /// Only texts show it.
     public internal(set) var sameStreams = 0
     /// Refusals on only one side, or with another reason or event on each.
     public internal(set) var changedCount = 0
@@ -18,12 +20,16 @@ public struct RefusalDifference: Sendable {
     /// The most refusals that are listed, for a person to read.
     public static let changedMax = 100
 
+    private enum CodingKeys: CodingKey { case same, changedCount, changed }
+
     /// A refusal that differs between the sides.
-    public struct Changed: Sendable {
+    public struct Changed: Codable, Hashable, Sendable {
         /// The projection's name.
         public let projection: String
         /// The subscription.
-        public let stream: StreamID
+        public let originalTransactionId: String
+        /// Where the purchases were made.
+        public let environment: Environment
         /// The refusal of the live table; nil if it refuses nothing.
         public let live: Refusal?
         /// The refusal of the new table; nil if it refuses nothing.
@@ -66,10 +72,8 @@ extension RefusalDifference {
             let lane = lanes[Int(try row.int4(1))]
             return Changed(
                 projection: try row.text(0),
-                stream: StreamID(
-                    environment: Environment(try row.text(2)),
-                    originalTransactionId: try row.text(3)
-                ),
+                originalTransactionId: try row.text(3),
+                environment: Environment(try row.text(2)),
                 live: try refusal(row, 4, lane: lane),
                 rebuilt: try refusal(row, 6, lane: lane)
             )

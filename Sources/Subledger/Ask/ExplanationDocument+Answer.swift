@@ -138,6 +138,6 @@ extension ExplanationDocument.Proof {
         chainHead =
             marks.commits.count == 1 ? marks.commits.first.map { "sha256:" + $0.digest.hex } : nil
         verifiedTo = marks.value
-        heads = marks.commits.map(ChainHead.init)
+        heads = marks.commits.map { VerificationReport.Head($0) }
     }
 }

@@ -1,5 +1,5 @@
 public import Events
-internal import EventLog
+public import EventLog
 internal import Projections
 
 /// Why a customer did or did not have access at an instant, and what the ledger answered then.
@@ -189,29 +189,6 @@ public struct ExplanationDocument: Codable, Hashable, Sendable {
         /// The last position used.
         public let verifiedTo: PropertyValue
         /// The newest commit of each lane used.
-        public let heads: [ChainHead]
-    }
-}
-
-/// The newest commit of a lane.
-public struct ChainHead: Codable, Hashable, Sendable {
-    /// The lane.
-    public let lane: Int
-    /// Offset of its newest event.
-    public let offset: Int64
-    /// Its number.
-    public let commit: Int64
-    /// SHA-256 of the commit, which covers all before it, in hexadecimal.
-    public let digest: String
-}
-
-extension ChainHead {
-    init(_ mark: CommitMark) {
-        self.init(
-            lane: mark.commit.lane,
-            offset: mark.offset,
-            commit: mark.commit.number,
-            digest: mark.digest.hex
-        )
+        public let heads: [VerificationReport.Head]
     }
 }

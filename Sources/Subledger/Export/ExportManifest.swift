@@ -19,7 +19,7 @@ public struct ExportManifest: Codable, Hashable, Sendable {
         /// Its name.
         public let name: String
         /// The newest commit of each lane that it includes, by lane.
-        public let heads: [ChainHead]
+        public let heads: [VerificationReport.Head]
         /// The newest instant that Apple had signed by then, in milliseconds; nil if the table does
         /// not depend on it.
         public let asOf: Int64?

@@ -182,11 +182,11 @@ extension ExportRun {
         return ExportManifest.Table(
             name: table.name,
             heads: ground.heads.sorted { $0.key < $1.key }.map { lane, head in
-                ChainHead(
+                VerificationReport.Head(
                     lane: lane,
                     offset: head.offset,
                     commit: head.commit,
-                    digest: head.digest.hex
+                    digest: head.digest
                 )
             },
             asOf: asOf,

@@ -14,23 +14,9 @@ public struct CheckpointDocument: Codable, Sendable {
     /// When it was taken: milliseconds since 1970 UTC, on the database server's clock.
     public let takenAt: Int64
     /// The newest commit of each lane with commits, by lane.
-    public let heads: [Head]
+    public let heads: [Checkpoint.Head]
     /// The signer; null if it is not signed.
     public let signature: OrNull<Signature>
-
-    /// The newest commit of a lane.
-    public struct Head: Codable, Sendable {
-        /// The lane.
-        public let lane: Int
-        /// Number of the commit.
-        public let commit: Int64
-        /// Offset of the newest event.
-        public let offset: Int64
-        /// Number of the newest payload.
-        public let evidence: Int64
-        /// SHA-256 of the commit, in hexadecimal.
-        public let digest: String
-    }
 
     /// A signature of the canonical bytes.
     public struct Signature: Codable, Hashable, Sendable {
@@ -55,15 +41,7 @@ public struct CheckpointDocument: Codable, Sendable {
         formatVersion = checkpoint.identity.formatVersion
         lanes = checkpoint.identity.lanes.value
         takenAt = checkpoint.takenAt.milliseconds
-        heads = checkpoint.heads.map {
-            Head(
-                lane: $0.lane,
-                commit: $0.commit,
-                offset: $0.offset,
-                evidence: $0.evidence,
-                digest: $0.digest.hex
-            )
-        }
+        heads = checkpoint.heads
         signature = OrNull(
             signed.signature.map {
                 Signature(
@@ -103,19 +81,6 @@ extension CheckpointDocument {
     private var checkpoint: Checkpoint? {
         guard let ledgerId = UUIDText.bytes(ledgerId), let lanes = LaneCount(lanes) else {
             return nil
-        }
-        var heads: [Checkpoint.Head] = []
-        for head in self.heads {
-            guard let digest = Digest(hex: head.digest) else { return nil }
-            heads.append(
-                Checkpoint.Head(
-                    lane: head.lane,
-                    commit: head.commit,
-                    offset: head.offset,
-                    evidence: head.evidence,
-                    digest: digest
-                )
-            )
         }
         return Checkpoint(
             identity: LedgerIdentity(

@@ -22,7 +22,7 @@ public struct SignatureReport: Sendable {
     public var isOK: Bool { firstFailure == nil }
 
     /// An event that its evidence does not prove.
-    public struct Failure: Hashable, Sendable {
+    public struct Failure: Codable, Hashable, Sendable {
         /// The event.
         public let position: Position
         /// SHA-256 of the payload; nil if the event cannot be read or the payload is missing.

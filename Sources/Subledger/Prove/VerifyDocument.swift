@@ -15,7 +15,7 @@ public struct VerifyDocument: Codable, Hashable, Sendable {
     /// Events with an erased part.
     public let erasedEvents: Int64
     /// The newest matching commit of every lane with commits.
-    public let heads: [ChainHead]
+    public let heads: [VerificationReport.Head]
     /// The first mismatch; null if everything matches.
     public let firstMismatch: OrNull<VerificationReport.Mismatch>
     /// The checkpoint after which the verification began; nil if it began with the first commit.
@@ -73,7 +73,7 @@ public struct VerifyDocument: Codable, Hashable, Sendable {
         /// How many heads it records.
         public let heads: Int
         /// The heads that contradict the log.
-        public let contradicted: [ChainHead]
+        public let contradicted: [VerificationReport.Head]
     }
 
     /// The result of verifying the payloads again.
@@ -89,7 +89,7 @@ public struct VerifyDocument: Codable, Hashable, Sendable {
         /// The events that these payloads proved or repeated, by lane.
         public let notKeptEvents: [NotKept]
         /// The first failure; null if all payloads prove their events.
-        public let firstFailure: OrNull<Failure>
+        public let firstFailure: OrNull<SignatureReport.Failure>
     }
 
     /// Events of a lane that cannot be proven again, because their payloads are not kept: offsets as
@@ -105,18 +105,6 @@ public struct VerifyDocument: Codable, Hashable, Sendable {
         /// The same after the erasure of another subscription, which an earlier version did not
         /// record.
         public let byEarlierVersion: String
-    }
-
-    /// A payload that does not prove an event that cites it.
-    public struct Failure: Codable, Hashable, Sendable {
-        /// The event.
-        public let position: Position
-        /// SHA-256 of the payload, in hexadecimal.
-        public let evidence: String?
-        /// The machine-readable reason.
-        public let reason: String
-        /// The reason as text.
-        public let message: String
     }
 }
 
@@ -167,7 +155,7 @@ extension VerifyDocument {
         events = report.events
         commits = report.commits
         erasedEvents = report.erasedEvents
-        heads = report.heads.map(ChainHead.init)
+        heads = report.heads
         firstMismatch = OrNull(report.firstMismatch)
         self.since = report.since.map {
             Mark(lane: nil, commit: nil, source: since ?? "", takenAt: $0.takenAt)
@@ -193,17 +181,6 @@ extension VerifyDocument {
     }
 }
 
-extension ChainHead {
-    fileprivate init(_ head: VerificationReport.Head) {
-        self.init(
-            lane: head.lane,
-            offset: head.offset,
-            commit: head.commit,
-            digest: head.digest.hex
-        )
-    }
-}
-
 extension VerifyDocument.Mark {
     fileprivate init(_ mark: LaneEvidence.Mark, lane: Int) {
         self.lane = lane
@@ -220,9 +197,8 @@ extension VerifyDocument.Kept {
         self.signedBy = signedBy
         isOfOtherLedger = result.isOfOtherLedger
         heads = result.kept.heads.count
-        contradicted = result.heads.filter { $0.state == .differs || $0.state == .missing }.map {
-            ChainHead($0.head)
-        }
+        contradicted = result.heads.filter { $0.state == .differs || $0.state == .missing }
+            .map(\.head)
     }
 }
 
@@ -242,15 +218,6 @@ extension VerifyDocument.Signatures {
                 byEarlierVersion: events.byEarlierVersion.description
             )
         }
-        firstFailure = OrNull(
-            report.firstFailure.map { failure in
-                VerifyDocument.Failure(
-                    position: failure.position,
-                    evidence: failure.evidence?.hex,
-                    reason: failure.reason,
-                    message: failure.message
-                )
-            }
-        )
+        firstFailure = OrNull(report.firstFailure)
     }
 }

@@ -1,4 +1,4 @@
-internal import EventLog
+public import EventLog
 
 extension Ledger {
     /// The most lines of one list of rates: thirty years of thirty currencies.
@@ -55,8 +55,8 @@ extension Ledger {
     /// A summary of the imported exchange rates for each pair of currencies.
     ///
     /// - Throws: `EventLogError`.
-    public func rateSummaries() async throws -> [RateSummaryDocument] {
-        try await log.rateSummaries().map(RateSummaryDocument.init)
+    public func rateSummaries() async throws -> [CurrencyRateSummary] {
+        try await log.rateSummaries()
     }
 }
 

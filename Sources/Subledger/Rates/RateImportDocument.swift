@@ -1,5 +1,4 @@
 public import EventLog
-public import Events
 
 /// A line of a list of exchange rates.
 public struct RateLine: Hashable, Sendable {
@@ -80,36 +79,5 @@ extension RateImportDocument {
                 )
             )
         }
-    }
-}
-
-/// All rates in the ledger for two currencies.
-public struct RateSummaryDocument: Codable, Hashable, Sendable {
-    /// ISO 4217 code of the currency that is converted.
-    public let currency: String
-    /// ISO 4217 code of the currency that amounts are converted into.
-    public let baseCurrency: String
-    /// Days that have a rate.
-    public let days: Int64
-    /// Rates that were replaced by a later import; they are kept.
-    public let replaced: Int64
-    /// The first day with a rate, UTC.
-    public let firstDay: String
-    /// The last day with a rate.
-    public let lastDay: String
-    /// The rate of that day.
-    public let lastRate: ExactDecimal
-    /// When the newest of them was imported, on our clock.
-    public let recordedAt: Instant
-
-    init(_ summary: CurrencyRateSummary) {
-        currency = summary.pair.currency
-        baseCurrency = summary.pair.baseCurrency
-        days = summary.days
-        replaced = summary.replaced
-        firstDay = summary.firstDay
-        lastDay = summary.lastDay
-        lastRate = summary.lastRate
-        recordedAt = summary.recordedAt
     }
 }

@@ -17,10 +17,8 @@ extension DifferenceDocument {
         otherMoney = production.otherMoney
         environments = difference.effects.map { Effect($0, in: difference.tables) }
         projections = zip(difference.tables, difference.totals).map { Table($0, $1, report) }
-        refusals = Refusals(report.refusals)
-        alterations = report.alterations.map {
-            Alteration(projection: $0.projection, kind: $0.kind.rawValue, message: $0.message)
-        }
+        refusals = report.refusals
+        alterations = report.alterations
         samples = report.samples.map { Sample($0, in: difference.tables) }
         self.promotion = promotion
     }
@@ -36,7 +34,7 @@ extension DifferenceDocument.Comparison {
         upTo = builds.standings.map { standing in
             DifferenceDocument.Standing(
                 projections: standing.projections,
-                heads: standing.heads.map(ChainHead.init)
+                heads: standing.heads.map { VerificationReport.Head($0) }
             )
         }
     }
@@ -88,30 +86,12 @@ extension DifferenceDocument.Table {
         rowsChanged = totals.rowsChanged
         streamsChanged = totals.streamsChanged
         changes = Dictionary(
-            uniqueKeysWithValues: totals.changes.map {
-                ($0.kind, DifferenceDocument.Count(rows: $0.count.rows, streams: $0.count.streams))
-            }
+            uniqueKeysWithValues: totals.changes.map { ($0.kind, $0.count) }
         )
         columns = Dictionary(
             uniqueKeysWithValues: totals.changedColumns.map { ($0.column, $0.rows) }
         )
         columnsAdded = report.isCompared(table) ? table.columnsAdded : []
         columnsRemoved = table.columnsRemoved
-    }
-}
-
-extension DifferenceDocument.Refusals {
-    fileprivate init(_ refusals: RefusalDifference) {
-        same = refusals.same
-        changedCount = refusals.changedCount
-        changed = refusals.changed.map { change in
-            DifferenceDocument.RefusalChange(
-                projection: change.projection,
-                originalTransactionId: change.stream.originalTransactionId,
-                environment: change.stream.environment,
-                live: change.live,
-                rebuilt: change.rebuilt
-            )
-        }
     }
 }

@@ -1,4 +1,6 @@
+public import EventLog
 public import Events
+public import Projections
 public import Projector
 
 /// How new tables differ from the live ones, for which customers, and because of which events.
@@ -22,9 +24,9 @@ public struct DifferenceDocument: Codable, Hashable, Sendable {
     /// The tables.
     public let projections: [Table]
     /// Subscriptions that a fold refuses.
-    public let refusals: Refusals
+    public let refusals: RefusalDifference
     /// Live tables and views that differ from what a rebuild creates.
-    public let alterations: [Alteration]
+    public let alterations: [LiveAlteration]
     /// Some subscriptions that differ, explained.
     public let samples: [Sample]
     /// What was promoted after the comparison; nil if nothing was.
@@ -52,7 +54,7 @@ public struct DifferenceDocument: Codable, Hashable, Sendable {
         /// Their projections.
         public let projections: [String]
         /// The newest commit of each lane.
-        public let heads: [ChainHead]
+        public let heads: [VerificationReport.Head]
     }
 
     /// Access that differs.
@@ -114,55 +116,13 @@ public struct DifferenceDocument: Codable, Hashable, Sendable {
         /// Subscriptions that differ.
         public let streamsChanged: Int
         /// What happened to rows, by kind of change.
-        public let changes: [String: Count]
+        public let changes: [String: TableTotals.Count]
         /// By column, the number of rows in which it differs.
         public let columns: [String: Int]
         /// Columns only in the new table.
         public let columnsAdded: [String]
         /// Columns only in the live table.
         public let columnsRemoved: [String]
-    }
-
-    /// How many rows and subscriptions have a change.
-    public struct Count: Codable, Hashable, Sendable {
-        /// Rows.
-        public let rows: Int
-        /// Subscriptions.
-        public let streams: Int
-    }
-
-    /// Subscriptions that a fold refuses.
-    public struct Refusals: Codable, Hashable, Sendable {
-        /// Refusals on both sides.
-        public let same: Int
-        /// Refusals on only one side.
-        public let changedCount: Int
-        /// The first of these.
-        public let changed: [RefusalChange]
-    }
-
-    /// A refusal that differs.
-    public struct RefusalChange: Codable, Hashable, Sendable {
-        /// The table.
-        public let projection: String
-        /// The subscription.
-        public let originalTransactionId: String
-        /// Where the purchases were made.
-        public let environment: Environment
-        /// The refusal of the live table; nil if it refuses nothing.
-        public let live: RefusalDifference.Refusal?
-        /// The refusal of a rebuild; nil if it refuses nothing.
-        public let rebuilt: RefusalDifference.Refusal?
-    }
-
-    /// A live table or view that differs from what a rebuild creates.
-    public struct Alteration: Codable, Hashable, Sendable {
-        /// Its projection.
-        public let projection: String
-        /// Its type: `table` or `view`.
-        public let kind: String
-        /// What differs, and what to do.
-        public let message: String
     }
 
     /// One subscription that differs, explained.

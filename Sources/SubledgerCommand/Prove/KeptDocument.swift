@@ -129,7 +129,7 @@ struct KeptDocument {
 
     private struct VerifiedHeads: Decodable {
         let ok: Bool?
-        let heads: [ChainHead]
+        let heads: [VerificationReport.Head]
     }
 
     private static func verified(_ data: Data, _ name: String) throws(Refusal) -> KeptHeads {
@@ -142,22 +142,6 @@ struct KeptDocument {
                 reason: "proves nothing: expected the heads of a `verify` that found no mismatch"
             )
         }
-        var heads: [VerificationReport.Head] = []
-        for head in kept.heads {
-            guard let digest = Digest(hex: head.digest) else {
-                throw Refusal(
-                    reason: "has the digest '\(head.digest)'; expected 64 hexadecimal digits"
-                )
-            }
-            heads.append(
-                VerificationReport.Head(
-                    lane: head.lane,
-                    offset: head.offset,
-                    commit: head.commit,
-                    digest: digest
-                )
-            )
-        }
-        return KeptHeads(heads, source: name)
+        return KeptHeads(kept.heads, source: name)
     }
 }

@@ -175,7 +175,7 @@ struct FollowCommand: AsyncParsableCommand {
                     refused: done.refused,
                     lag: lag,
                     notFollowed: done.notFollowed,
-                    positions: PositionVector(positions).document
+                    positions: positions
                 )
             )
             return
@@ -201,9 +201,9 @@ struct FollowCommand: AsyncParsableCommand {
         if output.json {
             try Terminal.print(
                 json: WaitDocument(
-                    waitedFor: awaited.vector.document,
+                    waitedFor: awaited.vector.offsets,
                     isThere: isThere,
-                    positions: PositionVector(try await projector.livePositions()).document
+                    positions: try await projector.livePositions()
                 )
             )
         }
@@ -257,12 +257,12 @@ private struct FollowDocument: Encodable {
     let refused: Int
     let lag: Int64
     let notFollowed: [String]
-    let positions: [String: Int64]
+    let positions: [Int: Int64]
 }
 
 /// Whether the live tables include the positions that were waited for.
 private struct WaitDocument: Encodable {
-    let waitedFor: [String: Int64]
+    let waitedFor: [Int: Int64]
     let isThere: Bool
-    let positions: [String: Int64]
+    let positions: [Int: Int64]
 }

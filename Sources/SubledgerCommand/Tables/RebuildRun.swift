@@ -160,7 +160,7 @@ struct RebuildRun {
 
     private func print(_ rebuilt: [Projector.Rebuilt]) throws {
         if work.output.json {
-            try Terminal.print(json: rebuilt.map(RebuiltDocument.init))
+            try Terminal.print(json: rebuilt)
             return
         }
         for projection in rebuilt {

@@ -30,7 +30,7 @@ enum RefusalWording {
     }
 
     private static func line(_ changed: RefusalDifference.Changed) -> String {
-        let stream = "\(changed.stream.originalTransactionId) (\(changed.stream.environment))"
+        let stream = "\(changed.originalTransactionId) (\(changed.environment))"
         return "\(changed.projection): subscription \(stream) is "
             + "\(words(changed.live)) by the live table, and "
             + "\(words(changed.rebuilt)) by a rebuild"

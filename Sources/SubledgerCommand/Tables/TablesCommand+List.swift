@@ -36,7 +36,7 @@ extension TablesCommand {
             let tables = try await projector.tables()
             await log.close()
             if output.json {
-                try Terminal.print(json: tables.map(TableDocument.init))
+                try Terminal.print(json: tables)
                 return
             }
             guard !tables.isEmpty else {
