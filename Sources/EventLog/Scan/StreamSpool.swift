@@ -59,12 +59,7 @@ final class StreamSpool: @unchecked Sendable {
     /// Begins before the first event.
     ///
     /// Throws `temporaryFile` if none can be created.
-    init(
-        lane: Lane,
-        head: EventLog.Head,
-        cuts: [[UInt8]],
-        isComplete: Bool
-    ) throws(EventLogError) {
+    init(lane: Lane, head: EventLog.Head, cuts: [[UInt8]], isComplete: Bool) throws(EventLogError) {
         self.lane = lane
         self.head = head
         self.cuts = cuts

@@ -81,11 +81,7 @@ extension RefusalDifference {
         return difference
     }
 
-    private static func refusal(
-        _ row: PostgresRow,
-        _ column: Int,
-        lane: Lane
-    ) throws -> Refusal? {
+    private static func refusal(_ row: PostgresRow, _ column: Int, lane: Lane) throws -> Refusal? {
         guard let offset = try row.int8IfPresent(column) else { return nil }
         return Refusal(
             position: Position(lane: lane, offset: offset),

@@ -145,11 +145,7 @@ private struct DifferenceReading: Sendable {
     private let lanes: LaneCount
     private let excluded: Set<StreamID>
 
-    init(
-        _ difference: ProjectionDifference,
-        of lanes: LaneCount,
-        without excluded: Set<StreamID>
-    ) {
+    init(_ difference: ProjectionDifference, of lanes: LaneCount, without excluded: Set<StreamID>) {
         self.difference = difference
         self.lanes = lanes
         self.excluded = excluded

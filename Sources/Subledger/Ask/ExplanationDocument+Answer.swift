@@ -27,10 +27,7 @@ extension ExplanationDocument {
         refundsAfterEnd = explanation.refundsAfterEnd.map { Refund($0) }
         because = explanation.because.map { Cause($0, in: answer) }
         changesIf = explanation.changesIf.map {
-            Change(
-                without: $0,
-                access: !explanation.entitled.hasAccess
-            )
+            Change(without: $0, access: !explanation.entitled.hasAccess)
         }
         policy = PolicyDocument(explanation.policy)
         catalogVersion = OrNull(answer.catalogVersion)
@@ -61,21 +58,12 @@ extension ExplanationDocument.Answer {
         case notAsked
     }
 
-    fileprivate init(
-        _ answer: AccessAnswer,
-        _ marks: KnowledgeMarks,
-        unknown: Unknown?
-    ) {
+    fileprivate init(_ answer: AccessAnswer, _ marks: KnowledgeMarks, unknown: Unknown?) {
         access = OrNull(unknown == nil ? answer.hasAccess : nil)
         reason = OrNull(unknown?.rawValue ?? answer.reason?.rawValue)
-        knownAt = ExplanationDocument.Knowledge(
-            position: marks.value,
-            time: marks.time
-        )
+        knownAt = ExplanationDocument.Knowledge(position: marks.value, time: marks.time)
         period = OrNull(answer.period.map { ExplanationDocument.Period($0) })
-        oneTimePurchase = OrNull(
-            answer.oneTimePurchase.map { OneTimePurchaseDocument($0) }
-        )
+        oneTimePurchase = OrNull(answer.oneTimePurchase.map { OneTimePurchaseDocument($0) })
     }
 }
 

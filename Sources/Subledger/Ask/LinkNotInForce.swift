@@ -20,25 +20,18 @@ public struct LinkNotInForce: Codable, Hashable, Sendable {
 }
 
 extension LinkNotInForce {
-    init(_ stream: StreamID, _ link: LinkClaim, at instant: Instant, isBlocked: Bool) {
-        originalTransactionId = stream.originalTransactionId
-        environment = stream.environment
-        customer = link.customer
-        at = instant
-        from = link.from
-        to = link.to
-        self.isBlocked = isBlocked
-    }
-
     /// All of a customer's links that name a subscription but are not in force at an instant.
     package static func all(of customer: Customer, at instant: Instant) -> [LinkNotInForce] {
         customer.linksNotInForce(at: instant).map { stream, link in
             let all = customer.streams + customer.related
             let claims = all.first { $0.stream == stream }?.claims
             return LinkNotInForce(
-                stream,
-                link,
+                originalTransactionId: stream.originalTransactionId,
+                environment: stream.environment,
+                customer: link.customer,
                 at: instant,
+                from: link.from,
+                to: link.to,
                 isBlocked: claims?.hold(against: link.customer, from: instant) != nil
             )
         }

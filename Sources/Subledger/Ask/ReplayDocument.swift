@@ -91,12 +91,7 @@ extension Ledger {
                 instant ?? Timeline(then).horizon ?? event.fact.statedAsOf ?? event.recordedAt
             let fields = StateField.all(of: then, at: asked)
             defer { last = fields }
-            return ReplayDocument.Frame(
-                event,
-                changes,
-                fields,
-                after: last
-            )
+            return ReplayDocument.Frame(event, changes, fields, after: last)
         }
         return ReplayDocument(
             originalTransactionId: id,

@@ -100,10 +100,7 @@ extension Ledger {
 
 extension ClaimDocument {
     /// The claims of a subscription: its links, then its tokens.
-    static func all(
-        of claims: StreamClaims,
-        _ joinedTokens: [String] = []
-    ) -> [ClaimDocument] {
+    static func all(of claims: StreamClaims, _ joinedTokens: [String] = []) -> [ClaimDocument] {
         claims.links.map { ClaimDocument($0, of: claims) }
             + claims.tokens.map { ClaimDocument($0, of: claims, joinedTokens) }
     }
@@ -126,11 +123,7 @@ extension ClaimDocument {
         joinedTokens = []
     }
 
-    private init(
-        _ token: TokenClaim,
-        of claims: StreamClaims,
-        _ joinedTokens: [String]
-    ) {
+    private init(_ token: TokenClaim, of claims: StreamClaims, _ joinedTokens: [String]) {
         originalTransactionId = claims.stream.originalTransactionId
         environment = claims.stream.environment
         customer = nil

@@ -75,10 +75,7 @@ extension Ledger {
         at instant: Instant? = nil,
         knownAt: KnownAt = .latest
     ) async throws -> CustomerDocument {
-        CustomerDocument(
-            try await found(subject, knownAt: knownAt),
-            at: instant
-        )
+        CustomerDocument(try await found(subject, knownAt: knownAt), at: instant)
     }
 
     /// The same, as the source of texts.

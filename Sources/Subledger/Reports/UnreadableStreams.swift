@@ -26,10 +26,7 @@ public struct UnreadableStreams: Codable, Hashable, Sendable {
     }
 
     // Returns true if the subscription has unreadable events.
-    mutating func take(
-        _ stream: StreamID,
-        _ events: [UnreadableEvent]
-    ) -> Bool {
+    mutating func take(_ stream: StreamID, _ events: [UnreadableEvent]) -> Bool {
         guard let first = events.first else { return false }
         count += 1
         if named.count < UnreadableStreams.namedMax {

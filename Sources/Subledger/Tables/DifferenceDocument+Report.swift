@@ -85,9 +85,7 @@ extension DifferenceDocument.Table {
         rows = report.rows[table.name]
         rowsChanged = totals.rowsChanged
         streamsChanged = totals.streamsChanged
-        changes = Dictionary(
-            uniqueKeysWithValues: totals.changes.map { ($0.kind, $0.count) }
-        )
+        changes = Dictionary(uniqueKeysWithValues: totals.changes.map { ($0.kind, $0.count) })
         columns = Dictionary(
             uniqueKeysWithValues: totals.changedColumns.map { ($0.column, $0.rows) }
         )

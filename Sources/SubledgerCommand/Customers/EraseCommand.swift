@@ -73,11 +73,7 @@ struct ErasureOptions: ParsableArguments {
                 withSiblings: withSiblings
             )
         await ledger.log.close()
-        let document = ErasureDocument(
-            erased,
-            leaving: exceptions,
-            isDone: !dryRun
-        )
+        let document = ErasureDocument(erased, leaving: exceptions, isDone: !dryRun)
         if output.json {
             try Terminal.print(json: document)
         } else {

@@ -79,10 +79,7 @@ struct FeedCommand: AsyncParsableCommand {
     }
 
     private func pump(_ log: EventLog) async throws -> FeedPump.End {
-        var pump = FeedPump(
-            try await log.feed(after: after),
-            linesMax: limit ?? .max
-        )
+        var pump = FeedPump(try await log.feed(after: after), linesMax: limit ?? .max)
         Interrupt.heed()
         return try await pump.run(
             following: follow ? pollInterval ?? FeedCommand.pollIntervalDefault : nil

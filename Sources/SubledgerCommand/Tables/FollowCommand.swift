@@ -133,12 +133,7 @@ struct FollowCommand: AsyncParsableCommand {
         if !progress.isThere || !done.notFollowed.isEmpty {
             lag = max(lag, try await FollowCommand.lag(projector, heads))
         }
-        try print(
-            done,
-            lag: lag,
-            positions: try await projector.livePositions(),
-            of: log.identity
-        )
+        try print(done, lag: lag, positions: try await projector.livePositions(), of: log.identity)
         if once, !progress.isThere {
             let left = lag == 1 ? "1 event is left" : "\(lag) events are left"
             Terminal.write("follow: interrupted; \(left): run it again to continue")
