@@ -234,6 +234,12 @@ let package = Package(
                 "Projector", "SimulatedStoreService", "Subledger", "SubledgerBench",
                 argumentParser, configuration, lifecycle, logging, systemPackage,
             ],
+            resources: [
+                .embedInCode("Serve/Examples/Caddyfile"),
+                .embedInCode("Serve/Examples/alerts.yml"),
+                .embedInCode("Serve/Examples/dashboard.json"),
+                .embedInCode("Serve/Examples/nginx.conf"),
+            ],
             swiftSettings: strict
         ),
         .target(

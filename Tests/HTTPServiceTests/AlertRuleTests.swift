@@ -8,10 +8,10 @@ import Testing
 @Suite(.enabled { await TestServer.isAvailable })
 struct AlertRuleTests {
     // Name, expression, severity and summary of each rule.
-    private static func rules() throws -> [(name: String, text: [String])] {
+    private static func rules(_ yaml: String) -> [(name: String, text: [String])] {
         let rule =
             #/- alert: (\w+)\n +expr: '(.*)'\n +for: .*\n +labels:\n +severity: (\w+)\n +annotations:\n +summary: '(.*)'/#
-        return AlertRules.yaml.matches(of: rule).map {
+        return yaml.matches(of: rule).map {
             (String($0.1), [String($0.2), String($0.3), String($0.4)])
         }
     }
@@ -19,8 +19,9 @@ struct AlertRuleTests {
     @Test func `every rule names only series that exist from the start, with a value`()
         async throws
     {
-        let rules = try Self.rules()
-        #expect(rules.count == AlertRules.yaml.matches(of: /- alert:/).count)
+        let yaml = try await AlertScenarios.printedRules()
+        let rules = Self.rules(yaml)
+        #expect(rules.count == yaml.matches(of: /- alert:/).count)
         try await TestService.run { service in
             let token = try await service.token(.support)
             let answer = try await service.get("/metrics", token: token)
@@ -58,7 +59,8 @@ struct AlertRuleTests {
     @Test func `each rule has scenarios in both directions, and in acceptance promtool agrees`()
         async throws
     {
-        let rules = try Self.rules()
+        let yaml = try await AlertScenarios.printedRules()
+        let rules = Self.rules(yaml)
         for (name, _) in rules {
             let scenarios = AlertScenarios.all.filter { "Subledger" + $0.rule == name }
             #expect(scenarios.contains { $0.raised.isEmpty }, "\(name) is never quiet")
@@ -66,7 +68,7 @@ struct AlertRuleTests {
         }
         guard Acceptance.isRunning, let promtool = AlertScenarios.promtool() else { return }
         let folder = try TestFolder()
-        _ = try folder.write("alerts.yml", Data(AlertRules.yaml.utf8))
+        _ = try folder.write("alerts.yml", Data(yaml.utf8))
         let texts = Dictionary(
             uniqueKeysWithValues: rules.map {
                 ($0.name, (severity: $0.text[1], summary: $0.text[2]))

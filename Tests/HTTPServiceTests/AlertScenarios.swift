@@ -280,6 +280,13 @@ enum AlertScenarios {
         ),
     ]
 
+    /// The alert rules, as `serve` prints them.
+    static func printedRules() async throws -> String {
+        let printed = try await Program("subledger").run(["serve", "--print-alerts"])
+        #expect(printed.code == 0)
+        return printed.output
+    }
+
     /// Part of Debian's package prometheus; CI has it.
     static func promtool() -> String? {
         let path = Program.installed("promtool")

@@ -143,22 +143,30 @@ struct ProxyTests {
                 #expect(isDenied || plain.contains("//"), "Caddy passes \(path)")
             }
         }
-        // A body that does not fit is written to a file first, which takes longer than its commit.
-        let buffer = try #require(nginx.firstMatch(of: /client_body_buffer_size (\d+);/)).1
-        #expect(Int(buffer) == ServiceLimits().notificationByteCountMax)
     }
 
-    @Test func `the example for Caddy uses the same limits`() async throws {
-        let port = ["--port", "9090"]
+    @Test(arguments: ["nginx", "caddy"])
+    func `an example has the limits of the service, and the port that serve was given`(
+        proxy: String
+    ) async throws {
         let printed = try await Program("subledger").run(
-            ["serve", "--print-proxy", "caddy"] + port
+            ["serve", "--print-proxy", proxy, "--port", "9090"]
         )
         #expect(printed.code == 0)
-        #expect(printed.output.contains("reverse_proxy 127.0.0.1:9090"))
-        let nginx = try await Program("subledger").run(["serve", "--print-proxy", "nginx"])
-        let size = #/(?:max_size|client_max_body_size) (\d+)/#
-        let found = try [printed, nginx].map { try #require($0.output.firstMatch(of: size)).1 }
-        #expect(found[0] == found[1])
+        #expect(printed.output.contains("127.0.0.1:9090"))
+        #expect(!printed.output.contains("8080"))
+        let limits = ServiceLimits()
+        func number(_ pattern: Regex<(Substring, Substring)>) throws -> Int? {
+            Int(try #require(printed.output.firstMatch(of: pattern)).1)
+        }
+        #expect(try number(/(?:client_max_body_size|max_size) (\d+)/) == limits.uploadByteCountMax)
+        let seconds = try #require(try number(/(?:proxy_read|response_header)_timeout (\d+)s/))
+        #expect(Double(seconds) > limits.answerSecondsMax)
+        guard proxy == "nginx" else { return }
+        // A body that does not fit is written to a file first, which takes longer than its commit.
+        let buffer = try number(/client_body_buffer_size (\d+);/)
+        #expect(buffer == limits.notificationByteCountMax)
+        #expect(try number(/client_body_timeout (\d+)s;/) == Int(limits.bodySecondsMax))
     }
 
     // SUBLEDGER_IDLE_CONNECTIONS of them (400 by default), in a shell that allows 256 open files.

@@ -1,8 +1,8 @@
-public import ArgumentParser
+import ArgumentParser
 import CommandSupport
 import EventLog
 import Foundation
-public import HTTPService
+import HTTPService
 import Logging
 import Projector
 import Subledger
@@ -162,7 +162,7 @@ struct ServeCommand: AsyncParsableCommand {
     var printDashboard = false
 
     @Option(help: "Print an example configuration of a proxy, nginx or caddy, and exit.")
-    var printProxy: ProxyExample?
+    var printProxy: Proxy?
 
     @OptionGroup var trust: TrustOptions
     @OptionGroup var sandbox: SandboxOptions
@@ -172,8 +172,24 @@ struct ServeCommand: AsyncParsableCommand {
         case text, json
     }
 
+    /// A proxy with an example of its configuration.
+    enum Proxy: String, CaseIterable, ExpressibleByArgument {
+        case nginx, caddy
+
+        /// The example, with the port of the service.
+        func text(port: Int) -> String {
+            let example =
+                switch self {
+                case .nginx: PackageResources.nginx_conf
+                case .caddy: PackageResources.Caddyfile
+                }
+            return String(decoding: example, as: UTF8.self)
+                .replacing("127.0.0.1:8080", with: "127.0.0.1:\(port)")
+        }
+    }
+
     func run() async throws {
-        if try printExample() { return }
+        if printExample() { return }
         let plan = try await ServePlan(self, ProcessEnvironment.variables)
         if let printProxy {
             Terminal.put(printProxy.text(port: plan.server.port))
@@ -245,16 +261,14 @@ struct ServeCommand: AsyncParsableCommand {
     }
 
     // True if one was requested.
-    private func printExample() throws -> Bool {
+    private func printExample() -> Bool {
         if printAlerts {
-            Terminal.put(AlertRules.yaml)
+            Terminal.put(bytes: PackageResources.alerts_yml)
         } else if printDashboard {
-            Terminal.print(try Dashboard.json())
+            Terminal.put(bytes: PackageResources.dashboard_json)
         } else {
             return false
         }
         return true
     }
 }
-
-extension ProxyExample: ExpressibleByArgument {}
