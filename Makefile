@@ -93,7 +93,7 @@ install: release ## Install the optimised program, its manual and completions be
 
 snapshot: dependencies ## Rewrite what tests compare with: the schema, rows of folds, and what commands print.
 	SNAPSHOT_UPDATE=1 swift test $(SWIFT_FLAGS) --disable-xctest --skip LawTests \
-	    --filter 'SnapshotTests|KeptFoldTests|ProjectionsTests|GoldenTests|DescriptionTests'
+	    --filter 'SnapshotTests|KeptFoldTests|ProjectionsTests|GoldenTests'
 
 format: ## Lay the sources out.
 	swift format -i -r -p $(SOURCES)

@@ -186,6 +186,7 @@ let package = Package(
                 "Subledger", coreMetrics, httpTypes, hummingbird, hummingbirdCore, hummingbirdTLS,
                 lifecycle, logging, metrics, nioCore, nioHTTP1, nioSSL, unixSignals,
             ],
+            resources: [.embedInCode("openapi.json")],
             swiftSettings: strict
         ),
         .target(
@@ -327,7 +328,6 @@ let package = Package(
                 "TestSupport", coreMetrics,
                 httpTypes, hummingbird, hummingbirdTesting, logging, nioCore, nioSSL,
             ],
-            exclude: ["openapi.txt"],
             swiftSettings: strict
         ),
         .testTarget(

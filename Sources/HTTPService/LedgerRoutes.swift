@@ -116,7 +116,12 @@ public struct LedgerRoutes: Sendable {
         addEvents(to: router)
         addReports(to: router)
         addHealth(to: router)
-        addDescription(to: router)
+        on(.get, "/openapi.json", of: router, for: nil) { _ in
+            .text(
+                String(decoding: PackageResources.openapi_json, as: UTF8.self),
+                "application/json"
+            )
+        }
     }
 }
 
@@ -128,6 +133,8 @@ extension LedgerRoutes: CustomStringConvertible {
 /// What the routes share.
 final class ServiceState: Sendable {
     let isDraining = Atomic<Bool>(false)
+    /// The methods of each path, with `:name` for its parameters.
+    let methods = Mutex<[String: Set<String>]>([:])
     /// Why the tables are not kept up to date; nil if they are, or are not meant to be.
     let followFault = Mutex<String?>(nil)
     let isFollowing = Atomic<Bool>(false)
@@ -158,6 +165,9 @@ extension LedgerRoutes {
     ) {
         let roles = [role, other].compactMap { $0 }
         metrics.create(method.rawValue, path)
+        state.methods.withLock {
+            $0[path, default: []].formUnion(method == .get ? ["GET", "HEAD"] : [method.rawValue])
+        }
         _ = router.on(RouterPath(path), method: method) { request, context in
             try await respond(
                 to: request,

@@ -1,5 +1,6 @@
 internal import HTTPTypes
 internal import Hummingbird
+internal import Synchronization
 
 /// Answers requests without a route: 404, or 405 if another method is allowed.
 struct UnansweredRequests<Context: RequestContext>: RouterMiddleware {
@@ -16,7 +17,7 @@ struct UnansweredRequests<Context: RequestContext>: RouterMiddleware {
         do {
             return try await next(request, context)
         } catch let error as HTTPError where error.status == .notFound {
-            let methods = ServedPath.methods(of: request.uri.path)
+            let methods = routes.methods(of: request.uri.path)
             return try await routes.respond(to: request, context, Self.route, Self.route, for: []) {
                 _ in
                 throw Problem(to: request.method, at: methods)
@@ -45,28 +46,15 @@ extension Problem {
     }
 }
 
-/// A path that accepts some method.
-private struct ServedPath {
-    /// Its parts; nil for one that accepts any text.
-    let parts: [Substring?]
-    let methods: [String]
-
-    private static let all = Dictionary(grouping: LedgerRoutes.descriptions, by: \.path)
-        .map { path, routes in
-            ServedPath(
-                parts: path.split(separator: "/").map { $0.first == "{" ? nil : $0 },
-                methods: routes.flatMap { route in
-                    route.method == .get ? ["GET", "HEAD"] : [route.method.rawValue]
-                }
-            )
-        }
-
+extension LedgerRoutes {
     /// The methods that a path accepts; empty if it belongs to no route.
-    static func methods(of path: String) -> [String] {
+    fileprivate func methods(of path: String) -> [String] {
         let parts = path.split(separator: "/")
-        return all.first { served in
-            served.parts.count == parts.count
-                && zip(served.parts, parts).allSatisfy { $0 == nil || $0 == $1 }
-        }?.methods ?? []
+        let route = state.methods.withLock { $0 }.first { route, _ in
+            let served = route.split(separator: "/")
+            return served.count == parts.count
+                && zip(served, parts).allSatisfy { $0.first == ":" || $0 == $1 }
+        }
+        return route?.value.sorted() ?? []
     }
 }

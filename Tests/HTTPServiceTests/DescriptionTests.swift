@@ -1,65 +1,131 @@
+import AppStoreSimulator
 import EventLog
+import Events
 import Foundation
 import HTTPService
+import HTTPTypes
+import Subledger
 import TestSupport
 import Testing
 
-/// The content of /openapi.json.
+/// The description at /openapi.json is a file; the answers decide whether it is right.
+///
+/// `TestService` compares every answer that a test of this target gets, with the schema of its
+/// route and status.
 @Suite(.enabled { await TestServer.isAvailable })
 struct DescriptionTests {
-    @Test func `every route is described, and every description is a route`() async throws {
+    @Test func `the file is served, and every component in it is used`() async throws {
         try await TestService.run { service in
             let answer = try await service.get("/openapi.json")
-            #expect(try answer.json["openapi"] as? String == "3.1.0")
-            let paths = try #require(answer.json["paths"] as? [String: [String: Any]])
+            #expect(answer.status == 200)
+            #expect(answer.headers[.contentType] == "application/json")
+            #expect(answer.body == [UInt8](try Data(contentsOf: ServiceDescription.file)))
+        }
+        let description = try ServiceDescription.kept.get()
+        #expect(description.root["openapi"] == .text("3.1.0"))
+        #expect(description.unusedComponents == [])
+    }
+
+    @Test func `every route is described, and every description is a route`() async throws {
+        let description = try ServiceDescription.kept.get()
+        let described = description.operations.map { operation in
+            "\(operation.method.rawValue) \(operation.path.replacing(/{(\w+)}/) { ":\($0.1)" })"
+        }
+        try await TestService.run { service in
+            // Each route has its series from the start.
+            let token = try await service.token(.support)
+            let metrics = try await service.get("/metrics", token: token)
+            let series = /subledger_http_requests_total{method="([A-Z]+)",route="([^"]+)"/
+            let routes = String(decoding: metrics.body, as: UTF8.self).matches(of: series)
+                .map { "\($0.1) \($0.2)" }
+            #expect(Set(routes) == Set(described))
+        }
+    }
+
+    @Test func `the parameters that a route accepts are those described`() async throws {
+        let description = try ServiceDescription.kept.get()
+        try await TestService.run { service in
             let token = try await service.token(.admin)
-            for (path, operations) in paths {
-                let place = path.replacing(/\{\w+\}/, with: "1")
-                for method in operations.keys {
-                    let found =
-                        method == "get"
-                        ? try await service.get(place, token: token)
-                        : try await service.post(place, Array("{}".utf8), token: token)
-                    let code = found.status == 404 ? try found.json["code"] as? String : nil
-                    #expect(code != "unknown-route", "\(method) \(path)")
-                    #expect(code != nil || found.status != 404, "\(method) \(path)")
-                    #expect(found.status != 500, "\(method) \(path)")
-                    let responses = (operations[method] as? [String: Any])?["responses"]
-                    #expect(
-                        (responses as? [String: Any])?["\(found.status)"] != nil,
-                        "\(method) \(path) answered \(found.status)"
-                    )
+            for operation in description.operations {
+                let name = "\(operation.method) \(operation.path)"
+                let inPath = operation.path.matches(of: /{(\w+)}/).map { String($0.1) }
+                #expect(description.parameters(of: operation, in: "path") == inPath, "\(name)")
+                // An unknown parameter is refused with the names of the known ones.
+                let place = operation.path.replacing(/{\w+}/, with: "1") + "?none=1"
+                let body: [UInt8]? = operation.method == .post ? Array("{}".utf8) : nil
+                let answer = try await service.send(operation.method, place, body, token)
+                let detail = answer.status == 400 ? try answer.json["detail"] as? String : nil
+                let accepted = detail?.firstMatch(of: /no parameter "none"; expected (.*)\./)?.1
+                let known = (accepted ?? "none").split(separator: ", ").map(String.init)
+                let described = description.parameters(of: operation, in: "query")
+                #expect((described.isEmpty ? ["none"] : described) == known, "\(name)")
+            }
+        }
+    }
+
+    /// Asks every route about everything in the ledger of the kept answers of the commands: seats,
+    /// family members, offers, refunds, plan changes and grace periods.
+    @Test func `every route answers as it is described`() async throws {
+        let description = try ServiceDescription.kept.get()
+        let now = Instant(milliseconds: 1_755_648_000_000)
+        let rows = ServiceDescription.file.deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+            .appendingPathComponent("Tests/CommandTests/Goldens/ledger.sql")
+        let refresh = CustomerRefresh { _ in (.answered(appended: 0, at: now), nil) }
+        try await TestServer.shared.withDatabase(from: .served) { settings in
+            try await settings.meddle(String(contentsOf: rows, encoding: .utf8))
+            try await TestService.run(on: settings, refresh: refresh, clock: { now }) { service in
+                let token = try await service.token(.admin)
+                _ = try await service.ledger.projector.rebuild()
+                let ids = try await service.ledger.log.streams(limit: 100)
+                    .map(\.stream.originalTransactionId)
+                let last = try #require(try await service.ledger.log.heads()[0]?.offset)
+                let values: [String: [String]] = [
+                    "id": ids, "originalTransactionId": ids,
+                    "position": stride(from: 1, through: last, by: 7).map { "\($0)" },
+                    "name": Report.all.map(\.name),
+                ]
+                for operation in description.operations {
+                    let parameter = operation.path.firstMatch(of: /{(\w+)}/)
+                    let places = parameter.map { found in
+                        (values[String(found.1)] ?? []).map {
+                            operation.path.replacing(found.0, with: $0)
+                        }
+                    }
+                    let times =
+                        description.parameters(of: operation, in: "query").contains("at")
+                        ? ["", "?at=2025-03-01"] : [""]
+                    var answered = false
+                    for place in places ?? [operation.path] {
+                        for time in times {
+                            let answer = try await service.send(
+                                operation.method,
+                                place + time,
+                                try Self.body(operation.path),
+                                token
+                            )
+                            answered = answered || answer.status == 200
+                        }
+                    }
+                    #expect(answered, "\(operation.method) \(operation.path) never answered 200")
                 }
             }
         }
     }
 
-    @Test func `the description is the one kept`() async throws {
-        try await TestService.run { service in
-            let answer = try await service.get("/openapi.json")
-            let pretty = try JSONSerialization.data(
-                withJSONObject: answer.json,
-                options: [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-            )
-            let text = String(decoding: pretty, as: UTF8.self)
-            try Golden.compare([("/openapi.json", text)], with: "openapi.txt")
+    private static func body(_ path: String) throws -> [UInt8]? {
+        let start = Instant(milliseconds: 1_750_000_000_000)
+        let json: [String: Any]
+        switch path {
+        case "/v1/appstore/notifications": return TestService.notifications(1).first
+        case "/v1/transactions":
+            let jws = TestService.purchase("1", "Production", "pro", at: start)
+            json = ["signedTransactions": [jws, "x"], "customerId": "anna"]
+        case "/v1/receipts":
+            let receipt = TestService.simulator.life(1).appReceipt(asOf: start)
+            json = ["receipt": Data(receipt).base64EncodedString()]
+        default: return nil
         }
-    }
-
-    @Test func `the schemas match the documents`() async throws {
-        try await TestService.run { service in
-            let components = try await service.get("/openapi.json").json["components"]
-            let all = try #require((components as? [String: Any])?["schemas"] as? [String: Any])
-            let periods = try #require(all["PeriodsDocument"] as? [String: Any])
-            let required = try #require(periods["required"] as? [String])
-            #expect(Set(required).isSuperset(of: ["originalTransactionId", "periods", "active"]))
-            let period = try #require(all["PeriodsDocumentPeriod"] as? [String: Any])
-            let properties = try #require(period["properties"] as? [String: Any])
-            #expect((properties["validFrom"] as? [String: Any])?["type"] as? String == "integer")
-            #expect(!(try #require(period["required"] as? [String])).contains("commitment"))
-            let explanation = try #require(all["ExplanationDocument"] as? [String: Any])
-            let members = try #require(explanation["properties"] as? [String: [String: Any]])
-            #expect((members["entitlement"]?["anyOf"] as? [Any])?.count == 2)
-        }
+        return [UInt8](try JSONSerialization.data(withJSONObject: json))
     }
 }

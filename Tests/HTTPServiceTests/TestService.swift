@@ -12,6 +12,7 @@ import NIOCore
 import Postgres
 import Subledger
 import TestSupport
+import Testing
 
 /// A ledger behind HTTP on a port of this machine.
 struct TestService {
@@ -62,6 +63,7 @@ struct TestService {
         verifier: AppStoreVerifier? = nil,
         limits: ServiceLimits = ServiceLimits(),
         sandbox: SandboxPolicy = .never,
+        refresh: CustomerRefresh? = nil,
         trustedProxies: [AddressRange] = [],
         logger: Logger = Logger(label: "test"),
         clock: @escaping @Sendable () -> Instant = { .systemClock() },
@@ -77,6 +79,7 @@ struct TestService {
             ledger,
             limits: limits,
             sandbox: sandbox,
+            refresh: refresh,
             trustedProxies: trustedProxies,
             logger: logger,
             clock: clock
@@ -127,11 +130,15 @@ struct TestService {
             headers: headers,
             body: body.map(ByteBuffer.init(bytes:))
         )
-        return Answer(
+        let answer = Answer(
             status: response.status.code,
             headers: response.headers,
             body: Array(buffer: response.body)
         )
+        for fault in try ServiceDescription.kept.get().faults(of: answer, to: method, path) {
+            Issue.record("\(method) \(path) does not answer as it is described: \(fault)")
+        }
+        return answer
     }
 
     /// A purchase of five minutes as Apple signs it.

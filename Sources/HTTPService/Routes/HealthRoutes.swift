@@ -6,14 +6,14 @@ internal import Subledger
 internal import Synchronization
 
 /// Whether the service accepts requests.
-struct ReadinessDocument: Codable, Hashable, Sendable {
+struct ReadinessDocument: Encodable, Sendable {
     /// Whether it does.
     let ready: Bool
     /// The checks.
     let checks: [Check]
 
     /// One condition of readiness.
-    struct Check: Codable, Hashable, Sendable {
+    struct Check: Encodable, Sendable {
         /// Its name.
         let name: String
         /// Whether it is met.

@@ -6,7 +6,7 @@ internal import Hummingbird
 internal import Subledger
 
 /// The outcome of payloads that were sent.
-struct TakenDocument: Codable, Hashable, Sendable {
+struct TakenDocument: Encodable, Sendable {
     /// Facts that were appended as events.
     let appended: Int
     /// Facts that the log already contained.
@@ -18,7 +18,7 @@ struct TakenDocument: Codable, Hashable, Sendable {
     let notices: [Notice]
 
     /// A notice for the operator about an accepted payload.
-    struct Notice: Codable, Hashable, Sendable {
+    struct Notice: Encodable, Sendable {
         /// The machine-readable kind of the notice.
         let notice: String
         /// What was left out, or accepted with a reservation.

@@ -6,7 +6,7 @@ internal import Logging
 internal import Subledger
 
 /// Apple's current answer about a customer.
-struct RefreshDocument: Codable, Hashable, Sendable {
+struct RefreshDocument: Encodable, Sendable {
     /// The outcome of the request to Apple.
     let outcome: Outcome
     /// When Apple last answered about one of the subscriptions; nil if it never did.
@@ -19,7 +19,7 @@ struct RefreshDocument: Codable, Hashable, Sendable {
     let access: AccessDocument
 
     /// The outcome of the request to Apple.
-    enum Outcome: String, CaseIterable, Codable, Sendable {
+    enum Outcome: String, Encodable, Sendable {
         /// Apple answered.
         case answered
         /// Apple was asked less than a minute ago.

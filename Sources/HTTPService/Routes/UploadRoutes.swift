@@ -38,7 +38,7 @@ private struct ReceiptUpload: Upload {
 }
 
 /// The outcome of an upload, and the owners of the subscriptions.
-struct UploadDocument: Codable, Hashable, Sendable {
+struct UploadDocument: Encodable, Sendable {
     /// What was accepted.
     let taken: TakenDocument
     /// The payloads that were refused, by their number in the upload, from 0.
@@ -47,7 +47,7 @@ struct UploadDocument: Codable, Hashable, Sendable {
     let subscriptions: [Owned]
 
     /// A payload that was refused.
-    struct Refusal: Codable, Hashable, Sendable {
+    struct Refusal: Encodable, Sendable {
         /// Its number in the upload, from 0.
         let index: Int
         /// The machine-readable reason.
@@ -57,7 +57,7 @@ struct UploadDocument: Codable, Hashable, Sendable {
     }
 
     /// A subscription and its owner.
-    struct Owned: Codable, Hashable, Sendable {
+    struct Owned: Encodable, Sendable {
         /// Its id.
         let originalTransactionId: String
         /// Where it was bought.
