@@ -55,6 +55,7 @@ let package = Package(
     platforms: [.macOS(.v15)],
     products: [
         .executable(name: "subledger", targets: ["SubledgerCommand"]),
+        .executable(name: "subledger-bench", targets: ["SubledgerBench"]),
         .library(name: "Subledger", targets: ["Subledger"]),
         .library(name: "SubledgerHTTP", targets: ["HTTPService"]),
     ],
@@ -218,7 +219,8 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
-        .target(
+        // Measures the ledger; nothing of it is in the program.
+        .executableTarget(
             name: "SubledgerBench",
             dependencies: [
                 "AppStore", "AppStoreSimulator", "CommandSupport", "EventLog", "Events",
@@ -232,8 +234,8 @@ let package = Package(
             dependencies: [
                 "AppStore", "AppStoreServerAPI", "AppStoreSimulator", "Catalog", "CommandSupport",
                 "EmbeddedPostgres", "EventLog", "Events", "HTTPService", "Postgres", "Projections",
-                "Projector", "SimulatedStoreService", "Subledger", "SubledgerBench",
-                argumentParser, configuration, lifecycle, logging, systemPackage,
+                "Projector", "SimulatedStoreService", "Subledger", argumentParser, configuration,
+                lifecycle, logging, systemPackage,
             ],
             resources: [
                 .embedInCode("Serve/Examples/Caddyfile"),
@@ -335,7 +337,7 @@ let package = Package(
             dependencies: [
                 "AppStoreSimulator", "CommandSupport", "EmbeddedPostgres", "EventLog", "Events",
                 "Example", "OldProgram", "Postgres", "Projections", "Projector", "Subledger",
-                "SubledgerCommand", "TestSupport",
+                "SubledgerBench", "SubledgerCommand", "TestSupport",
             ],
             exclude: [
                 "Goldens", "older-erasures.sql", "older-ledger-root.der",

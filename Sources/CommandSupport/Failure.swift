@@ -18,9 +18,11 @@ package enum Exit {
 }
 
 /// An error of the command line itself, with its exit code.
-package struct Failure: Error {
+package struct Failure: Error, CustomStringConvertible {
     package let exitCode: ExitCode
     package let message: String
+
+    package var description: String { message }
 
     /// A failure with that code, and the sentence to print.
     package init(_ exitCode: ExitCode, _ message: String) {

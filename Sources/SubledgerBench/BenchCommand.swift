@@ -1,24 +1,22 @@
 import AppStore
 import AppStoreSimulator
-package import ArgumentParser
+import ArgumentParser
 import CommandSupport
 import EventLog
 import Events
 import Postgres
 
-/// `bench`: compares the ledger with the best that the machine can do without it.
-package struct BenchCommand: AsyncParsableCommand {
-    package static let configuration = CommandConfiguration(
-        commandName: "bench",
+/// `subledger-bench`: compares the ledger with the best that the machine can do without it.
+@main
+struct BenchCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "subledger-bench",
         abstract: "Compare the ledger's speed with the best this machine achieves without it.",
         subcommands: [
             Append.self, Ingest.self, Read.self, Verify.self, Rebuild.self, Reports.self,
             Serve.self,
         ]
     )
-
-    /// The command without a subcommand.
-    package init() {}
 
     struct Append: AsyncParsableCommand {
         static let configuration = CommandConfiguration(

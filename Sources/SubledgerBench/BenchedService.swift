@@ -32,7 +32,7 @@ struct BenchedService {
         try Data(root).write(to: certificate)
         try Data().write(to: lines)
         let process = Process()
-        process.executableURL = Bundle.main.executableURL
+        process.executableURL = try program()
         process.arguments = ["serve", "--port", "0", "--root-certificate", certificate.path]
         process.environment = ProcessEnvironment.variables
             .filter { !$0.key.hasPrefix("SUBLEDGER_SERVE_") }
@@ -53,6 +53,20 @@ struct BenchedService {
             process.terminate()
             throw error
         }
+    }
+
+    // Both programs are built into the same folder.
+    private static func program() throws -> URL {
+        let folder = Bundle.main.executableURL?.deletingLastPathComponent()
+        guard let program = folder?.appending(path: "subledger"),
+            FileManager.default.isExecutableFile(atPath: program.path)
+        else {
+            throw Failure(
+                Exit.inputMissing,
+                "the folder of this program has no program subledger to measure; build it, too"
+            )
+        }
+        return program
     }
 
     private static func port(in lines: URL, of process: Process) async throws -> Int {

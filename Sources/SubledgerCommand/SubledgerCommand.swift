@@ -1,7 +1,6 @@
 import ArgumentParser
 import CommandSupport
 import Foundation
-import SubledgerBench
 
 /// The command line: wiring only.
 @main
@@ -74,7 +73,7 @@ struct SubledgerCommand: AsyncParsableCommand {
                 name: "Tools",
                 subcommands: [
                     DoctorCommand.self, AppleCommand.self, DemoCommand.self,
-                    DatabaseCommand.self, SimulateCommand.self, BenchCommand.self,
+                    DatabaseCommand.self, SimulateCommand.self,
                 ]
             ),
         ]

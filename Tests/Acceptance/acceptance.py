@@ -216,16 +216,20 @@ def events():
     log = LOGS / "events.log"
     # The server runs as another user than root, who may not enter root's own folders.
     home = "/var/tmp/subledger-acceptance"
-    subprocess.run(
-        ["swift", "build", "-c", "release", "--product", "subledger"], cwd=ROOT, check=True,
-        env={**os.environ, **PLAIN},
-    )
-    subledger = ROOT / ".build" / "release" / "subledger"
+    for product in ["subledger", "subledger-bench"]:
+        subprocess.run(
+            ["swift", "build", "-c", "release", "--product", product], cwd=ROOT, check=True,
+            env={**os.environ, **PLAIN},
+        )
+    programs = ROOT / ".build" / "release"
     measured = []
     for count in [most // 4, most]:
-        command = [subledger, "bench", "rebuild", "--events", str(count), "--rounds", "1", "--json"]
+        command = [
+            programs / "subledger-bench", "rebuild", "--events", str(count), "--rounds", "1",
+            "--json",
+        ]
         code = run(command, log, {"SUBLEDGER_HOME": home})
-        run([subledger, "database", "stop"], log, {"SUBLEDGER_HOME": home})
+        run([programs / "subledger", "database", "stop"], log, {"SUBLEDGER_HOME": home})
         shutil.rmtree(home, ignore_errors=True)
         if code != 0:
             return Result("failed", server_version(), f"see {log.relative_to(ROOT)}")

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `bench` with a few events: its numbers mean nothing then, but each must be present.
+/// `subledger-bench` with a few events: its numbers mean nothing then, but each must be present.
 ///
 /// The tests run one after the other, because all work in one database.
 @Suite(.enabled { await TestServer.isAvailable }, .serialized)
@@ -24,13 +24,31 @@ struct BenchTests {
         _ type: Document.Type,
         _ command: Command? = nil
     ) async throws -> Document {
-        let nowhere = Command(environment: ["DATABASE_URL": "host=/nowhere"])
-        let ending = try await (command ?? nowhere).runProcess(
-            ["bench", kind, "--quiet", "--json"]
-                + (try #require(BenchTests.arguments[kind]))
+        let ending = try await Program("subledger-bench").run(
+            [kind, "--quiet", "--json"] + (try #require(BenchTests.arguments[kind])),
+            environment: command?.environment ?? ["DATABASE_URL": "host=/nowhere"]
         )
         #expect(ending.code == 0 && ending.errors.isEmpty, "\(ending.errors)")
         return try JSONDecoder().decode(type, from: Data(ending.output.utf8))
+    }
+
+    @Test func `help lists the kinds that these tests run`() async throws {
+        let ending = try await Program("subledger-bench").run(["--help"])
+        #expect(ending.code == 0)
+        let kinds = ending.output.matches(of: /\n  ([a-z]+) {2,}[A-Z]/).map { String($0.1) }
+        #expect(Set(kinds) == Set(BenchTests.arguments.keys), "\(ending.output)")
+    }
+
+    @Test(arguments: [
+        ["read", "--queries", "0"], ["read", "--streams", "-1"], ["verify", "--rounds", "0"],
+        ["verify", "--seconds", "0"],
+    ])
+    func `a count or a time that measures nothing is a usage error`(
+        arguments: [String]
+    ) async throws {
+        let ending = try await Program("subledger-bench").run(arguments)
+        #expect(ending.code == 64 && ending.output.isEmpty)
+        #expect(!ending.errors.isEmpty)
     }
 
     @Test func `bench append compares single appends and batches with plain SQL`() async throws {

@@ -13,7 +13,7 @@ struct EveryCommand: Sendable, CustomTestStringConvertible {
 
     var testDescription: String { words.joined(separator: " ") }
 
-    /// Every command but `bench`, which `BenchTests` runs.
+    /// Every command.
     ///
     /// First those that only read, so that the empty ledger stays empty for them. `doctor` finds
     /// that the server of tests does not flush.

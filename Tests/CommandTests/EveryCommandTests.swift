@@ -15,8 +15,7 @@ struct EveryCommandTests {
             commands.filter { line.words.starts(with: $0.path) }.map(\.name)
         }
         #expect(listed.allSatisfy { $0.count == 1 })
-        let benches = BenchTests.arguments.keys.map { "bench \($0)" }
-        #expect(Set(listed.joined()).union(benches) == Set(commands.map(\.name)))
+        #expect(Set(listed.joined()) == Set(commands.map(\.name)))
     }
 
     @Test func `every command runs on an empty ledger`() async throws {

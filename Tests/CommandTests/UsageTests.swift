@@ -40,8 +40,6 @@ import Testing
         ["periods", "1", "--known-at", "lane:one"], ["history", "1", "--known-at", "1:2:3"],
         ["access"], ["access", "1", "--at", "yesterdy"],
         ["access", "1", "--product", "p", "--group", "g"], ["eligibility"],
-        ["bench", "read", "--queries", "0"], ["bench", "read", "--streams", "-1"],
-        ["bench", "verify", "--rounds", "0"], ["bench", "verify", "--seconds", "0"],
         ["simulate"], ["simulate", "--out", "x", "--subscriptions", "0"],
         ["simulate", "--out", "x", "--format", "v3"],
         ["simulate", "--out", "x", "--format", "v1,"],

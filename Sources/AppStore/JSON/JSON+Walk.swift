@@ -1,7 +1,7 @@
 extension JSON.Value {
     /// Visits every value inside and passes each member of an object to `visit`.
     ///
-    /// The least that any decoder of the text must do; `bench verify` measures it.
+    /// The least that any decoder of the text must do; `subledger-bench verify` measures it.
     package func walk(_ visit: (_ name: JSON.Value, _ value: JSON.Value) -> Void) {
         switch kind {
         case .object:

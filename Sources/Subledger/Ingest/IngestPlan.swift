@@ -57,7 +57,7 @@ public struct IngestPlan: Codable, Hashable, Sendable {
     /// The format of payloads that are not recognised.
     public static let unrecognised = "unrecognised"
 
-    /// The ratio of ingesting to reading and verifying: `bench ingest` measures 1.7 to 2.0, with
+    /// The ratio of ingesting to reading and verifying: `subledger-bench ingest` measures 1.7 to 2.0, with
     /// the database on the same machine.
     static let ingestPerReading = 2.0
 
