@@ -4,113 +4,103 @@ import Foundation
 import SwiftASN1
 import X509
 
-/// A chain that ends at a pinned root: the key it vouches for, and when it is valid.
+/// A chain of certificates that ends at a pinned root: the key it vouches for, and when it is valid.
 struct SigningChain: Sendable {
     /// The leaf's key.
-    let key: P256.Signing.PublicKey
+    let key: Certificate.PublicKey
     /// First and last second in which every certificate of the chain is valid.
     let validFrom: Instant
     let validTo: Instant
     /// The fingerprint of the pinned root.
     let root: Events.Digest
-    /// Whether it is Xcode's chain of one certificate, which must not sign for the App Store.
+    /// Whether a root signed it without an intermediate authority, as Xcode's does, which must not
+    /// sign for the App Store.
     let isLocal: Bool
 
-    /// Number of certificates in Apple's `x5c`: leaf, intermediate, root.
-    static let certificateCount = 3
     /// Marks the leaf as one for signing receipts and JWS (Apple's data: JWS verification).
     static let leafMarker: ASN1ObjectIdentifier = [1, 2, 840, 113635, 100, 6, 11, 1]
     /// Marks the intermediate as Apple's Worldwide Developer Relations authority.
     static let intermediateMarker: ASN1ObjectIdentifier = [1, 2, 840, 113635, 100, 6, 2, 1]
 
-    /// Judges the certificates of a header against the pinned roots; the date is judged later.
-    init(_ header: JWSHeader, roots: [RootCertificate]) throws(Rejection) {
-        if header.certificates.count == 1 {
-            try self.init(single: header.certificates[0], roots: roots)
-            return
-        }
-        guard header.certificates.count == SigningChain.certificateCount else {
-            throw Rejection(
-                .chainLength,
-                "The JWS has \(header.certificates.count) certificates in x5c; Apple sends three."
-            )
-        }
-        let leaf = try SigningChain.certificate(header.certificates[0], "leaf")
-        let intermediate = try SigningChain.certificate(header.certificates[1], "intermediate")
-        let root = try SigningChain.anchor(
-            header.certificates[2],
-            roots: roots,
-            isXcode: header.keyId == JWSHeader.xcodeKeyId
+    /// Judges Apple's chain of three; the date is judged later.
+    ///
+    /// The algorithms are those accepted for the signatures of leaf and intermediate.
+    init(
+        leaf: Certificate,
+        intermediate: Certificate,
+        root: RootCertificate,
+        signedWith algorithms: [Certificate.SignatureAlgorithm]
+    ) throws(Rejection) {
+        try CertificateRules.check(
+            intermediate,
+            "intermediate",
+            isIssuedBy: root.certificate,
+            signedWith: algorithms
         )
-        try CertificateRules.check(intermediate, "intermediate", isIssuedBy: root.certificate)
         try CertificateRules.checkIssuer(root.certificate, "root", certificatesBelow: 1)
-        try CertificateRules.check(leaf, "leaf", isIssuedBy: intermediate)
+        try CertificateRules.check(
+            leaf,
+            "leaf",
+            isIssuedBy: intermediate,
+            signedWith: algorithms
+        )
         try CertificateRules.checkIssuer(intermediate, "intermediate", certificatesBelow: 0)
         try CertificateRules.checkLeaf(leaf)
         try SigningChain.checkMarkers(leaf: leaf, intermediate: intermediate)
-        try self.init(
-            [leaf, intermediate, root.certificate],
-            root: root.digest,
-            isLocal: false
-        )
+        self.init([leaf, intermediate, root.certificate], root: root.digest, isLocal: false)
     }
 
-    // Xcode signs with a self-made certificate and sends no chain. Only the operator can vouch
-    // for it, by giving that certificate, or the one that issued it, as a root.
-    private init(single der: [UInt8], roots: [RootCertificate]) throws(Rejection) {
-        let certificate = try SigningChain.certificate(der, "leaf")
-        if let root = roots.first(where: { $0.der == der }) {
-            try self.init([certificate], root: root.digest, isLocal: true)
-            return
-        }
-        let issuers = roots.filter { $0.certificate.subject == certificate.issuer }
-        for root in issuers
-        where root.certificate.publicKey.isValidSignature(certificate.signature, for: certificate) {
-            try CertificateRules.check(certificate, "leaf", isIssuedBy: root.certificate)
-            try CertificateRules.checkIssuer(root.certificate, "root", certificatesBelow: 0)
-            try self.init([certificate, root.certificate], root: root.digest, isLocal: true)
-            return
-        }
-        throw Rejection.xcodeSigned(
-            "Its only certificate is not one of the given roots; to accept it, allow the"
-                + " environment Xcode and add that certificate as a root."
-        )
-    }
-
-    private init(
-        _ certificates: [Certificate],
-        root: Events.Digest,
-        isLocal: Bool
+    /// Judges a certificate that no intermediate authority issued; nil if no root vouches for it.
+    ///
+    /// Xcode signs with a self-made certificate. Only the operator can vouch for it, by giving that
+    /// certificate, or the one that issued it, as a root.
+    init?(
+        local certificate: Certificate,
+        der: [UInt8],
+        roots: [RootCertificate]
     ) throws(Rejection) {
-        guard let leaf = certificates.first, let key = P256.Signing.PublicKey(leaf.publicKey) else {
-            throw Rejection(
-                .leafKeyUnsupported,
-                "The leaf certificate's key is not on P-256, which ES256 requires."
-            )
+        if let root = roots.first(where: { $0.der == der }) {
+            self.init([certificate], root: root.digest, isLocal: true)
+            return
         }
-        self.key = key
+        let issuer = roots.first { root in
+            root.certificate.subject == certificate.issuer
+                && root.certificate.publicKey.isValidSignature(
+                    certificate.signature,
+                    for: certificate
+                )
+        }
+        guard let issuer else { return nil }
+        try CertificateRules.check(certificate, "leaf", isIssuedBy: issuer.certificate)
+        try CertificateRules.checkIssuer(issuer.certificate, "root", certificatesBelow: 0)
+        self.init([certificate, issuer.certificate], root: issuer.digest, isLocal: true)
+    }
+
+    // Of at least one certificate, the leaf first.
+    private init(_ certificates: [Certificate], root: Events.Digest, isLocal: Bool) {
+        key = certificates[0].publicKey
         self.root = root
         self.isLocal = isLocal
         validFrom = Instant(certificates.map(\.notValidBefore).max() ?? .distantFuture)
         validTo = Instant(certificates.map(\.notValidAfter).min() ?? .distantPast)
     }
 
-    /// Refuses a payload that was signed outside the certificates' validity.
+    /// Refuses what was signed outside the certificates' validity.
     ///
     /// The date is cut to whole seconds, the precision of certificates.
-    func checkValidity(at instant: Instant) throws(Rejection) {
+    func checkValidity(of name: String, at instant: Instant) throws(Rejection) {
         let second = instant.flooredToSecond
         guard validFrom <= second, second <= validTo else {
             throw Rejection(
                 .certificateExpired,
-                "The payload is of \(second), but its certificates are valid together only from"
+                "The \(name) is of \(second), but its certificates are valid together only from"
                     + " \(validFrom) to \(validTo)."
             )
         }
     }
 
     /// Refuses certificates without the marks that distinguish Apple's own from developers'.
-    static func checkMarkers(
+    private static func checkMarkers(
         leaf: Certificate,
         intermediate: Certificate
     ) throws(Rejection) {
@@ -128,6 +118,56 @@ struct SigningChain: Sendable {
                     + " \(SigningChain.intermediateMarker): it is not Apple's WWDR authority."
             )
         }
+    }
+}
+
+extension SigningChain {
+    /// Number of certificates in Apple's `x5c`: leaf, intermediate, root.
+    private static let certificateCount = 3
+
+    /// Judges the certificates of a header against the pinned roots; the date is judged later.
+    init(_ header: JWSHeader, roots: [RootCertificate]) throws(Rejection) {
+        let certificates = header.certificates
+        if certificates.count == 1 {
+            // Xcode sends no chain.
+            let leaf = try SigningChain.certificate(certificates[0], "leaf")
+            guard let local = try SigningChain(local: leaf, der: certificates[0], roots: roots)
+            else {
+                throw Rejection.xcodeSigned(
+                    "Its only certificate is not one of the given roots; to accept it, allow the"
+                        + " environment Xcode and add that certificate as a root."
+                )
+            }
+            self = local
+            return
+        }
+        guard certificates.count == SigningChain.certificateCount else {
+            throw Rejection(
+                .chainLength,
+                "The JWS has \(certificates.count) certificates in x5c; Apple sends three."
+            )
+        }
+        try self.init(
+            leaf: try SigningChain.certificate(certificates[0], "leaf"),
+            intermediate: try SigningChain.certificate(certificates[1], "intermediate"),
+            root: try SigningChain.anchor(
+                certificates[2],
+                roots: roots,
+                isXcode: header.keyId == JWSHeader.xcodeKeyId
+            ),
+            signedWith: CertificateRules.strongAlgorithms
+        )
+    }
+
+    /// The leaf's key for ES256; refuses a chain whose leaf has another.
+    func keyOfJWS() throws(Rejection) -> P256.Signing.PublicKey {
+        guard let key = P256.Signing.PublicKey(key) else {
+            throw Rejection(
+                .leafKeyUnsupported,
+                "The leaf certificate's key is not on P-256, which ES256 requires."
+            )
+        }
+        return key
     }
 
     private static func certificate(

@@ -62,6 +62,8 @@ struct Statement {
 /// A header whose chain was judged good, with what follows from it alone.
 struct JudgedHeader: Sendable {
     let chain: SigningChain
+    /// The key of its leaf.
+    let key: P256.Signing.PublicKey
     /// The SHA-256 of the header and a dot, to be continued with the payload.
     let hash: SHA256
 }
@@ -92,8 +94,8 @@ final class StatementOpener: Sendable {
         if let known { header = known } else { header = try judge(jws) }
         let claims = try jws.unverifiedClaims()
         let asOf = try AppleClock.date(of: claims)
-        try header.chain.checkValidity(at: asOf ?? receivedAt)
-        try jws.checkSignature(with: header.chain.key, continuing: header.hash)
+        try header.chain.checkValidity(of: "payload", at: asOf ?? receivedAt)
+        try jws.checkSignature(with: header.key, continuing: header.hash)
         if known == nil { cache.remember(header, of: jws.header) }
         return Statement(
             kind: Statement.Kind(claims),
@@ -113,8 +115,8 @@ final class StatementOpener: Sendable {
             if let known { header = known } else { header = try judge(jws) }
             do throws(Rejection) {
                 let asOf = try AppleClock.date(of: try jws.unverifiedClaims())
-                try header.chain.checkValidity(at: asOf ?? receivedAt)
-                try jws.checkSignature(with: header.chain.key, continuing: header.hash)
+                try header.chain.checkValidity(of: "payload", at: asOf ?? receivedAt)
+                try jws.checkSignature(with: header.key, continuing: header.hash)
                 return .proven
             } catch {
                 return .chained
@@ -154,8 +156,10 @@ final class StatementOpener: Sendable {
     private func judge(_ jws: JWS) throws(Rejection) -> JudgedHeader {
         let header = try JWSHeader(jws.header)
         do throws(Rejection) {
+            let chain = try SigningChain(header, roots: roots)
             return JudgedHeader(
-                chain: try SigningChain(header, roots: roots),
+                chain: chain,
+                key: try chain.keyOfJWS(),
                 hash: jws.hashOfHeader
             )
         } catch {

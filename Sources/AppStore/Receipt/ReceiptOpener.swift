@@ -5,7 +5,7 @@ import X509
 /// (Apple's data: app receipts).
 final class ReceiptOpener: Sendable {
     private let roots: [RootCertificate]
-    let cache = ChainCache<ReceiptChain>()
+    let cache = ChainCache<SigningChain>()
 
     /// Largest receipt, in bytes of BER: sixteen thousand purchases of five hundred bytes each.
     static let receiptByteCountMax = 8 << 20
@@ -27,11 +27,11 @@ final class ReceiptOpener: Sendable {
         let message = try SignedData(try ReceiptEncoding.decoded(receipt))
         let signers = ReceiptOpener.key(ofSigners: message)
         let known = cache.chain(of: signers)
-        let chain: ReceiptChain
+        let chain: SigningChain
         if let known { chain = known } else { chain = try judge(message) }
         try message.checkSignature(with: chain)
         let content = try AppReceipt(content: message.content)
-        try chain.checkValidity(at: content.creationDate ?? receivedAt)
+        try chain.checkValidity(of: "app receipt", at: content.creationDate ?? receivedAt)
         if chain.isLocal, content.receiptType != AppReceipt.xcodeType {
             throw Rejection.xcodeSigned(
                 "It claims to be a receipt of the App Store, which only Apple signs."
@@ -65,9 +65,9 @@ final class ReceiptOpener: Sendable {
         return Events.Digest.of(text).bytes[...]
     }
 
-    private func judge(_ message: SignedData) throws(Rejection) -> ReceiptChain {
+    private func judge(_ message: SignedData) throws(Rejection) -> SigningChain {
         do throws(Rejection) {
-            return try ReceiptChain(message, roots: roots)
+            return try SigningChain(message, roots: roots)
         } catch {
             guard error.code == .chainUntrusted, ReceiptOpener.isOfXcode(message) else {
                 throw error
@@ -90,8 +90,9 @@ extension SignedData {
     /// Refuses a message that was not signed, exactly as it is, by the holder of the chain's key.
     ///
     /// Throws `receipt-algorithm-mismatch`, `receipt-digest-mismatch` or `signature-invalid`.
-    func checkSignature(with chain: ReceiptChain) throws(Rejection) {
-        let algorithm = try signer.algorithm.agreed(with: signer.digest, key: chain.keyKind)
+    func checkSignature(with chain: SigningChain) throws(Rejection) {
+        let kind = try chain.keyKindOfReceipt()
+        let algorithm = try signer.algorithm.agreed(with: signer.digest, key: kind)
         var signed = content
         if let attributes = signer.attributes {
             guard signer.digest.digest(of: content)[...] == attributes.messageDigest else {
