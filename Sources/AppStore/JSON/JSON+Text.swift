@@ -1,6 +1,7 @@
 internal import Events
 
 extension JSON {
+    /// The value of a hexadecimal digit; nil for any other letter.
     static func hexadecimalDigit(_ byte: UInt8) -> UInt8? {
         switch byte {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
@@ -8,6 +9,14 @@ extension JSON {
         case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
         default: nil
         }
+    }
+
+    /// The byte that two hexadecimal digits at this place write; nil for anything else.
+    static func hexadecimalByte(_ text: ArraySlice<UInt8>, at position: Int) -> UInt8? {
+        guard position + 1 < text.endIndex, let high = hexadecimalDigit(text[position]),
+            let low = hexadecimalDigit(text[position + 1])
+        else { return nil }
+        return high << 4 | low
     }
 
     /// Decodes the raw bytes of a string to UTF-8; the parser has checked the escapes.

@@ -69,10 +69,8 @@ enum CopyText {
         output.reserveCapacity(text.count / 2)
         var position = text.startIndex + 2
         while position < text.endIndex {
-            guard let high = JSON.hexadecimalDigit(text[position]),
-                let low = JSON.hexadecimalDigit(text[position + 1])
-            else { return nil }
-            output.append(high << 4 | low)
+            guard let byte = JSON.hexadecimalByte(text, at: position) else { return nil }
+            output.append(byte)
             position += 2
         }
         return output

@@ -127,11 +127,11 @@ enum EscapedText {
         case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"), UInt8(ascii: "'"):
             return (letter, nil)
         case UInt8(ascii: "x"):
-            guard position + 1 < text.endIndex, let high = JSON.hexadecimalDigit(text[position]),
-                let low = JSON.hexadecimalDigit(text[position + 1])
-            else { return (first, letter) }
+            guard let byte = JSON.hexadecimalByte(text, at: position) else {
+                return (first, letter)
+            }
             position += 2
-            return (high << 4 | low, nil)
+            return (byte, nil)
         default: return (first, letter)
         }
     }
@@ -148,11 +148,8 @@ enum EscapedText {
         while position < text.endIndex {
             let byte = text[position]
             position += 1
-            if byte == UInt8(ascii: "%"), position + 1 < text.endIndex,
-                let high = JSON.hexadecimalDigit(text[position]),
-                let low = JSON.hexadecimalDigit(text[position + 1])
-            {
-                output.append(high << 4 | low)
+            if byte == UInt8(ascii: "%"), let escaped = JSON.hexadecimalByte(text, at: position) {
+                output.append(escaped)
                 position += 2
             } else {
                 output.append(byte == UInt8(ascii: "+") && isForm ? 0x20 : byte)

@@ -41,10 +41,7 @@ enum ReceiptEncoding {
     /// False for the first line of a receipt that is wrapped over many.
     static func isWholeReceipt(_ line: ArraySlice<UInt8>) -> Bool {
         guard looksLikeReceipt(line), let bytes = base64Decoded(line) else { return false }
-        let lengthBytes = Int(bytes[1] & 0x7f)
-        guard (1...4).contains(lengthBytes), bytes.count > 2 + lengthBytes else { return false }
-        let length = bytes[2..<2 + lengthBytes].reduce(0) { $0 << 8 | Int($1) }
-        return bytes.count == 2 + lengthBytes + length
+        return statedCount(bytes[...]) == bytes.count
     }
 
     /// Whether bytes begin like PKCS #7: a sequence that starts with the type of signed data.
@@ -59,10 +56,15 @@ enum ReceiptEncoding {
     /// The receipt at the beginning of these bytes, as long as it states; all of them if it does
     /// not, or if bytes are missing.
     static func stated(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+        bytes.prefix(statedCount(bytes) ?? bytes.count)
+    }
+
+    // The number of bytes that the beginning of a receipt states, with its tag and its length; nil
+    // if it states none.
+    private static func statedCount(_ bytes: ArraySlice<UInt8>) -> Int? {
         let count = bytes.dropFirst().first.map { Int($0 & 0x7f) } ?? 0
-        guard (1...4).contains(count), bytes.count > 2 + count else { return bytes }
-        let length = bytes.dropFirst(2).prefix(count).reduce(0) { $0 << 8 | Int($1) }
-        return bytes.prefix(2 + count + length)
+        guard (1...4).contains(count), bytes.count >= 2 + count else { return nil }
+        return 2 + count + bytes.dropFirst(2).prefix(count).reduce(0) { $0 << 8 | Int($1) }
     }
 
     // 1.2.840.113549.1.7.2
@@ -74,13 +76,9 @@ enum ReceiptEncoding {
     /// not stated.
     static func letterCount(ofReceiptStarting line: ArraySlice<UInt8>) -> Int? {
         let letters = line.lazy.filter { !Envelope.isWhitespace($0) }.prefix(headLetterCount)
-        guard let head = base64Decoded(Array(letters)[...]), head.count > 2 else { return nil }
-        let lengthByteCount = Int(head[1] & 0x7f)
-        guard (1...4).contains(lengthByteCount), head.count >= 2 + lengthByteCount else {
-            return nil
-        }
-        let length = head[2..<2 + lengthByteCount].reduce(0) { $0 << 8 | Int($1) }
-        return (2 + lengthByteCount + length + 2) / 3 * 4
+        guard let head = base64Decoded(Array(letters)[...]), let count = statedCount(head[...])
+        else { return nil }
+        return (count + 2) / 3 * 4
     }
 
     /// The letters needed for detection: six bytes, of which the first two decide.

@@ -62,11 +62,8 @@ struct ContentBuilder {
 
     /// Keeps an attribute of an app receipt that has no name here, as the hexadecimal of its value.
     mutating func keep(_ attribute: ReceiptAttribute) {
-        let digits = Array("0123456789abcdef".utf8)
-        var text: [UInt8] = [UInt8(ascii: "\"")]
-        for byte in attribute.value { text += [digits[Int(byte >> 4)], digits[Int(byte & 15)]] }
-        text.append(UInt8(ascii: "\""))
-        extra.add(Array(String(attribute.type).utf8)[...], text)
+        let text = "\"\(hexadecimal(attribute.value))\""
+        extra.add(Array(String(attribute.type).utf8)[...], Array(text.utf8))
     }
 
     /// Sets a field; nil leaves it as it is.

@@ -19,10 +19,7 @@ public struct AccessToken: Sendable {
     public static func random(named name: String) -> AccessToken {
         var generator = SystemRandomNumberGenerator()
         let secret = (0..<secretByteCount).map { _ in UInt8.random(in: 0...255, using: &generator) }
-        let digits = secret.map { byte in
-            String(byte >> 4, radix: 16) + String(byte & 15, radix: 16)
-        }
-        return AccessToken(name: name, text: prefix + name + "_" + digits.joined())
+        return AccessToken(name: name, text: prefix + name + "_" + hexadecimal(secret))
     }
 
     /// The token in a request; nil if the text does not have the form of a token.

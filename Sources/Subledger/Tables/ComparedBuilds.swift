@@ -130,11 +130,8 @@ package struct ComparedBuilds {
 extension ComparedBuilds {
     /// The ledger's id as PostgreSQL writes it.
     package var ledger: String {
-        let digits = "0123456789abcdef".map(String.init)
-        return ledgerId.enumerated().map { index, byte in
-            ([4, 6, 8, 10].contains(index) ? "-" : "") + digits[Int(byte >> 4)]
-                + digits[Int(byte & 15)]
-        }.joined()
+        [0..<4, 4..<6, 6..<8, 8..<10, 10..<16].map { hexadecimal(ledgerId[$0]) }
+            .joined(separator: "-")
     }
 
     /// The kind of comparison as text.

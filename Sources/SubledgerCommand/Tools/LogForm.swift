@@ -142,7 +142,7 @@ enum LogForm: String, CaseIterable {
                 + payloads.map { payload in
                     payload.number % 2 == 0
                         ? "\(payload.number)\t\(escaped(payload.text))\t\\N"
-                        : "\(payload.number)\t\\N\t\\\\x\(hex(payload.bytes))"
+                        : "\(payload.number)\t\\N\t\\\\x\(hexadecimal(payload.bytes))"
                 } + ["\\.", "", "", "-- PostgreSQL database dump complete"]
         )
     }
@@ -197,12 +197,6 @@ enum LogForm: String, CaseIterable {
 
     private func escaped(_ text: String) -> String {
         text.split(separator: "\\", omittingEmptySubsequences: false).joined(separator: "\\\\")
-    }
-
-    private func hex(_ bytes: [UInt8]) -> String {
-        let digits = Array("0123456789abcdef".utf8)
-        let text = bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }
-        return String(decoding: text, as: UTF8.self)
     }
 }
 
