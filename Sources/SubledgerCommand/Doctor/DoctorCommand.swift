@@ -83,24 +83,18 @@ struct DoctorCommand: AsyncParsableCommand {
 
     /// The flags for settings that `serve` has, too; a key given by flag is checked as the key of
     /// `poll`.
-    var serviceFlags: [ServeSetting: ConfigContent] {
-        var flags: [ServeSetting: ConfigContent] = [:]
+    var serviceFlags: [Setting: ConfigContent] {
+        var flags = trust.pollFlags
         flags[.apiUrl] = apiUrl.map(ConfigContent.string)
-        if !trust.bundleId.isEmpty { flags[.bundleId] = .stringArray(trust.bundleId) }
-        if !trust.environments.isEmpty { flags[.environment] = .stringArray(trust.environments) }
         return flags
     }
 
     /// The flags for the settings of `poll`.
-    var pollFlags: [PollSetting: ConfigContent] {
-        var flags: [PollSetting: ConfigContent] = [:]
+    var pollFlags: [Setting: ConfigContent] {
+        var flags = serviceFlags
         flags[.key] = key.map(ConfigContent.string)
         flags[.keyId] = keyId.map(ConfigContent.string)
         flags[.issuerId] = issuerId.map(ConfigContent.string)
-        flags[.apiUrl] = apiUrl.map(ConfigContent.string)
-        flags[.databaseUrl] = database.databaseUrl.map(ConfigContent.string)
-        if !trust.bundleId.isEmpty { flags[.bundleId] = .stringArray(trust.bundleId) }
-        if !trust.environments.isEmpty { flags[.environment] = .stringArray(trust.environments) }
         return flags
     }
 }

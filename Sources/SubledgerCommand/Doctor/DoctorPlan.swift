@@ -51,13 +51,14 @@ struct DoctorPlan {
         }
         var database = command.database
         service = try await DoctorPlan.reading {
-            var settings = try await CommandSettings<ServeSetting>(
+            var settings = try await CommandSettings(
+                of: .serve,
                 flags: command.serviceFlags,
+                database: command.database,
                 environment: environment,
                 file: files.serve
             )
-            let url = try settings.text(.databaseUrl, "a libpq connection string", default: "")
-            if database.databaseUrl == nil, !url.isEmpty { database.databaseUrl = url }
+            database = try settings.database(database)
             return ServiceSettings(
                 place: try command.url.map(ServicePlace.named) ?? DoctorPlan.place(&settings),
                 apple: try AppleAccess(&settings),
@@ -100,23 +101,15 @@ struct DoctorPlan {
     }
 
     private static func place(
-        _ settings: inout CommandSettings<ServeSetting>
+        _ settings: inout CommandSettings
     ) throws -> ServicePlace {
-        let host = try settings.text(.host, "an address", default: "")
-        let port = try settings.value(
-            .port,
-            [.int],
-            expecting: "a number from 0 to 65535",
-            default: 0
-        ) { content in
-            if case .int(let port) = content, (0...65_535).contains(port) { port } else { nil }
-        }
-        let certificate = try settings.text(.tlsCertificate, "a file", default: "")
-        guard certificate.isEmpty else { return .behindTLS }
-        let isAny = ["", "0.0.0.0", "::"].contains(host)
+        let (host, port) = try settings.place()
+        guard try settings.text(.tlsCertificate, "a file") == nil else { return .behindTLS }
+        let isAny = ["0.0.0.0", "::"].contains(host)
         let name = isAny ? "127.0.0.1" : host.contains(":") ? "[\(host)]" : host
         let url = "http://\(name):\(port == 0 ? 8080 : port)"
-        return host.isEmpty && port == 0 ? .byDefault(url) : .named(url)
+        let isNamed = settings.isSet(.host) || settings.isSet(.port) && port != 0
+        return isNamed ? .named(url) : .byDefault(url)
     }
 
     // A file belongs to `serve` if all its members do; otherwise it is read as that of `poll`,
@@ -134,8 +127,8 @@ struct DoctorPlan {
                 members = []
             }
             let isOfServe =
-                !members.isEmpty && members.allSatisfy { ServeSetting(rawValue: $0) != nil }
-            let isOfPoll = members.allSatisfy { PollSetting(rawValue: $0) != nil }
+                !members.isEmpty && members.allSatisfy(Setting.Command.serve.names.contains)
+            let isOfPoll = members.allSatisfy(Setting.Command.poll.names.contains)
             if isOfServe { files.serve = path }
             if isOfPoll || !isOfServe { files.poll = path }
         }

@@ -20,22 +20,24 @@ struct AppleOptions: ParsableArguments {
     var apiUrl: String?
 }
 
-/// The settings of every command that asks Apple.
-protocol AppleSettingName: SettingName {
-    static var key: Self { get }
-    static var keyId: Self { get }
-    static var issuerId: Self { get }
-    static var apiUrl: Self { get }
-}
-
 extension AppleOptions {
     /// The flags that were typed.
-    func flags<Name: AppleSettingName>() -> [Name: ConfigContent] {
-        var flags: [Name: ConfigContent] = [:]
+    var flags: [Setting: ConfigContent] {
+        var flags: [Setting: ConfigContent] = [:]
         flags[.key] = key.map(ConfigContent.string)
         flags[.keyId] = keyId.map(ConfigContent.string)
         flags[.issuerId] = issuerId.map(ConfigContent.string)
         flags[.apiUrl] = apiUrl.map(ConfigContent.string)
+        return flags
+    }
+}
+
+extension TrustOptions {
+    /// The flags for settings of `poll` that were typed.
+    var pollFlags: [Setting: ConfigContent] {
+        var flags: [Setting: ConfigContent] = [:]
+        if !bundleId.isEmpty { flags[.bundleId] = .stringArray(bundleId) }
+        if !environments.isEmpty { flags[.environment] = .stringArray(environments) }
         return flags
     }
 }
@@ -53,22 +55,23 @@ struct AppleAccess {
     /// Reads the settings.
     ///
     /// - Throws: `Failure` that names the wrong setting.
-    init<Name: AppleSettingName>(_ settings: inout CommandSettings<Name>) throws {
+    init(_ settings: inout CommandSettings) throws {
         key = try settings.text(.key, "the .p8 file of an In-App Purchase key", default: "")
         keyId = try settings.text(.keyId, "the id of the key", default: "")
         issuerId = try settings.text(.issuerId, "the id of the issuer", default: "")
-        let url = try settings.text(.apiUrl, "the address of a store", default: "")
+        let url = try settings.text(.apiUrl, "the address of a store")
         do throws(ServerError) {
-            hosts = url.isEmpty ? .apple : try ServerHosts(url: url)
+            hosts = if let url { try ServerHosts(url: url) } else { .apple }
         } catch {
             throw Failure(Exit.configuration, error.description)
         }
-        missing = [(Name.key, key), (.keyId, keyId), (.issuerId, issuerId)]
+        let command = settings.command
+        missing = [(Setting.key, key), (.keyId, keyId), (.issuerId, issuerId)]
             .filter { $0.1.isEmpty }
             .map { setting, _ in
-                "\(setting.rawValue) is not set; expected \(setting.flag), \(setting.variable) or "
-                    + "a member of --config (App Store Connect: Users and Access, Integrations, "
-                    + "In-App Purchase)"
+                "\(setting.rawValue) is not set; expected \(setting.flag), "
+                    + "\(command.variable(setting)) or a member of --config (App Store Connect: "
+                    + "Users and Access, Integrations, In-App Purchase)"
             }
     }
 

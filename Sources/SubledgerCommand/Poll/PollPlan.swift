@@ -16,7 +16,7 @@ struct PollOptions: ParsableArguments {
             discussion: """
                 Flags come first, then environment variables such as SUBLEDGER_POLL_KEY_ID, then \
                 this file. The settings: \
-                \(PollSetting.allCases.map(\.rawValue).joined(separator: ", ")). bundleId and \
+                \(Setting.Command.poll.names.joined(separator: ", ")). bundleId and \
                 environment are lists: ["com.example"] in the file, a,b in a variable.
                 """,
             valueName: "file"
@@ -41,7 +41,7 @@ struct PollPlan {
     /// The location of the database.
     let database: DatabaseOptions
     /// The settings in force.
-    let settings: CommandSettings<PollSetting>
+    let settings: CommandSettings
 
     /// Reads all settings.
     ///
@@ -51,7 +51,7 @@ struct PollPlan {
     /// - Throws: `Failure` that names the wrong setting.
     init(_ options: PollOptions, _ environment: [String: String]) async throws {
         try await self.init(
-            flags: options.flags,
+            flags: options.apple.flags.merging(options.trust.pollFlags) { $1 },
             environment,
             file: options.config,
             trust: options.trust,
@@ -61,14 +61,16 @@ struct PollPlan {
 
     /// The same for a command that has these flags among others.
     init(
-        flags: [PollSetting: ConfigContent],
+        flags: [Setting: ConfigContent],
         _ environment: [String: String],
         file: String?,
         trust: TrustOptions,
         database: DatabaseOptions
     ) async throws {
-        var settings = try await CommandSettings<PollSetting>(
+        var settings = try await CommandSettings(
+            of: .poll,
             flags: flags,
+            database: database,
             environment: environment,
             file: file
         )
@@ -79,14 +81,7 @@ struct PollPlan {
             text in [.production, .sandbox].contains(TrustOptions.knownEnvironment(text))
         }
         self.trust = trust
-        var database = database
-        let location = try settings.text(
-            .databaseUrl,
-            "a libpq connection string",
-            default: ""
-        )
-        database.databaseUrl = location.isEmpty ? nil : location
-        self.database = database
+        self.database = try settings.database(database)
         self.settings = settings
     }
 
@@ -118,17 +113,6 @@ struct PollPlan {
         try await client.close()
         await ledger.close()
         return try result.get()
-    }
-}
-
-extension PollOptions {
-    /// The flags that were typed.
-    fileprivate var flags: [PollSetting: ConfigContent] {
-        var flags: [PollSetting: ConfigContent] = apple.flags()
-        flags[.databaseUrl] = database.databaseUrl.map(ConfigContent.string)
-        if !trust.bundleId.isEmpty { flags[.bundleId] = .stringArray(trust.bundleId) }
-        if !trust.environments.isEmpty { flags[.environment] = .stringArray(trust.environments) }
-        return flags
     }
 }
 

@@ -143,7 +143,7 @@ struct ServeCommand: AsyncParsableCommand {
             discussion: """
                 Flags come first, then environment variables such as SUBLEDGER_SERVE_LOG_FORMAT, \
                 then this file. The settings: \
-                \(ServeSetting.allCases.map(\.rawValue).joined(separator: ", ")). \
+                \(Setting.Command.serve.names.joined(separator: ", ")). \
                 rootCertificate, bundleId, environment, trustedProxy and sandboxCustomer are lists: \
                 ["com.example"] in the file, a,b in a variable.
                 """,

@@ -32,7 +32,7 @@ struct ServePlan {
     /// The location of the database.
     let database: DatabaseOptions
     /// The settings in force.
-    let settings: CommandSettings<ServeSetting>
+    let settings: CommandSettings
     private let logFormat: ServeCommand.LogFormat
     private let logLevel: Logger.Level
 
@@ -43,20 +43,14 @@ struct ServePlan {
     ///   - environment: The variables of the process.
     /// - Throws: `Failure` that names the wrong setting.
     init(_ command: ServeCommand, _ environment: [String: String]) async throws {
-        var settings = try await CommandSettings<ServeSetting>(
+        var settings = try await CommandSettings(
+            of: .serve,
             flags: command.flags,
+            database: command.database,
             environment: environment,
             file: command.config
         )
-        server.host = try settings.text(.host, "an address", default: "127.0.0.1")
-        server.port = try settings.value(
-            .port,
-            [.int],
-            expecting: "a number from 0 to 65535",
-            default: 8080
-        ) { content in
-            if case .int(let port) = content, (0...65_535).contains(port) { port } else { nil }
-        }
+        (server.host, server.port) = try settings.place()
         appendSeconds = try settings.seconds(.appendSeconds, 1...86_400, default: 10)
         limits.answerSecondsMax = try settings.seconds(
             .answerSeconds,
@@ -71,28 +65,18 @@ struct ServePlan {
         logFormat = try settings.word(.logFormat, default: .text)
         logLevel = try settings.word(.logLevel, default: .info)
         tlsFiles = try ServePlan.tlsFiles(&settings)
-        auditDays = try settings.value(
-            .auditDays,
-            [.int],
-            expecting: "days from 0 to 36500",
-            default: 0
-        ) { content in
-            if case .int(let days) = content, (0...36_500).contains(days) { days } else { nil }
-        }
+        auditDays = try settings.number(.auditDays, "days", 0...36_500, default: 0)
         trust = try ServePlan.trust(&settings)
         sandbox = try ServePlan.sandbox(&settings)
         apple = try AppleAccess(&settings)
         polling = try ServePlan.polling(&settings)
-        var database = command.database
-        let url = try settings.text(.databaseUrl, "a libpq connection string", default: "")
-        database.databaseUrl = url.isEmpty ? nil : url
-        self.database = database
+        database = try settings.database(command.database)
         self.settings = settings
     }
 
     /// Who is trusted, by the settings.
     static func trust(
-        _ settings: inout CommandSettings<ServeSetting>
+        _ settings: inout CommandSettings
     ) throws -> TrustOptions {
         let environments = "Production, Sandbox, Xcode or LocalTesting"
         var trust = TrustOptions()
@@ -122,28 +106,28 @@ struct ServePlan {
             }
         }
         trust.assumeEnvironment = assumed.isEmpty ? nil : assumed
-        let secretFile = try settings.text(.sharedSecretFile, "a file", default: "")
-        trust.sharedSecretFile = secretFile.isEmpty ? nil : secretFile
+        trust.sharedSecretFile = try settings.text(.sharedSecretFile, "a file")
         return trust
     }
 
     private static func tlsFiles(
-        _ settings: inout CommandSettings<ServeSetting>
+        _ settings: inout CommandSettings
     ) throws -> (certificate: String, key: String)? {
-        let certificate = try settings.text(.tlsCertificate, "a file", default: "")
-        let key = try settings.text(.tlsKey, "a file", default: "")
-        guard certificate.isEmpty == key.isEmpty else {
+        let certificate = try settings.text(.tlsCertificate, "a file")
+        let key = try settings.text(.tlsKey, "a file")
+        if let certificate, let key { return (certificate, key) }
+        guard certificate == nil, key == nil else {
             throw Failure(
                 Exit.configuration,
-                "\(certificate.isEmpty ? "tlsKey" : "tlsCertificate") is set without the other; "
+                "\(certificate == nil ? "tlsKey" : "tlsCertificate") is set without the other; "
                     + "TLS needs both tlsCertificate and tlsKey"
             )
         }
-        return certificate.isEmpty ? nil : (certificate, key)
+        return nil
     }
 
     private static func polling(
-        _ settings: inout CommandSettings<ServeSetting>
+        _ settings: inout CommandSettings
     ) throws -> Polling.Options? {
         var options = Polling.Options()
         let isOn = try settings.flag(.poll)
@@ -157,7 +141,7 @@ struct ServePlan {
     }
 
     private static func sandbox(
-        _ settings: inout CommandSettings<ServeSetting>
+        _ settings: inout CommandSettings
     ) throws -> SandboxPolicy {
         var options = SandboxOptions()
         options.sandboxCustomer = try settings.texts(.sandboxCustomer, "customers' ids")
@@ -203,8 +187,8 @@ struct ServePlan {
 
 extension ServeCommand {
     /// The flags that were typed.
-    fileprivate var flags: [ServeSetting: ConfigContent] {
-        var flags: [ServeSetting: ConfigContent] = [:]
+    fileprivate var flags: [Setting: ConfigContent] {
+        var flags = apple.flags.merging(trust.pollFlags) { $1 }
         flags[.host] = host.map(ConfigContent.string)
         flags[.port] = port.map(ConfigContent.int)
         flags[.appendSeconds] = appendSeconds.map(ConfigContent.double)
@@ -212,7 +196,6 @@ extension ServeCommand {
         if !trustedProxy.isEmpty { flags[.trustedProxy] = .stringArray(trustedProxy) }
         flags[.drainSeconds] = drainSeconds.map(ConfigContent.double)
         flags[.follow] = follow.map(ConfigContent.bool)
-        flags.merge(apple.flags()) { $1 }
         flags[.poll] = poll.map(ConfigContent.bool)
         flags[.pollInterval] = pollInterval.map(ConfigContent.string)
         flags[.pollPause] = pollPause.map(ConfigContent.string)
@@ -222,11 +205,9 @@ extension ServeCommand {
         flags[.logLevel] = logLevel.map(ConfigContent.string)
         flags[.tlsCertificate] = tlsCertificate.map(ConfigContent.string)
         flags[.tlsKey] = tlsKey.map(ConfigContent.string)
-        flags[.databaseUrl] = database.databaseUrl.map(ConfigContent.string)
         if !trust.rootCertificate.isEmpty {
             flags[.rootCertificate] = .stringArray(trust.rootCertificate)
         }
-        if !trust.bundleId.isEmpty { flags[.bundleId] = .stringArray(trust.bundleId) }
         flags[.appAppleId] = trust.appAppleId.map { .int(Int($0)) }
         flags[.assumeEnvironment] = trust.assumeEnvironment.map(ConfigContent.string)
         flags[.sharedSecretFile] = trust.sharedSecretFile.map(ConfigContent.string)
@@ -235,7 +216,6 @@ extension ServeCommand {
         if !sandbox.sandboxCustomer.isEmpty {
             flags[.sandboxCustomer] = .stringArray(sandbox.sandboxCustomer)
         }
-        if !trust.environments.isEmpty { flags[.environment] = .stringArray(trust.environments) }
         return flags
     }
 }

@@ -1,10 +1,11 @@
+import CommandSupport
 import Configuration
 import Subledger
 
 /// Settings by type.
 extension CommandSettings {
     mutating func text(
-        _ setting: Name,
+        _ setting: Setting,
         _ expected: String,
         default fallback: String
     ) throws -> String {
@@ -13,8 +14,14 @@ extension CommandSettings {
         }
     }
 
+    /// The same for a setting without a default: nil if no source has it.
+    mutating func text(_ setting: Setting, _ expected: String) throws -> String? {
+        let text = try text(setting, expected, default: "")
+        return text.isEmpty ? nil : text
+    }
+
     mutating func texts(
-        _ setting: Name,
+        _ setting: Setting,
         _ expected: String,
         _ isValid: (String) -> Bool = { !$0.isEmpty }
     ) throws -> [String] {
@@ -30,7 +37,7 @@ extension CommandSettings {
         }
     }
 
-    mutating func time(_ setting: Name) throws -> String? {
+    mutating func time(_ setting: Setting) throws -> String? {
         let expected = "a time: " + AskedTime.forms
         let text: String = try value(setting, [.string], expecting: expected, default: "") {
             content in
@@ -39,14 +46,26 @@ extension CommandSettings {
         return text.isEmpty ? nil : text
     }
 
-    mutating func flag(_ setting: Name) throws -> Bool {
+    mutating func number(
+        _ setting: Setting,
+        _ unit: String,
+        _ range: ClosedRange<Int>,
+        default fallback: Int
+    ) throws -> Int {
+        let expected = "\(unit) from \(range.lowerBound) to \(range.upperBound)"
+        return try value(setting, [.int], expecting: expected, default: fallback) { content in
+            if case .int(let number) = content, range.contains(number) { number } else { nil }
+        }
+    }
+
+    mutating func flag(_ setting: Setting) throws -> Bool {
         try value(setting, [.bool], expecting: "true or false", default: false) { content in
             if case .bool(let flag) = content { flag } else { nil }
         }
     }
 
     /// The milliseconds of a duration such as 15m.
-    mutating func duration(_ setting: Name, default fallback: String) throws -> Int64 {
+    mutating func duration(_ setting: Setting, default fallback: String) throws -> Int64 {
         let text = try value(
             setting,
             [.string],
@@ -59,7 +78,7 @@ extension CommandSettings {
     }
 
     /// The same, or a word that stands for no duration, which is the default: then nil.
-    mutating func duration(_ setting: Name, or word: String) throws -> Int64? {
+    mutating func duration(_ setting: Setting, or word: String) throws -> Int64? {
         let text = try value(
             setting,
             [.string],
@@ -73,7 +92,7 @@ extension CommandSettings {
     }
 
     mutating func seconds(
-        _ setting: Name,
+        _ setting: Setting,
         _ range: ClosedRange<Double>,
         default fallback: Double
     ) throws -> Double {
@@ -89,12 +108,27 @@ extension CommandSettings {
     }
 
     mutating func word<Word: CaseIterable & RawRepresentable<String>>(
-        _ setting: Name,
+        _ setting: Setting,
         default fallback: Word
     ) throws -> Word {
         let expected = Word.allCases.map(\.rawValue).joined(separator: ", ")
         return try value(setting, [.string], expecting: expected, default: fallback) { content in
             if case .string(let text) = content { Word(rawValue: text) } else { nil }
         }
+    }
+
+    /// The address and the port at which `serve` listens.
+    mutating func place() throws -> (host: String, port: Int) {
+        (
+            try text(.host, "an address", default: "127.0.0.1"),
+            try number(.port, "a number", 0...65_535, default: 8080)
+        )
+    }
+
+    /// The location of the database.
+    mutating func database(_ options: DatabaseOptions) throws -> DatabaseOptions {
+        var options = options
+        options.databaseUrl = try text(.databaseUrl, "a libpq connection string")
+        return options
     }
 }

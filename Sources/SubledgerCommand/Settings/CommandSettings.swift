@@ -3,45 +3,24 @@ import Configuration
 import Foundation
 import SystemPackage
 
-/// The name of a setting: a flag, an environment variable and a member of the file.
-protocol SettingName: RawRepresentable<String>, CaseIterable, Hashable, Sendable {
-    /// The command that has it.
-    static var command: String { get }
-    /// Whether its value is masked.
-    var isSecret: Bool { get }
-}
-
-extension SettingName {
-    /// The prefix of environment variables.
-    static var variablePrefix: String { "SUBLEDGER_\(command.uppercased())_" }
-
-    /// The words of its name: `logFormat` is `log`, `format`.
-    private var words: [String] {
-        rawValue.split(separator: /(?=[A-Z])/).map { $0.lowercased() }
-    }
-
-    /// The flag: `--log-format`.
-    var flag: String { "--" + words.joined(separator: "-") }
-
-    /// The environment variable: `SUBLEDGER_SERVE_LOG_FORMAT`.
-    var variable: String {
-        Self.variablePrefix + words.joined(separator: "_").uppercased()
-    }
-}
-
 /// The settings of a command, from flags, then the environment, then a file.
-struct CommandSettings<Name: SettingName> {
+struct CommandSettings {
+    /// The command whose settings they are.
+    let command: Setting.Command
     private let sources: [Source]
     private(set) var effective: [Effective] = []
 
     private struct Source {
         let provider: any ConfigProvider
-        let name: (Name) -> String
+        let name: (Setting) -> String
     }
+
+    /// The origin of a value that no source has.
+    private static let fallback = "default"
 
     /// A setting with a value, and its source.
     struct Effective {
-        let setting: Name
+        let setting: Setting
         let value: String
         let origin: String
     }
@@ -49,20 +28,27 @@ struct CommandSettings<Name: SettingName> {
     /// The sources of settings.
     ///
     /// - Parameters:
-    ///   - flags: The flags that were typed.
+    ///   - command: The command.
+    ///   - flags: The flags that were typed, without that of the database.
+    ///   - database: The location of the database, if a flag names it.
     ///   - environment: The variables of the process.
     ///   - file: The path of a JSON object; nil for none.
     /// - Throws: `Failure` for a file that cannot be read, and for settings that the command does
     ///   not have.
     init(
-        flags: [Name: ConfigContent],
+        of command: Setting.Command,
+        flags: [Setting: ConfigContent],
+        database: DatabaseOptions,
         environment: [String: String],
         file: String?
     ) async throws {
-        let ours = environment.filter { $0.key.hasPrefix(Name.variablePrefix) }
-        for variable in ours.keys.sorted()
-        where !Name.allCases.contains(where: { $0.variable == variable }) {
-            throw Self.unknown(variable, Name.allCases.map(\.variable))
+        self.command = command
+        var flags = flags
+        flags[.databaseUrl] = database.databaseUrl.map(ConfigContent.string)
+        let ours = environment.filter { $0.key.hasPrefix(command.variablePrefix) }
+        let variables = command.settings.map(command.variable)
+        for variable in ours.keys.sorted() where !variables.contains(variable) {
+            throw Self.unknown(variable, variables)
         }
         var sources = [
             Source(
@@ -80,12 +66,12 @@ struct CommandSettings<Name: SettingName> {
             ),
             Source(
                 provider: EnvironmentVariablesProvider(environmentVariables: ours)
-                    .prefixKeys(with: ConfigKey(["subledger", Name.command])),
-                name: { $0.variable }
+                    .prefixKeys(with: ConfigKey(["subledger", command.rawValue])),
+                name: command.variable
             ),
         ]
         if let file {
-            try Self.check(file)
+            try Self.check(file, of: command)
             do {
                 let provider = try await FileProvider<JSONSnapshot>(filePath: FilePath(file))
                 sources.append(Source(provider: provider, name: { "\($0.rawValue) in \(file)" }))
@@ -97,7 +83,7 @@ struct CommandSettings<Name: SettingName> {
     }
 
     // Only known members are allowed, so a misspelt one is not silently ignored.
-    private static func check(_ file: String) throws {
+    private static func check(_ file: String, of command: Setting.Command) throws {
         let bytes = try WholeFile.bytes(of: file, "the settings file", upTo: 1 << 20)
         let object: Any
         do {
@@ -106,8 +92,8 @@ struct CommandSettings<Name: SettingName> {
             throw unreadable(file)
         }
         guard let members = object as? [String: Any] else { throw unreadable(file) }
-        for name in members.keys.sorted() where Name(rawValue: name) == nil {
-            throw unknown("\(name) in \(file)", Name.allCases.map(\.rawValue))
+        for name in members.keys.sorted() where !command.names.contains(name) {
+            throw unknown("\(name) in \(file)", command.names)
         }
     }
 
@@ -138,7 +124,7 @@ extension CommandSettings {
     /// - Returns: The value.
     /// - Throws: `Failure` that names the setting and its source.
     mutating func value<Value>(
-        _ setting: Name,
+        _ setting: Setting,
         _ types: [ConfigType],
         expecting expected: String,
         default fallback: Value,
@@ -155,16 +141,16 @@ extension CommandSettings {
             note(setting, text, source.name(setting))
             return value
         }
-        note(setting, Self.text(fallback), "default")
+        note(setting, Self.text(fallback), CommandSettings.fallback)
         return fallback
     }
 
-    private func isText(_ setting: Name, _ text: String) -> String {
+    private func isText(_ setting: Setting, _ text: String) -> String {
         setting.isSecret ? "invalid" : "'\(text.prefix(64))'"
     }
 
     private func content(
-        of setting: Name,
+        of setting: Setting,
         _ types: [ConfigType],
         in source: Source,
         _ expected: String
@@ -186,7 +172,12 @@ extension CommandSettings {
         throw Self.wrong(source.name(setting), "of the wrong type", expected)
     }
 
-    private mutating func note(_ setting: Name, _ text: String, _ origin: String) {
+    /// Whether a source has a value of a setting that was read.
+    func isSet(_ setting: Setting) -> Bool {
+        effective.contains { $0.setting == setting && $0.origin != CommandSettings.fallback }
+    }
+
+    private mutating func note(_ setting: Setting, _ text: String, _ origin: String) {
         let isMasked = setting.isSecret && !text.isEmpty
         effective.append(
             Effective(setting: setting, value: isMasked ? "********" : text, origin: origin)
