@@ -86,6 +86,30 @@ struct LinkImportTests {
         }
     }
 
+    @Test func `a line that is not CSV is refused alone, also if it closes no quote`() async throws
+    {
+        try await withStreams { command, folder, ids in
+            let lines = [
+                "\u{feff}customer,id", "an\"na,\(ids[0])", "\"open,\(ids[0])", "ben,\(ids[0])",
+                "\(String(repeating: "x", count: 9000)),\(ids[1])", "\"dora\" x,\(ids[1])",
+                "\"emil, \"\"jr\"\"\",\(ids[1])", "\"last,\(ids[1])",
+            ]
+            let file = try folder.write("list.csv", Data(lines.joined(separator: "\n").utf8))
+            let taken = try await command.json(
+                Document.self,
+                exit: 65,
+                "customers",
+                "import",
+                file
+            )
+            #expect(taken.lines == 7 && taken.appended == 2)
+            #expect(taken.rejections.map(\.line) == [2, 3, 5, 6, 8])
+            #expect(Set(taken.rejections.map(\.reason)) == ["malformed-line"])
+            let shown = try await command.expect(0, "customers", "show", "emil, \"jr\"")
+            #expect(shown.contains(ids[1]), "\(shown)")
+        }
+    }
+
     @Test func `the order of the lines changes no owner, and no header is needed`() async throws {
         try await withStreams { command, folder, ids in
             let lines = ids.enumerated().map { "customer \($0.offset % 7),\($0.element)\n" }

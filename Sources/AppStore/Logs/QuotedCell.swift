@@ -1,5 +1,5 @@
 /// Cells of tables as RFC 4180 quotes them: a quote inside quotes is written twice.
-enum QuotedCell {
+package enum QuotedCell {
     /// The content of the quoted cell at the beginning, and the index after its closing quote; nil
     /// if it is not closed.
     static func read(_ text: ArraySlice<UInt8>) -> (content: [UInt8], end: Int)? {
@@ -18,15 +18,15 @@ enum QuotedCell {
     }
 
     /// A cell of a record.
-    struct Cell {
+    package struct Cell {
         /// Its content.
-        let content: [UInt8]
+        package let content: [UInt8]
         /// Whether it was in quotes.
-        let isQuoted: Bool
+        package let isQuoted: Bool
     }
 
     /// The cells of a record whose quotes are closed.
-    static func cells(of record: ArraySlice<UInt8>, delimiter: UInt8) -> [Cell] {
+    package static func cells(of record: ArraySlice<UInt8>, delimiter: UInt8) -> [Cell] {
         var cells: [Cell] = []
         var position = record.startIndex
         while true {

@@ -4,12 +4,12 @@ internal import Events
 ///
 /// If the quotes of a record are wrong or never closed, only its first line is given up, and the
 /// next line begins a new record: one damaged row does not take the others with it.
-struct RecordSplitter: Sendable {
+package struct RecordSplitter: Sendable {
     /// A record without its line break, or why its line is not one; with the number of its first
     /// line.
-    struct Record: Sendable {
-        let line: Int
-        let content: Result<[UInt8], Rejection>
+    package struct Record: Sendable {
+        package let line: Int
+        package let content: Result<[UInt8], Rejection>
     }
 
     private enum Place {
@@ -19,6 +19,7 @@ struct RecordSplitter: Sendable {
     }
 
     let delimiter: UInt8
+    private let byteCountMax: Int
     private var place = Place.cellStart
     private var record: [UInt8] = []
     private var firstLine = 1
@@ -32,23 +33,27 @@ struct RecordSplitter: Sendable {
     /// the minimum: beyond that, lines are not tried one by one.
     private static let repetitions = (factor: 8, byteCountMin: 1 << 16)
 
-    /// Longest record, in bytes.
-    static let recordByteCountMax = AppStoreVerifier.payloadByteCountMax
-
     /// A splitter at the beginning of a table.
-    init(delimiter: UInt8) { self.delimiter = delimiter }
+    ///
+    /// - Parameters:
+    ///   - delimiter: The byte between two cells.
+    ///   - byteCountMax: The longest record, in bytes.
+    package init(delimiter: UInt8, byteCountMax: Int = AppStoreVerifier.payloadByteCountMax) {
+        self.delimiter = delimiter
+        self.byteCountMax = byteCountMax
+    }
 
     /// Whether the last record so far ends inside quotes.
     var isInQuotes: Bool { if case .quoted = place { true } else { false } }
 
     /// Takes the next bytes and returns the records that are now complete.
-    mutating func append(_ bytes: ArraySlice<UInt8>) -> [Record] {
+    package mutating func append(_ bytes: ArraySlice<UInt8>) -> [Record] {
         take(bytes)
         return drained()
     }
 
     /// Returns the remaining records.
-    mutating func finish() -> [Record] {
+    package mutating func finish() -> [Record] {
         while isInQuotes, !record.isEmpty {
             guard let again = giveUp(RecordSplitter.unclosed) else { break }
             take(again[...])
@@ -101,11 +106,11 @@ struct RecordSplitter: Sendable {
 
     // Handles the byte at which a run ended; returns bytes that must be scanned again.
     private mutating func takeSpecial(_ rest: inout ArraySlice<UInt8>) -> [UInt8]? {
-        if !isRefused, record.count > RecordSplitter.recordByteCountMax {
+        if !isRefused, record.count > byteCountMax {
             return giveUp(
                 Rejection(
                     .payloadTooLarge,
-                    "The table's row has more than \(RecordSplitter.recordByteCountMax) bytes, or"
+                    "The table's row has more than \(byteCountMax) bytes, or"
                         + " a quote in it is never closed."
                 )
             )

@@ -67,15 +67,7 @@ struct ImportCustomersCommand: AsyncParsableCommand {
 extension LinkImportDocument {
     /// The answer as text.
     fileprivate func printText(_ file: String) {
-        let place = file == "-" ? "stdin" : file
-        for refusal in rejections {
-            Terminal.write(
-                "refused  \(place), line \(refusal.line): \(refusal.message) [\(refusal.reason)]"
-            )
-        }
-        if rejected > rejections.count {
-            Terminal.write("… and \(rejected - rejections.count) more")
-        }
+        CSVTable.printRefused(rejections, of: rejected, in: file)
         let lanes = positions.sorted { (Int($0.key) ?? 0) < (Int($1.key) ?? 0) }
         let end =
             lanes.count == 1 && lanes[0].key == "0"

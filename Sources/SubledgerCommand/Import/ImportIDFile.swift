@@ -73,11 +73,11 @@ struct ImportIDFile {
 
     // Nil for the header, and for a refused line.
     private mutating func subject(
-        in record: CSVParser.Record,
+        in record: CSVFile.Record,
         _ header: inout Header,
         _ place: String
     ) throws -> HistoryImport.Subject? {
-        let fields = record.fields?.map { $0.trimmingCharacters(in: .whitespaces) }
+        let fields = record.fields
         if case .unread = header {
             let columns = (fields ?? []).map(Column.init(named:))
             header = columns.contains { $0 != nil } ? .columns(columns) : .none

@@ -1,104 +1,53 @@
-import CommandSupport
 import EventLog
-import Foundation
 import Subledger
 
 /// Reads a list of exchange rates: the columns date, currency, base_currency and rate, in this
 /// order or as named by a header; `-` is stdin.
 struct RateFile {
-    private var file: CSVFile
-    private var columns: [String]?
+    private var table: CSVTable
 
-    private static let names = ["date", "currency", "base_currency", "rate"]
+    private static let columns = CSVTable.Columns(
+        names: ["date", "currency", "base_currency", "rate"],
+        requiredCount: 4,
+        headerCountMin: 1,
+        expected: "date,currency,base_currency,rate"
+    )
 
     init(_ path: String) throws {
-        file = try CSVFile(path)
+        table = try CSVTable(path, RateFile.columns)
     }
 
     /// The next lines; nil at the end.
     mutating func next() throws -> [Result<RateLine, RefusedLine>]? {
-        try file.next()?.compactMap { try line(of: $0) }
-    }
-
-    // Nil for the header.
-    private mutating func line(
-        of record: CSVParser.Record
-    ) throws -> Result<RateLine, RefusedLine>? {
-        guard let fields = record.fields?.map({ $0.trimmingCharacters(in: .whitespaces) }) else {
-            return .failure(RateFile.refused(record, CSVFile.malformedLine))
-        }
-        guard let columns else {
-            let header = try header(fields)
-            columns = header ?? RateFile.names
-            return header == nil ? try line(of: record) : nil
-        }
-        guard fields.count == columns.count else {
-            return .failure(
-                RateFile.refused(
-                    record,
-                    "the line has \(counted(fields.count, "field")); expected "
-                        + columns.joined(separator: ", ")
-                )
-            )
-        }
-        let values = Dictionary(zip(columns, fields)) { first, _ in first }
-        do throws(RefusedLine) {
-            return .success(
-                RateLine(number: record.line, rate: try RateFile.rate(of: values, record))
-            )
-        } catch {
-            return .failure(error)
+        try table.next { row throws(RefusedLine) in
+            RateLine(number: row.line, rate: try RateFile.rate(of: row))
         }
     }
 
-    private static func rate(
-        of values: [String: String],
-        _ record: CSVParser.Record
-    ) throws(RefusedLine) -> CurrencyRate {
-        let (currency, base) = (values["currency"] ?? "", values["base_currency"] ?? "")
+    private static func rate(of row: CSVTable.Row) throws(RefusedLine) -> CurrencyRate {
+        let (currency, base) = (row["currency"], row["base_currency"])
         for code in [currency, base] where !CurrencyRate.isCode(code) {
-            throw refused(
-                record,
+            throw row.refused(
                 "invalid currency '\(code)': expected three capital letters (ISO 4217), as in EUR"
             )
         }
         guard let pair = CurrencyRate.Pair(currency, in: base) else {
-            throw refused(
-                record,
+            throw row.refused(
                 "\(currency) is both the currency and the base currency; expected two different "
                     + "ones"
             )
         }
-        let (day, number) = (values["date"] ?? "", values["rate"] ?? "")
+        let (day, number) = (row["date"], row["rate"])
         guard let key = CurrencyRate.Key(pair, day: day) else {
-            throw refused(record, "invalid date '\(day)': expected a day such as 2026-01-31")
+            throw row.refused("invalid date '\(day)': expected a day such as 2026-01-31")
         }
         guard let rate = ExactDecimal(number) else {
-            throw refused(
-                record,
+            throw row.refused(
                 "invalid rate '\(number)': expected a positive decimal number such as 1.0842, at "
                     + "most \(ExactDecimal.integerDigitsMax) digits before the point and "
                     + "\(ExactDecimal.decimalsMax) after it"
             )
         }
         return CurrencyRate(key, rate)
-    }
-
-    private static func refused(_ record: CSVParser.Record, _ message: String) -> RefusedLine {
-        RefusedLine(line: record.line, reason: "malformed-line", message: message)
-    }
-
-    // Nil if the first line is data.
-    private func header(_ fields: [String]) throws -> [String]? {
-        let words = fields.map { $0.lowercased().replacing(" ", with: "_") }
-        guard words.contains(where: RateFile.names.contains) else { return nil }
-        guard words.sorted() == RateFile.names.sorted() else {
-            throw Failure(
-                Exit.badInput,
-                "the header of \(file.place) is \(fields.joined(separator: ",")); expected "
-                    + RateFile.names.joined(separator: ",")
-            )
-        }
-        return words
     }
 }

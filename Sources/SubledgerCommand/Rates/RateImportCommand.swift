@@ -46,15 +46,7 @@ struct RateImportCommand: AsyncParsableCommand {
 extension RateImportDocument {
     /// The answer as text.
     fileprivate func printText(_ file: String) {
-        let place = file == "-" ? "stdin" : file
-        for refusal in rejections {
-            Terminal.write(
-                "refused  \(place), line \(refusal.line): \(refusal.message) [\(refusal.reason)]"
-            )
-        }
-        if rejected > rejections.count {
-            Terminal.write("… and \(rejected - rejections.count) more")
-        }
+        CSVTable.printRefused(rejections, of: rejected, in: file)
         for change in replacements {
             Terminal.print(
                 "\(change.day)  \(change.currency) to \(change.baseCurrency)  "
