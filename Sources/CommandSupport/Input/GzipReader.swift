@@ -1,4 +1,5 @@
 internal import CZlib
+internal import EventLog
 
 /// Decompresses gzip as a stream: returns complete data at once, and never more than a buffer.
 ///
@@ -12,7 +13,18 @@ final class GzipReader {
         case damaged
     }
 
-    private let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
+    private let zlib = ZlibStream(
+        start: { stream in
+            inflateInit2_(
+                stream,
+                GzipReader.windowBits,
+                ZLIB_VERSION,
+                Int32(MemoryLayout<z_stream>.size)
+            )
+        },
+        end: inflateEnd
+    )
+    private var stream: UnsafeMutablePointer<z_stream> { zlib.pointer }
     private var input: [UInt8] = []
     private var position = 0
     private var isInMember = true
@@ -25,23 +37,6 @@ final class GzipReader {
 
     /// Whether bytes begin like gzip.
     static func recognises(_ head: [UInt8]) -> Bool { head.starts(with: [0x1f, 0x8b, 0x08]) }
-
-    /// A reader of a file's beginning.
-    init() {
-        stream.initialize(to: z_stream())
-        let status = inflateInit2_(
-            stream,
-            GzipReader.windowBits,
-            ZLIB_VERSION,
-            Int32(MemoryLayout<z_stream>.size)
-        )
-        precondition(status == Z_OK, "zlib cannot start a stream: status \(status)")
-    }
-
-    deinit {
-        inflateEnd(stream)
-        stream.deallocate()
-    }
 
     /// Whether the input may end here.
     var isAtEndOfMember: Bool { !isInMember }

@@ -213,26 +213,3 @@ private final class ZlibStreams: Sendable {
         return body(stream.pointer)
     }
 }
-
-/// One stream at a fixed address, because zlib's state points back to it.
-///
-/// Unchecked, because `ZlibStreams` lends it to one call at a time, under a lock.
-private final class ZlibStream: @unchecked Sendable {
-    let pointer = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
-    private let end: @Sendable (UnsafeMutablePointer<z_stream>) -> Int32
-
-    init(
-        start: (UnsafeMutablePointer<z_stream>) -> Int32,
-        end: @escaping @Sendable (UnsafeMutablePointer<z_stream>) -> Int32
-    ) {
-        self.end = end
-        pointer.initialize(to: z_stream())
-        let status = start(pointer)
-        precondition(status == Z_OK, "zlib cannot start a stream: status \(status)")
-    }
-
-    deinit {
-        _ = end(pointer)
-        pointer.deallocate()
-    }
-}

@@ -1,8 +1,9 @@
 internal import CZlib
+internal import EventLog
 
 /// Compresses bytes in gzip format as they arrive; the same bytes give the same file.
 package final class GzipWriter {
-    private let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
+    private let zlib: ZlibStream
     private let output = UnsafeMutableRawBufferPointer.allocate(
         byteCount: outputByteCount,
         alignment: 16
@@ -19,25 +20,24 @@ package final class GzipWriter {
     ///
     /// - Parameter level: From 1, the fastest, to 9, the smallest.
     package init(level: Int = 6) {
-        stream.initialize(to: z_stream())
-        let status = deflateInit2_(
-            stream,
-            Int32(level),
-            Z_DEFLATED,
-            GzipWriter.windowBits,
-            GzipWriter.memoryLevel,
-            Z_DEFAULT_STRATEGY,
-            ZLIB_VERSION,
-            Int32(MemoryLayout<z_stream>.size)
+        zlib = ZlibStream(
+            start: { stream in
+                deflateInit2_(
+                    stream,
+                    Int32(level),
+                    Z_DEFLATED,
+                    GzipWriter.windowBits,
+                    GzipWriter.memoryLevel,
+                    Z_DEFAULT_STRATEGY,
+                    ZLIB_VERSION,
+                    Int32(MemoryLayout<z_stream>.size)
+                )
+            },
+            end: deflateEnd
         )
-        precondition(status == Z_OK, "zlib cannot start a stream: status \(status)")
     }
 
-    deinit {
-        deflateEnd(stream)
-        stream.deallocate()
-        output.deallocate()
-    }
+    deinit { output.deallocate() }
 
     /// The bytes as one member of a gzip file, complete with header and checksum.
     ///
@@ -61,6 +61,7 @@ package final class GzipWriter {
         isLast: Bool,
         _ take: (UnsafeRawBufferPointer) throws(E) -> Void
     ) throws(E) {
+        let stream = zlib.pointer
         var status = Z_OK
         var position = 0
         repeat {
