@@ -90,6 +90,44 @@ struct ClockTests {
         }
     }
 
+    // The stamp is that of the look-up; the row waits for a lock, until the stamp counts as another
+    // clock's.
+    @Test(arguments: Variant.extremes)
+    func `an append that waited for a lock longer than clocks may differ gets a new time`(
+        variant: Variant
+    ) async throws {
+        try await variant.withDatabase { settings in
+            let admin = try await PostgresSession.connect(settings)
+            let rows = try await admin.query(
+                "SELECT pg_get_functiondef('ledger.is_other_clock(timestamptz,timestamptz)'::regprocedure)"
+            )
+            let shorter = try rows.single().text(0).replacing("'300 s'", with: "'1 s'")
+            #expect(shorter.contains("'1 s'"))
+            try await admin.execute(shorter)
+            let log = try await Self.open(settings)
+            try await admin.execute("BEGIN; LOCK TABLE ledger.commit IN SHARE MODE")
+            async let appended = log.append(verified(TestFacts.transaction()))
+            let watcher = try await PostgresSession.connect(settings)
+            try await eventually("the stamp is too old") {
+                try await watcher.query(
+                    """
+                    SELECT EXISTS (SELECT FROM pg_locks
+                        WHERE relation = 'ledger.commit'::regclass AND NOT granted
+                            AND database = (SELECT oid FROM pg_database
+                                WHERE datname = current_database())
+                            AND clock_timestamp() - waitstart > interval '1.1 s')
+                    """
+                ).single().bool(0)
+            }
+            try await admin.execute("COMMIT")
+            #expect(try await appended.map(\.position.offset) == [1])
+            #expect(try await log.verify().isOK)
+            await log.close()
+            await watcher.close()
+            await admin.close()
+        }
+    }
+
     private static func open(
         _ settings: ConnectionSettings
     ) async throws -> EventLog {

@@ -19,6 +19,7 @@ extension Appender {
         let stored = stored[head.lane, default: SharedParts()]
         let isPlanStale = isPlanStale(at: head.offset)
         let (making, ledgerId) = (making, identity.ledgerId)
+        let start = ContinuousClock.now
         do {
             let (plan, shared) = try await session.together {
                 session -> (AppendPlan, SharedParts) in
@@ -37,7 +38,7 @@ extension Appender {
             remember(shared, of: head.lane)
             return plan
         } catch {
-            throw await failure(error)
+            throw await failure(error, since: start)
         }
     }
 
@@ -54,6 +55,7 @@ extension Appender {
         let stored = stored[lane, default: SharedParts()]
         let (making, ledgerId) = (making, identity.ledgerId)
         var announced: AppendPlan?
+        var start = ContinuousClock.now
         do {
             while true {
                 do {
@@ -85,10 +87,11 @@ extension Appender {
                         try LaneDirectory.announce(error.plan, in: session)
                     }
                     announced = error.plan
+                    start = .now
                 }
             }
         } catch {
-            throw await failure(error)
+            throw await failure(error, since: start)
         }
     }
 
@@ -183,7 +186,15 @@ extension Appender {
         return session
     }
 
-    func failure(_ error: any Error, isUnknown: Bool = true) async -> AppenderFailure {
+    // An attempt that took so long may have waited for a lock with a time that is no longer that of
+    // the server; a faster one was refused for what it contains.
+    private static let staleAfter = Duration.seconds(1)
+
+    func failure(
+        _ error: any Error,
+        isUnknown: Bool = true,
+        since start: ContinuousClock.Instant? = nil
+    ) async -> AppenderFailure {
         if let stale = error as? LaneDirectory.StaleHead, let session {
             do {
                 try await session.together { try stale.resetIfAhead(in: $0) }
@@ -203,6 +214,9 @@ extension Appender {
             return .refused(known ?? EventLogError(.database, "append: \(error)"))
         }
         if AppendInsert.isLostRace(error) { return .lostRace }
+        if error.sqlState == "LG003", let start, start.duration(to: .now) > Appender.staleAfter {
+            return .lostRace
+        }
         if AppendInsert.isCatalogTaken(error) { return .catalogTaken }
         if AppendInsert.isSharedPartTaken(error) { return .sharedPartTaken }
         if AppendInsert.isPlaceTaken(error) { return .refused(Appender.placeTaken(error)) }
