@@ -99,8 +99,10 @@ extension CatalogDocument {
         } catch {
             throw CatalogError(
                 .unreadableVersion,
-                "version \(version) of the catalog cannot be read back; it was written by another "
-                    + "subledger: use that one, or import the file again as a new version"
+                "version \(version) of the catalog cannot be read back. If `subledger verify` "
+                    + "reports that no commit accounts for it, `subledger repair` removes it. "
+                    + "Otherwise another subledger wrote it: use that one, or import the file again "
+                    + "as a new version"
             )
         }
     }

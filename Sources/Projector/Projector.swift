@@ -15,7 +15,7 @@ public struct Projector: Sendable {
     let projections: [any Projection]
     /// What folds may use now, requested again whenever something begins or continues, because a
     /// catalog may have been imported.
-    let context: @Sendable () async throws -> FoldContext
+    private let currentContext: @Sendable () async throws -> FoldContext
 
     /// A projector for a log, writing to the same database.
     ///
@@ -34,7 +34,20 @@ public struct Projector: Sendable {
         self.log = log
         self.settings = settings
         self.projections = projections
-        self.context = context
+        currentContext = context
+    }
+
+    /// What folds may use now.
+    ///
+    /// - Throws: `unreadableCatalog`, or why the log cannot be read.
+    func context() async throws -> FoldContext {
+        do {
+            return try await currentContext()
+        } catch {
+            guard !(error is EventLogError || error is PostgresError || error is CancellationError)
+            else { throw error }
+            throw ProjectorError(.unreadableCatalog, "\(error)")
+        }
     }
 
     /// The result of a rebuild for one projection.

@@ -26,6 +26,8 @@ public struct ProjectorError: Error, Sendable {
         case schemaTaken
         /// The log is not the one that the tables were built from.
         case logForked
+        /// What folds use besides the log, above all the catalog, cannot be read.
+        case unreadableCatalog
         /// The role lacks the privilege.
         case permissionDenied
         /// The database refused.

@@ -149,7 +149,7 @@ extension Failure {
         case .databaseUnavailable, .viewsInUse: Exit.unavailable
         case .nothingLive, .nothingReady: Exit.notFound
         case .schemaTaken: ExitCode.validationFailure
-        case .logForked: Exit.mismatch
+        case .logForked, .unreadableCatalog: Exit.mismatch
         case .permissionDenied: Exit.permission
         case .database: Exit.internalError
         }
