@@ -19,10 +19,11 @@ import Testing
 
         static func start(
             _ arguments: [String],
-            _ settings: ConnectionSettings
+            _ settings: ConnectionSettings,
+            pause: String = "0s"
         ) async throws -> Service {
             let program = try Program("subledger").start(
-                ["serve", "--port", "0", "--poll", "--poll-interval", "1s", "--poll-pause", "0s"]
+                ["serve", "--port", "0", "--poll", "--poll-interval", "1s", "--poll-pause", pause]
                     + arguments,
                 environment: ["DATABASE_URL": settings.fullConnectionString]
             )
@@ -65,6 +66,58 @@ import Testing
         )
         let object = try JSONSerialization.jsonObject(with: Data(made.output.utf8))
         return try #require((object as? [String: Any])?["token"] as? String, "\(made)")
+    }
+
+    @Test func `two services that follow and poll one ledger ask about nothing twice`()
+        async throws
+    {
+        try await TestServer.shared.withDatabase(from: .polled) { settings in
+            let store = try await StoreProcess.start([
+                "--subscriptions", "16", "--month", "3d", "--elapsed", "90d",
+            ])
+            let ids = (0..<16).map { AppStoreSimulator(seed: 1).life($0).originalTransactionId }
+            let known = try await subledger(["backfill"] + ids + store.flags, settings)
+            #expect(known.code == 0, "\(known.errors)")
+            // As if a day had passed: all that is due may be asked about again.
+            let session = try await PostgresSession.connect(settings)
+            try await session.execute("DELETE FROM operation.poll")
+            var services: [Service] = []
+            for _ in 0..<2 {
+                services.append(
+                    try await Service.start(["--follow"] + store.flags, settings, pause: "1h")
+                )
+            }
+            var answered = 0
+            for service in services {
+                while true {
+                    let line = try await service.waitForRound("poll")
+                    let found = try #require(line.firstMatch(of: /answered=(\d+)/)?.1)
+                    answered += try #require(Int(found))
+                    if found == "0" { break }
+                }
+            }
+            let asked = try await session.query("SELECT count(*) FROM operation.poll").single()
+            #expect(answered > 0)
+            #expect(try asked.int8(0) >= Int64(answered), "each within its pause once")
+            await session.close()
+
+            let ledger = try await Ledger.open(settings)
+            let heads = try await ledger.log.heads().mapValues(\.offset)
+            try await eventually("the tables contain the log") {
+                let live = try await ledger.projector.tables().filter { $0.state == .live }
+                return !live.isEmpty && live.allSatisfy { $0.lag == 0 }
+            }
+            #expect(try await ledger.log.heads().mapValues(\.offset) == heads)
+            #expect(try await ledger.log.verify().isOK, "no fact twice, no gap")
+            await ledger.close()
+            let check = try await subledger(["tables", "check", "--quiet"], settings)
+            #expect(check.code == 0, "as a rebuild: \(check)")
+            for service in services {
+                service.program.signal(SIGTERM)
+                #expect(await service.program.ending().code == 0)
+            }
+            await store.end()
+        }
     }
 
     @Test func `a service asks by itself: first what was missed, then round by round`()
