@@ -277,6 +277,7 @@ LINES = {
         "SUBLEDGER_FAILOVERS": setting("SUBLEDGER_FAILOVERS", "10"),
     }),
     "restore": lambda: tests("restore", "RestoredLedgerTests"),
+    "full-disk": lambda: tests("full-disk", "FullDiskTests"),
     "logical": lambda: tests("logical", "LogicalReplicationTests"),
     "citus": citus,
     "events": events,

@@ -15,7 +15,7 @@ import Testing
 struct ReadinessTests {
     private let path = "/v1/appstore/notifications"
 
-    private static var limits: ServiceLimits {
+    static var limits: ServiceLimits {
         var limits = ServiceLimits()
         limits.readinessSecondsMax = 0
         limits.readinessWaitSecondsMax = 0.2
