@@ -98,15 +98,20 @@ private final class RequestBytes: ChannelInboundHandler {
     }
 }
 
-private final class RequestHeads: ChannelInboundHandler {
+private final class RequestHeads: ChannelDuplexHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
+    typealias OutboundIn = HTTPServerResponsePart
     typealias OutboundOut = HTTPServerResponsePart
+
+    /// How long a client may take to read an answer that came before the end of its body.
+    private static let lingering = TimeAmount.seconds(1)
 
     private let limit: TimeAmount
     private let onFault: @Sendable (ClientFault) -> Void
     private var context: ChannelHandlerContext?
     private var isInBody = false
+    private var isLastRequest = false
     private var timer: Scheduled<Void>?
 
     init(within seconds: Double, _ onFault: @escaping @Sendable (ClientFault) -> Void) {
@@ -142,6 +147,20 @@ private final class RequestHeads: ChannelInboundHandler {
         context.close(promise: nil)
     }
 
+    // Nobody reads the rest of the body of a last request: what has arrived of it would stay in
+    // memory, and the connection open, until the client closes it.
+    func write(
+        context: ChannelHandlerContext,
+        data: NIOAny,
+        promise: EventLoopPromise<Void>?
+    ) {
+        if case .end = unwrapOutboundIn(data), isLastRequest, isInBody {
+            context.eventLoop.assumeIsolatedUnsafeUnchecked()
+                .scheduleTask(in: RequestHeads.lingering) { self.context?.close(promise: nil) }
+        }
+        context.write(data, promise: promise)
+    }
+
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         switch unwrapInboundIn(data) {
         case .head(var head):
@@ -153,6 +172,7 @@ private final class RequestHeads: ChannelInboundHandler {
                 let answer = HTTPResponseHead(version: .http1_1, status: .continue)
                 context.writeAndFlush(wrapOutboundOut(.head(answer)), promise: nil)
             }
+            isLastRequest = head.headers.first(name: "Connection")?.lowercased() == "close"
             context.fireChannelRead(wrapInboundOut(.head(head)))
         case .body:
             context.fireChannelRead(data)

@@ -46,6 +46,22 @@ struct MalformedRequestTests {
         }
     }
 
+    // Otherwise what has arrived of the body stays in memory until the client closes.
+    @Test func `a last request that is answered before the end of its body ends the connection`()
+        async throws
+    {
+        try await TestService.run { service in
+            let connection = try RawConnection(port: try #require(service.client.port))
+            connection.write(
+                "POST /nowhere HTTP/1.1\r\nHost: a\r\nConnection: close\r\n"
+                    + "Content-Length: 1000000\r\n\r\n{"
+            )
+            #expect(await connection.firstLine() == "HTTP/1.1 404 Not Found")
+            try await eventually("the service closes the connection") { !connection.write("a") }
+            connection.end()
+        }
+    }
+
     @Test func `header fields that arrive too slowly end the connection`() async throws {
         var limits = ServiceLimits()
         limits.headSecondsMax = 0.2

@@ -24,10 +24,11 @@ struct RawConnection {
         guard connected == 0 else { throw POSIXError(.ECONNREFUSED) }
     }
 
-    /// Writes text unchanged.
-    func write(_ text: String) {
+    /// Writes text unchanged; false if the other side has closed the connection.
+    @discardableResult
+    func write(_ text: String) -> Bool {
         let bytes = Array(text.utf8)
-        _ = send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL))
+        return send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL)) >= 0
     }
 
     /// The first line received; empty if the connection is closed without one.
