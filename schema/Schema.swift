@@ -216,6 +216,12 @@ public enum Schema {
             check: text(PackageResources.check_v014_audit_sql),
             workingTable: "operation.audit"
         ),
+        Migration(
+            version: 15,
+            name: "v015-evidence-file",
+            sql: text(PackageResources.v015_evidence_file_sql),
+            check: text(PackageResources.check_v015_evidence_file_sql)
+        ),
     ]
 
     private static func text(_ bytes: [UInt8]) -> String {

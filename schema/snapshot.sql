@@ -290,6 +290,11 @@ BEGIN
             IF lane IS NULL THEN RETURN NULL; END IF;
         END IF;
         IF ledger.is_erasing(lane, NULL, NULL) THEN RETURN NULL; END IF;
+        IF TG_TABLE_NAME = 'evidence' THEN
+            PERFORM 1 FROM ledger.evidence_file f
+            WHERE f.xmin = pg_current_xact_id_if_assigned()::xid;
+            IF FOUND THEN RETURN NULL; END IF;
+        END IF;
     END IF;
     RAISE EXCEPTION '%.% is append-only: % refused', TG_TABLE_SCHEMA, TG_TABLE_NAME, TG_OP
         USING ERRCODE = 'LG001',
@@ -298,7 +303,7 @@ BEGIN
 END
 $_$;
 
-COMMENT ON FUNCTION ledger.refuse_change() IS 'Refuses UPDATE, DELETE and TRUNCATE of append-only tables with SQLSTATE LG001, but for the erasures of this transaction.';
+COMMENT ON FUNCTION ledger.refuse_change() IS 'Refuses UPDATE, DELETE and TRUNCATE of append-only tables with SQLSTATE LG001, but for the erasures and the moved payloads of this transaction.';
 
 CREATE FUNCTION ledger.refuse_orphan(lane integer, commit_no bigint) RETURNS integer
     LANGUAGE plpgsql
@@ -401,15 +406,31 @@ CREATE FUNCTION ledger.refuse_unless_blanked() RETURNS trigger
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 DECLARE
-    kept jsonb := to_jsonb(OLD);
-    now jsonb := to_jsonb(NEW);
-    level int := octet_length((now ->> 'salt')::bytea);
+    moved record;
+    kept jsonb;
+    now jsonb;
+    level int;
     emptied text[] := CASE TG_ARGV[0]
         WHEN 'evidence' THEN '{digest,body,context,byte_count}'
         WHEN 'confirmation' THEN '{salt,repetitions,transaction_ids}'
         ELSE '{salt,fact_key,content,app_account_token,customer_id}'
         END::text[];
 BEGIN
+    IF TG_ARGV[0] = 'evidence' THEN
+        moved := OLD;
+        moved.body := NULL;
+        IF NEW IS NOT DISTINCT FROM moved THEN
+            -- What this transaction has written bears its number.
+            PERFORM 1 FROM ledger.evidence_file f
+            WHERE f.lane = NEW.lane AND f.first_evidence_no <= NEW.evidence_no
+                AND f.last_evidence_no >= NEW.evidence_no
+                AND f.xmin = pg_current_xact_id_if_assigned()::xid;
+            IF FOUND THEN RETURN NEW; END IF;
+        END IF;
+    END IF;
+    kept := to_jsonb(OLD);
+    now := to_jsonb(NEW);
+    level := octet_length((now ->> 'salt')::bytea);
     IF TG_ARGV[0] = 'event' AND level = 96 THEN
         emptied := emptied || '{kind,as_of_ms,purchase_date_ms,expires_date_ms,bundle_id,store,
             product_id,transaction_id,web_order_line_item_id,app_transaction_id}'::text[];
@@ -430,7 +451,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION ledger.refuse_unless_blanked() IS 'Lets an UPDATE pass that blanks a row of the stream which this transaction erases, and refuses every other with SQLSTATE LG001.';
+COMMENT ON FUNCTION ledger.refuse_unless_blanked() IS 'Lets an UPDATE pass that blanks a row of the stream which this transaction erases, or removes a body that it has recorded as moved, and refuses every other with SQLSTATE LG001.';
 
 CREATE FUNCTION ledger.refuse_unproven() RETURNS trigger
     LANGUAGE plpgsql
@@ -791,7 +812,7 @@ COMMENT ON COLUMN ledger.evidence.verification IS 'Why it is believed: signed (b
 
 COMMENT ON COLUMN ledger.evidence.context IS 'What was used of the words around the payload, which it does not prove itself, as JSON with their own trust; NULL where nothing was.';
 
-COMMENT ON COLUMN ledger.evidence.body IS 'The payload, packed (schema/README.md): repeated segments by reference, base64 decoded, deflated. NULL where it was erased, and where it came after an erasure and was verified at entry only.';
+COMMENT ON COLUMN ledger.evidence.body IS 'The payload, packed (schema/README.md): repeated segments by reference, base64 decoded, deflated. NULL where it was moved to a file (evidence_file), where it was erased, and where it came after an erasure and was verified at entry only.';
 
 CREATE TABLE ledger.evidence_dictionary (
     version integer NOT NULL,
@@ -801,6 +822,27 @@ CREATE TABLE ledger.evidence_dictionary (
 WITH (autovacuum_freeze_min_age='0', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.05');
 
 COMMENT ON TABLE ledger.evidence_dictionary IS 'Preset dictionaries of the deflated payloads in evidence and evidence_segment (schema/README.md). Written by migrations only; a version is never changed.';
+
+CREATE TABLE ledger.evidence_file (
+    lane integer NOT NULL,
+    first_evidence_no bigint NOT NULL,
+    last_evidence_no bigint NOT NULL,
+    moved_at timestamp with time zone NOT NULL,
+    path text NOT NULL COLLATE pg_catalog."C",
+    CONSTRAINT evidence_file_numbers CHECK (((first_evidence_no >= 1) AND (last_evidence_no >= first_evidence_no))),
+    CONSTRAINT evidence_file_path_absolute CHECK ((path ~~ '/%'::text))
+)
+WITH (autovacuum_freeze_min_age='0', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.05');
+
+COMMENT ON TABLE ledger.evidence_file IS 'The files that hold the packed payloads which `subledger evidence move` took out of ledger.evidence, one row each. Only the owner may insert; no digest covers it, because each payload in a file proves itself.';
+
+COMMENT ON COLUMN ledger.evidence_file.first_evidence_no IS 'The first payload in it. The files of a lane follow each other from 1, without a gap.';
+
+COMMENT ON COLUMN ledger.evidence_file.last_evidence_no IS 'The last payload in it.';
+
+COMMENT ON COLUMN ledger.evidence_file.moved_at IS 'The server''s clock; whole milliseconds.';
+
+COMMENT ON COLUMN ledger.evidence_file.path IS 'Where it was written. SUBLEDGER_EVIDENCE_FOLDER names another folder for all files.';
 
 CREATE TABLE ledger.evidence_segment (
     lane integer NOT NULL,
@@ -1213,6 +1255,9 @@ ALTER TABLE ONLY ledger.event
 ALTER TABLE ONLY ledger.evidence_dictionary
     ADD CONSTRAINT evidence_dictionary_pkey PRIMARY KEY (version);
 
+ALTER TABLE ONLY ledger.evidence_file
+    ADD CONSTRAINT evidence_file_pkey PRIMARY KEY (lane, first_evidence_no);
+
 ALTER TABLE ONLY ledger.evidence
     ADD CONSTRAINT evidence_pkey PRIMARY KEY (lane, evidence_no);
 
@@ -1366,6 +1411,10 @@ CREATE TRIGGER append_only_statement BEFORE DELETE OR UPDATE OR TRUNCATE ON ledg
 
 ALTER TABLE ledger.evidence_dictionary ENABLE ALWAYS TRIGGER append_only_statement;
 
+CREATE TRIGGER append_only_statement BEFORE DELETE OR UPDATE OR TRUNCATE ON ledger.evidence_file FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change();
+
+ALTER TABLE ledger.evidence_file ENABLE ALWAYS TRIGGER append_only_statement;
+
 CREATE TRIGGER append_only_statement BEFORE DELETE OR UPDATE OR TRUNCATE ON ledger.evidence_segment FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change();
 
 ALTER TABLE ledger.evidence_segment ENABLE ALWAYS TRIGGER append_only_statement;
@@ -1447,6 +1496,9 @@ GRANT SELECT ON TABLE ledger.evidence TO ledger_reader;
 
 GRANT SELECT ON TABLE ledger.evidence_dictionary TO ledger_writer;
 GRANT SELECT ON TABLE ledger.evidence_dictionary TO ledger_reader;
+
+GRANT SELECT ON TABLE ledger.evidence_file TO ledger_writer;
+GRANT SELECT ON TABLE ledger.evidence_file TO ledger_reader;
 
 GRANT SELECT,INSERT ON TABLE ledger.evidence_segment TO ledger_writer;
 GRANT SELECT ON TABLE ledger.evidence_segment TO ledger_reader;

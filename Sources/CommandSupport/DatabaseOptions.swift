@@ -71,9 +71,13 @@ package struct DatabaseOptions: ParsableArguments {
             }
             options.appendSecondsMax = seconds
         }
+        if let folder = environment[evidenceVariable], !folder.isEmpty {
+            options.evidenceFolder = folder
+        }
         return options
     }
 
+    private static let evidenceVariable = "SUBLEDGER_EVIDENCE_FOLDER"
     private static let clockSkewVariable = "SUBLEDGER_CLOCK_SKEW_SECONDS_MAX"
     private static let appendVariable = "SUBLEDGER_APPEND_SECONDS_MAX"
 

@@ -24,6 +24,8 @@ public final class EventLog: Sendable {
     let spooledEventsMin: Int64
     /// The dictionaries that payloads are deflated with.
     let dictionaries: EvidenceDictionaries
+    /// The folder of the files of moved payloads; nil for where each was written.
+    let evidenceFolder: String?
     /// The time limits of writes.
     let limits: AppendLimits
     /// Whether ids are looked up in the directory of a distributed ledger (`LaneDirectory`).
@@ -78,6 +80,9 @@ public final class EventLog: Sendable {
         /// The most bytes of refused payloads that are kept if they are proven, slightly more if
         /// several processes write; a sixteenth of each other standing.
         public var rejectedBytesMax = RejectedPayload.allBodiesByteCountMax
+        /// The folder of the files of moved payloads (`moveEvidence`), if it is not where they were
+        /// written.
+        public var evidenceFolder: String?
         /// Returns the salt of each row; a test can make it repeatable.
         package var salt: @Sendable () -> Salt = { .random() }
 
@@ -137,6 +142,7 @@ public final class EventLog: Sendable {
         self.identity = identity
         self.dictionaries = dictionaries
         self.hasDirectory = hasDirectory
+        evidenceFolder = options.evidenceFolder
         readersMax = options.readersMax
         spooledEventsMin = options.spooledEventsMin
         let making = PlanMaking(
@@ -255,6 +261,15 @@ public final class EventLog: Sendable {
 
     /// The dictionary that new payloads are deflated with; nil if the ledger has none.
     package var evidenceDictionary: EvidenceDictionary? { dictionaries.newest }
+
+    /// What payloads are restored from, besides their rows.
+    var evidenceSources: EvidenceSources {
+        EvidenceSources(
+            dictionaries: dictionaries,
+            ledgerId: identity.ledgerId,
+            folder: evidenceFolder
+        )
+    }
 
     func append(
         _ submission: Submission,

@@ -62,6 +62,8 @@ public struct EventLogError: Error, Sendable {
         case cursorBeyondLog = "cursor-beyond-log"
         /// Reading the whole log needs a temporary file, which could not be created or written.
         case temporaryFile = "temporary-file"
+        /// A file of moved payloads is missing, damaged, or could not be written.
+        case evidenceFile = "evidence-file"
         /// An erasure would remove payloads that also prove other subscriptions.
         case sharedPayloads = "shared-payloads"
         /// Too many appends are waiting for the database; this one was not accepted, try it again

@@ -142,7 +142,7 @@ extension Problem {
         case .notMigrated, .schemaTooNew, .schemaTooOld, .migrationEdited, .notUTF8,
             .laneCountFixed, .notDistributable, .permissionDenied, .roleMissing, .invalidSettings,
             .database,
-            .malformedLog, .rowsDropped, .catalogTaken, .temporaryFile,
+            .malformedLog, .rowsDropped, .catalogTaken, .temporaryFile, .evidenceFile,
             .sharedConnection:
             self.init(failure: error.code.rawValue)
         }

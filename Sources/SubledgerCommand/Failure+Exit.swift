@@ -64,9 +64,8 @@ extension Failure {
     private static func exitCode(of code: EventLogError.Code) -> ExitCode {
         switch code {
         case .notMigrated, .notUTF8, .schemaTooNew, .schemaTooOld, .migrationEdited,
-            .laneCountFixed, .notDistributable, .roleMissing, .temporaryFile, .clockSkew,
-            .sharedConnection,
-            .invalidSettings:
+            .laneCountFixed, .notDistributable, .roleMissing, .temporaryFile, .evidenceFile,
+            .clockSkew, .sharedConnection, .invalidSettings:
             Exit.configuration
         case .tableInUse: Exit.tryAgain
         case .permissionDenied: Exit.permission

@@ -59,7 +59,10 @@ struct SubledgerCommand: AsyncParsableCommand {
             ),
             CommandGroup(
                 name: "Prove",
-                subcommands: [VerifyCommand.self, CheckpointCommand.self, RepairCommand.self]
+                subcommands: [
+                    VerifyCommand.self, CheckpointCommand.self, EvidenceCommand.self,
+                    RepairCommand.self,
+                ]
             ),
             CommandGroup(
                 name: "Reports",

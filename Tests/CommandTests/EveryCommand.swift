@@ -106,6 +106,7 @@ struct EveryCommand: Sendable, CustomTestStringConvertible {
         backfill --all --dry-run {store}                           | 0  | 0
         import {ids} --pause 0s {store}                            | 0  | 0
         repair --reason test --by ops                              | 0  | 0
+        evidence move --before now --to {folder}                   | 0  | 0
         erase returned                                             | 0  | 0
         erase customer ann --reason request --by ops               | 4  | 0
         erase subscription {other} --reason request --by ops       | 0  | 0

@@ -90,7 +90,7 @@ struct GoldenTests {
     private static let writing = [
         "catalog import", "rates import", "customers import", "customers link",
         "customers unlink", "tokens", "erase", "migrate", "rebuild", "follow", "tables promote",
-        "tables discard", "repair", "export", "checkpoint",
+        "tables discard", "repair", "evidence move", "export", "checkpoint",
     ]
 
     // With --at where an answer depends on the time at which it is asked.

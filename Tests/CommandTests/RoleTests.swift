@@ -84,11 +84,21 @@ extension RoleTests {
             "--with-siblings",
         ]
         try await roles.reader.expect(0, arguments + ["--dry-run"])
+        // The payloads that are erased then are in files.
+        let folder = try TestFolder()
+        let move = ["evidence", "move", "--before", "2099-01-01", "--to", folder.path]
+        for role in [roles.reader, roles.writer, roles.builder, roles.eraser] {
+            try await role.expect(77, move)
+        }
+        let moved = try await roles.owner.expect(0, move)
+        #expect(moved.hasPrefix("moved "), "\(moved)")
+        #expect(try await roles.owner.expect(0, move) == "nothing to move\n")
         for role in [roles.reader, roles.writer, roles.builder, roles.owner] {
             try await role.expect(77, arguments)
         }
         try await roles.eraser.expect(0, arguments)
         try await roles.reader.expect(0, "verify")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).count == 1)
         try await roles.follower.expect(0, "follow", "--once", "--quiet")
     }
 }

@@ -18,7 +18,7 @@ struct AppendOnlyTests {
         try await TamperedLog(variant: variant).withCopy { settings in
             try await Inspector.inspect(settings) { inspector in
                 let tables = try await Self.tables(inspector)
-                #expect(tables.count == (variant.layout.partitions == 0 ? 16 : 16 + 13 * 4))
+                #expect(tables.count == (variant.layout.partitions == 0 ? 17 : 17 + 14 * 4))
                 for role in Self.roles {
                     try await inspector.session.execute("SET ROLE \(role ?? "NONE")")
                     for table in tables where !Self.mayBeDeleted(table) {

@@ -168,6 +168,7 @@ struct SchemaLint: Sendable {
                 -- An erasure and the rows that it blanks are of one lane: of one node. So are a
                 -- commit and its repetitions.
                 AND p.oid NOT IN ('ledger.is_erasing'::regproc,
+                    'ledger.refuse_change'::regproc, 'ledger.refuse_unless_blanked'::regproc,
                     'ledger.refuse_unaccounted'::regproc) AND p.prosrc ~*
                     '(advisory|txid_|pg_current|pg_notify|\\mnotify\\M|nextval|\\mctid\\M)'
             """

@@ -331,7 +331,8 @@ def payload_of(row, segments):
     """The exact bytes that arrived, compared with the row's digest and length; None if not kept."""
     if row.body is None:
         require(row.byte_count == 0 and (row.digest is None or row.digest[:16] == bytes(16)),
-                "the payload is missing, although its digest shows that it was stored")
+                "the payload is missing, although its digest shows that it was stored; this script "
+                "does not read the files of `subledger evidence move`")
         return None
     require(0 <= row.byte_count <= PAYLOAD_BYTES_MAX, f"byte_count is {row.byte_count}")
     payload = Unpacker(row.body, row.byte_count, segments).payload()

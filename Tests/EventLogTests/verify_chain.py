@@ -473,7 +473,7 @@ class Lane:
                   f" AND t.original_transaction_id = {place[1]}")
         columns = {"offset": ("t.lane_offset", int), "kind": ("t.kind", str),
                    "content": ("t.content", unhex),
-                   "kept": ("(v.body IS NOT NULL)::int", int)}
+                   "kept": ("(v.byte_count > 0)::int", int)}
         for event in self.ledger.look_up(columns, (
                 "FROM ledger.event t LEFT JOIN ledger.evidence v USING (lane, evidence_no)"
                 f" WHERE {stream} AND t.kind <> 'erasure' AND t.lane_offset < {erasure.offset}"

@@ -311,8 +311,7 @@ struct RepairTests {
         await session.close()
     }
 
-    private static func number(_ sql: String, _ settings: ConnectionSettings) async throws -> Int64
-    {
+    static func number(_ sql: String, _ settings: ConnectionSettings) async throws -> Int64 {
         let session = try await PostgresSession.connect(settings)
         let rows = try await session.query(sql)
         await session.close()

@@ -1,6 +1,7 @@
--- The second belt of append-only, after privileges: it refuses, for everyone. One thing passes: the
--- blanking of rows in the transaction that appends the event of their erasure, which
--- ledger.refuse_unless_blanked then judges row by row.
+-- The second belt of append-only, after privileges: it refuses, for everyone. Two things pass: the
+-- blanking of rows in the transaction that appends the event of their erasure, and the removal of
+-- bodies in the transaction that records the file which holds them. ledger.refuse_unless_blanked then
+-- judges them row by row.
 CREATE OR REPLACE FUNCTION ledger.refuse_change() RETURNS trigger
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -20,6 +21,11 @@ BEGIN
             IF lane IS NULL THEN RETURN NULL; END IF;
         END IF;
         IF ledger.is_erasing(lane, NULL, NULL) THEN RETURN NULL; END IF;
+        IF TG_TABLE_NAME = 'evidence' THEN
+            PERFORM 1 FROM ledger.evidence_file f
+            WHERE f.xmin = pg_current_xact_id_if_assigned()::xid;
+            IF FOUND THEN RETURN NULL; END IF;
+        END IF;
     END IF;
     RAISE EXCEPTION '%.% is append-only: % refused', TG_TABLE_SCHEMA, TG_TABLE_NAME, TG_OP
         USING ERRCODE = 'LG001',
@@ -28,4 +34,4 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION ledger.refuse_change() IS
-    'Refuses UPDATE, DELETE and TRUNCATE of append-only tables with SQLSTATE LG001, but for the erasures of this transaction.';
+    'Refuses UPDATE, DELETE and TRUNCATE of append-only tables with SQLSTATE LG001, but for the erasures and the moved payloads of this transaction.';

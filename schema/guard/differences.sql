@@ -106,6 +106,7 @@ key (relname, name, definition) AS (VALUES
     ('ledger.event', 'event_pkey', 'PRIMARY KEY (lane, lane_offset)'),
     ('ledger.evidence', 'evidence_pkey', 'PRIMARY KEY (lane, evidence_no)'),
     ('ledger.evidence_dictionary', 'evidence_dictionary_pkey', 'PRIMARY KEY (version)'),
+    ('ledger.evidence_file', 'evidence_file_pkey', 'PRIMARY KEY (lane, first_evidence_no)'),
     ('ledger.evidence_segment', 'evidence_segment_pkey', 'PRIMARY KEY (lane, segment_key)'),
     ('ledger.ingestion', 'ingestion_pkey', 'PRIMARY KEY (lane, run_id, source)'),
     ('ledger.lane', 'lane_pkey', 'PRIMARY KEY (lane)'),

@@ -64,7 +64,8 @@ struct AppendSigns: Sendable {
             true
         case .schemaTooOld, .migrationEdited, .notUTF8, .laneCountFixed, .notDistributable,
             .tableInUse, .database, .catalogTaken, .tooManyFacts, .tooManyStreams,
-            .cursorNotOfLog, .cursorBeyondLog, .temporaryFile, .sharedPayloads, .queueFull,
+            .cursorNotOfLog, .cursorBeyondLog, .temporaryFile, .evidenceFile, .sharedPayloads,
+            .queueFull,
             .closed:
             false
         }

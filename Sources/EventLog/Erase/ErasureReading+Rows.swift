@@ -113,7 +113,7 @@ extension ErasureReading {
         let rows = try session.query(
             """
             SELECT v.evidence_no, v.commit_no, v.digest, v.received_at, v.kind, v.source,
-                v.is_imported, v.verification, r.digest, v.context, v.body IS NOT NULL
+                v.is_imported, v.verification, r.digest, v.context, v.byte_count > 0
             FROM ledger.evidence v LEFT JOIN ledger.root_certificate r USING (lane, root_key)
             WHERE v.lane = $1 AND v.evidence_no = ANY ($2) AND v.digest IS NOT NULL
             """,

@@ -107,6 +107,7 @@ extension EventLog {
         // Copies added by appends to other lanes that did not see the erasure yet.
         erased += try await eraseCopies(of: own.removed.digests, of: target, siblings, statement)
         for erased in erased where erased.isListed { try await forget(erased) }
+        try await blankMovedEvidence()
         return erased.flatMap(\.done)
     }
 
@@ -280,6 +281,8 @@ private struct ErasureAttempt: Sendable {
         }
         let strangers = rows.map(\.key).filter { !mayTouch.contains($0) }
         guard strangers.isEmpty else { throw EventLogError.sharedPayloads(strangers) }
+        let removed = rows.reduce(into: Set<Int64>()) { $0.formUnion($1.value.evidence) }
+        try log.evidenceSources.requireErasable(removed, lane: lane, in: session)
         let server = try session.query("SELECT clock_timestamp()")[0].timestamptz(0)
         let now = log.making.clock?() ?? Instant(microseconds: server)
         var batch: [Submission] = []

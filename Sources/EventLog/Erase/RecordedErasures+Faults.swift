@@ -151,7 +151,7 @@ extension RecordedErasures {
     private static let leftEvents = """
         SELECT e.lane_offset, e.kind, e.content, EXISTS (
                 SELECT FROM ledger.evidence v
-                WHERE v.lane = $1 AND v.evidence_no = e.evidence_no AND v.body IS NOT NULL)
+                WHERE v.lane = $1 AND v.evidence_no = e.evidence_no AND v.byte_count > 0)
         FROM ledger.event e
         WHERE e.lane = $1 AND e.environment = $2 AND e.original_transaction_id = $3
             AND e.lane_offset < $4 AND e.kind <> 'erasure' AND octet_length(e.salt) < $5::int

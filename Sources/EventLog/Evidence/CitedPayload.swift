@@ -57,9 +57,9 @@ extension EventLog {
         upTo head: Head
     ) async throws(EventLogError) -> CitedPayloadPage? {
         guard commit < head.commit else { return nil }
-        let (dictionaries, here) = (dictionaries, identity.lanes[lane])
+        let (sources, here) = (evidenceSources, identity.lanes[lane])
         return try await reading("read the evidence of lane \(lane)") { session in
-            var reading = CitedReading(lane: here, dictionaries, session)
+            var reading = CitedReading(lane: here, sources, session)
             return try await reading.page(after: commit, upTo: head.commit)
         }
     }
@@ -74,10 +74,10 @@ private struct CitedReading {
     private var events: [Int64: [Event]] = [:]
     private var confirmations: [Int64: [Confirmation]] = [:]
 
-    init(lane: Lane, _ dictionaries: EvidenceDictionaries, _ session: PostgresSession) {
+    init(lane: Lane, _ sources: EvidenceSources, _ session: PostgresSession) {
         self.lane = lane
         self.session = session
-        vault = EvidenceVault(lane: lane.number, dictionaries, session: session)
+        vault = EvidenceVault(lane: lane.number, sources, session: session)
     }
 
     mutating func page(after commit: Int64, upTo last: Int64) async throws -> CitedPayloadPage? {

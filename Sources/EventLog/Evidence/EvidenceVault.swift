@@ -77,12 +77,14 @@ struct EvidenceVault {
     private let lane: Int
     private let dictionaries: EvidenceDictionaries
     private let session: PostgresSession
+    private var moved: MovedEvidence
     private var segments: [SegmentKey: [UInt8]] = [:]
 
-    init(lane: Int, _ dictionaries: EvidenceDictionaries, session: PostgresSession) {
+    init(lane: Int, _ sources: EvidenceSources, session: PostgresSession) {
         self.lane = lane
-        self.dictionaries = dictionaries
+        dictionaries = sources.dictionaries
         self.session = session
+        moved = MovedEvidence(lane: lane, sources, session: session)
     }
 
     /// The payloads with these numbers; missing ones are left out.
@@ -135,14 +137,16 @@ struct EvidenceVault {
         guard byteCount >= 0, byteCount <= EvidenceVault.payloadBytesMax else {
             return .damaged("byte_count is \(byteCount)")
         }
-        guard let digest = try row.byteaIfPresent(8).flatMap(Digest.init(bytes:)) else {
-            return .erased(
-                commit: try row.int8(11),
-                arrival: try row.bool(9) ? .imported : .live
-            )
+        let digest = try row.byteaIfPresent(8).flatMap(Digest.init(bytes:))
+        let body: [UInt8]?
+        do {
+            body = try await self.body(in: row, digest: digest)
+        } catch let error as EventLogError where error.code == .evidenceFile {
+            return .damaged(error.message)
         }
+        guard let digest else { return try EvidenceVault.erased(row, body: body) }
         var payload: [UInt8]?
-        if let body = try row.byteaIfPresent(2) {
+        if let body {
             guard let unpacked = try await unpack(body, byteCount: byteCount) else {
                 return .damaged("the payload cannot be put together")
             }
@@ -177,6 +181,28 @@ struct EvidenceVault {
                 root: root,
                 context: try row.textIfPresent(10)
             )
+        )
+    }
+
+    // The packed payload, from the row or from the file that it was moved to.
+    private mutating func body(in row: PostgresRow, digest: Digest?) async throws -> [UInt8]? {
+        if let body = try row.byteaIfPresent(2) { return body }
+        guard digest?.isPlaceholder != true,
+            case .body(let body) = try await moved.find(try row.int8(0), isMoved: digest != nil)
+        else { return nil }
+        return body
+    }
+
+    private static func erased(_ row: PostgresRow, body: [UInt8]?) throws -> Content {
+        guard body == nil else {
+            return .damaged(
+                "it was erased, but a payload file still contains it: run the same `subledger "
+                    + "erase` again, with that folder writable"
+            )
+        }
+        return .erased(
+            commit: try row.int8(11),
+            arrival: try row.bool(9) ? .imported : .live
         )
     }
 

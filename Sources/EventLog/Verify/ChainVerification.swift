@@ -8,7 +8,7 @@ internal import Postgres
 /// depend on the log alone, so the result is the same whatever the number of jobs.
 struct ChainVerification {
     let identity: LedgerIdentity
-    let dictionaries: EvidenceDictionaries
+    let sources: EvidenceSources
     let pool: PostgresPool
     /// The approximate number of events and payloads in a range; a commit is never split.
     let rangeRowsMax: Int
@@ -70,7 +70,7 @@ struct ChainVerification {
             var verifier = LogVerifier(
                 start: start,
                 lanes: identity.lanes,
-                dictionaries: dictionaries,
+                sources: sources,
                 session: session
             )
             // One snapshot, so an erasure cannot come between an event and its payload.

@@ -18,7 +18,7 @@ extension EventLog {
     ) async throws(EventLogError) -> VerificationReport {
         let verification = ChainVerification(
             identity: identity,
-            dictionaries: dictionaries,
+            sources: evidenceSources,
             pool: pool,
             rangeRowsMax: options.rangeRowsMax,
             jobs: max(1, min(options.jobs ?? readersMax, readersMax))

@@ -43,18 +43,18 @@ struct LogVerifier {
     /// - Parameters:
     ///   - start: What the first commit follows.
     ///   - lanes: The lanes of the ledger.
-    ///   - dictionaries: The dictionaries that payloads are deflated with.
+    ///   - sources: What payloads are restored from, besides their rows.
     ///   - session: A connection that nothing else uses in the meantime.
     init(
         start: LaneState,
         lanes: LaneCount,
-        dictionaries: EvidenceDictionaries,
+        sources: EvidenceSources,
         session: PostgresSession
     ) {
         state = start
         self.lanes = lanes
         self.session = session
-        vault = EvidenceVault(lane: start.lane, dictionaries, session: session)
+        vault = EvidenceVault(lane: start.lane, sources, session: session)
     }
 
     /// Verifies the commits up to that one, or to the first mismatch.

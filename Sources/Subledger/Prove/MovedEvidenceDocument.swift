@@ -1,0 +1,21 @@
+package import EventLog
+
+/// What `evidence move` moved.
+public struct MovedEvidenceDocument: Codable, Hashable, Sendable {
+    /// The number of files that were written.
+    public let files: Int
+    /// The number of payloads in them, including erased ones, of which they contain nothing.
+    public let payloads: Int64
+    /// The bytes that left the database.
+    public let bytes: Int
+    /// Where the files are.
+    public let paths: [String]
+
+    /// The document of a move.
+    package init(_ files: [MovedEvidenceFile]) {
+        self.files = files.count
+        payloads = files.reduce(0) { $0 + $1.last - $1.first + 1 }
+        bytes = files.reduce(0) { $0 + $1.byteCount }
+        paths = files.map(\.path)
+    }
+}
