@@ -19,7 +19,7 @@ import Testing
                 var aDay = GapLimits()
                 (aDay.renewalPatience, aDay.notificationPatience) = (86_400_000, 3_600_000)
                 let before = try await ledger.gaps(at: store.now, limits: aDay)
-                let missing = before.gaps.filter { $0.kind == "renewal_missing" }
+                let missing = before.gaps.filter { $0.kind.rawValue == "renewal_missing" }
                 #expect(missing.count > 5 && before.counts["notification_missed"] == 0)
                 #expect(before.streams >= 36)
                 for gap in missing {
@@ -36,7 +36,7 @@ import Testing
                 let after = try await ledger.gaps(at: store.now, limit: 1000, limits: aDay)
                 #expect(after.counts["renewal_missing"] == 0, "\(after.gaps.first as Any)")
                 // What came by the question was missed, and is listed with how late it was.
-                let missed = after.gaps.filter { $0.kind == "notification_missed" }
+                let missed = after.gaps.filter { $0.kind.rawValue == "notification_missed" }
                 #expect(missed.count > 20 && missed.count == after.counts["notification_missed"])
                 #expect(missed.allSatisfy { $0.since > silent && $0.milliseconds >= 3_600_000 })
                 // As known before the question, nothing of it is there.
@@ -57,7 +57,7 @@ import Testing
                 let silent = Instant(milliseconds: store.now.milliseconds - 75 * 86_400_000)
                 try await polled.ingestEverything(of: store.server.lives, until: silent)
                 let found = try await polled.ledger.gaps(at: store.now, limit: 1000)
-                let missing = found.gaps.filter { $0.kind == "renewal_missing" }
+                let missing = found.gaps.filter { $0.kind.rawValue == "renewal_missing" }
                 let days60: Int64 = 60 * 86_400_000
                 let old = missing.filter { $0.milliseconds > days60 }
                 let young = missing.filter { $0.milliseconds <= days60 }
@@ -70,7 +70,8 @@ import Testing
                 let after = try await polled.ledger.gaps(at: store.now, limit: 1000)
                 #expect(
                     !after.gaps.contains {
-                        $0.kind == "renewal_missing" && ids.contains($0.originalTransactionId)
+                        $0.kind.rawValue == "renewal_missing"
+                            && ids.contains($0.originalTransactionId)
                     }
                 )
             }

@@ -68,7 +68,7 @@ import Testing
         return try #require((object as? [String: Any])?["token"] as? String, "\(made)")
     }
 
-    @Test func `two services that follow and poll one ledger ask about nothing twice`()
+    @Test func `two services that follow and poll one ledger repeat and lose nothing`()
         async throws
     {
         try await TestServer.shared.withDatabase(from: .polled) { settings in
@@ -97,7 +97,6 @@ import Testing
                 }
             }
             let asked = try await session.query("SELECT count(*) FROM operation.poll").single()
-            #expect(answered > 0)
             #expect(try asked.int8(0) >= Int64(answered), "each within its pause once")
             await session.close()
 

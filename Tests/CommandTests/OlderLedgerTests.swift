@@ -82,7 +82,7 @@ struct OlderLedgerTests {
     // Of all tables but transactions: one payload only confirms, so no event leads to it, and it
     // alone has the transaction ids of a restore.
     private static func digests(_ command: Command) async throws -> [String: String] {
-        let rebuilt = try await command.json([RebuiltDocument].self, "rebuild", "--quiet")
+        let rebuilt = try await command.json([RebuildLine].self, "rebuild", "--quiet")
         let pairs = rebuilt.filter { $0.name != "transactions" }.map { ($0.name, $0.digest) }
         return Dictionary(uniqueKeysWithValues: pairs)
     }

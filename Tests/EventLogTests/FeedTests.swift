@@ -159,7 +159,7 @@ struct FeedTests {
             let expected = try await appended.map(\.position)
             #expect(positions.sorted() == expected.sorted())
             for lane in 0..<variant.lanes.value {
-                let offsets = positions.filter { $0.lane == lane }.map(\.offset)
+                let offsets = positions.filter { $0.lane.number == lane }.map(\.offset)
                 #expect(offsets == offsets.sorted())
             }
             await reader.close()

@@ -122,8 +122,8 @@ struct DescriptionTests {
             let jws = TestService.purchase("1", "Production", "pro", at: start)
             json = ["signedTransactions": [jws, "x"], "customerId": "anna"]
         case "/v1/receipts":
-            let receipt = TestService.simulator.life(1).appReceipt(asOf: start)
-            json = ["receipt": Data(receipt).base64EncodedString()]
+            let receipt = try #require(TestService.simulator.life(1).appReceipts().last)
+            json = ["receipt": Data(receipt.payload).base64EncodedString()]
         default: return nil
         }
         return [UInt8](try JSONSerialization.data(withJSONObject: json))

@@ -242,7 +242,7 @@ struct MovedEvidenceTests {
                 commit = page.lastCommit
                 for cited in page.payloads {
                     guard case .whole(let evidence) = cited.evidence else { continue }
-                    payloads[Position(lane: lane, offset: cited.number)] = evidence.payload
+                    payloads[Position(lane: Lane(lane), offset: cited.number)] = evidence.payload
                 }
             }
         }
