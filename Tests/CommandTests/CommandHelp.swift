@@ -19,6 +19,16 @@ struct CommandHelp: Sendable {
         Set(arguments.filter(\.isDisplayed).flatMap { ($0.names ?? []).map(\.text) })
     }
 
+    /// Every command with how `--help` ends; asked once, because the parser takes long.
+    static let endings = Task {
+        let command = Command(environment: ["DATABASE_URL": "host=/nowhere"])
+        var found: [(help: CommandHelp, ending: Program.Ending)] = []
+        for help in try await all() {
+            found.append((help, try await command.run(help.path + ["--help"])))
+        }
+        return found
+    }
+
     /// An option, a flag or an argument.
     struct Argument: Decodable {
         let kind: String

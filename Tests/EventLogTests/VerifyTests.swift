@@ -50,7 +50,8 @@ struct VerifyTests {
 
     /// One database per variant, repaired after each case: a database per case would take minutes.
     ///
-    /// The Python verifier starts for each case, so the plain tables are left to acceptance.
+    /// The Python verifier starts for each case, so the plain tables are left to acceptance, and
+    /// every third case here.
     @Test(arguments: Acceptance.isRunning ? Variant.localExtremes : [Variant.localExtremes[1]])
     func `for any change, both verifiers name the first commit that does not match`(
         variant: Variant
@@ -58,7 +59,7 @@ struct VerifyTests {
         let tampered = TamperedLog(variant: variant)
         try await tampered.withCopy { settings in
             try await tampered.keepACopy(settings)
-            for mutation in Mutation.all {
+            for (number, mutation) in Mutation.all.enumerated() {
                 try await mutation.apply(to: tampered, settings)
                 let found = try await verify(settings).firstMismatch
                 #expect(
@@ -70,17 +71,15 @@ struct VerifyTests {
                     "\(mutation.name): \(String(describing: found))"
                 )
                 try await expectSameInRanges(settings, as: found, mutation.name)
-                let python = try await PythonVerifier.verify(settings)
-                let place = python.firstMismatch
-                #expect(!python.ok, "\(mutation.name)")
-                #expect(
-                    place?.lane == tampered.lane,
-                    "\(mutation.name): \(String(describing: place))"
-                )
-                #expect(
-                    place?.commit == mutation.commit,
-                    "\(mutation.name): \(String(describing: place))"
-                )
+                if Acceptance.isRunning || number.isMultiple(of: 3) {
+                    let python = try await PythonVerifier.verify(settings)
+                    let place = python.firstMismatch
+                    #expect(!python.ok, "\(mutation.name)")
+                    #expect(
+                        place?.lane == tampered.lane && place?.commit == mutation.commit,
+                        "\(mutation.name): \(String(describing: place))"
+                    )
+                }
                 try await tampered.mend(settings)
             }
             let mended = try await verify(settings)
