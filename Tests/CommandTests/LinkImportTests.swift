@@ -104,7 +104,9 @@ struct LinkImportTests {
             )
             #expect(taken.lines == 7 && taken.appended == 2)
             #expect(taken.rejections.map(\.line) == [2, 3, 5, 6, 8])
-            #expect(Set(taken.rejections.map(\.reason)) == ["malformed-line"])
+            // The name of 9,000 letters is read, and too long for a customer.
+            let reasons = taken.rejections.map(\.reason)
+            #expect(reasons.filter { $0 == "malformed-line" }.count == 4 && reasons.count == 5)
             let shown = try await command.expect(0, "customers", "show", "emil, \"jr\"")
             #expect(shown.contains(ids[1]), "\(shown)")
         }

@@ -12,7 +12,9 @@ struct ImportCustomersCommand: AsyncParsableCommand {
         abstract: "Link many subscriptions to their customers from a CSV file.",
         discussion: """
             The columns are customer, id (Apple's originalTransactionId) and from, in this order \
-            or as named by a header (RFC 4180). Without from, a link holds from the first purchase \
+            or as named by a header (RFC 4180). In a header, usual names are understood (userId, \
+            app_user_id, original_transaction_id, store_transaction_id …), other columns are left \
+            out, and what is used is printed. Without from, a link holds from the first purchase \
             on if no link named the subscription before, otherwise from now on. If lines are \
             refused, they are listed, all others are appended, and the exit code is 65. Importing \
             the same file again changes nothing. A subscription that another customer has is \
@@ -35,17 +37,47 @@ struct ImportCustomersCommand: AsyncParsableCommand {
     @Option(help: "Who makes the statements. Default: the user of this machine.")
     var by: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "Use the column with this name in the header, such as customer=memberNo.",
+            valueName: "name=header"
+        ),
+        transform: ImportCustomersCommand.column
+    )
+    var column: [ChosenColumn] = []
+
     @Flag(help: "Check each line against the ledger, and write nothing.")
     var dryRun = false
 
     @OptionGroup var database: DatabaseOptions
     @OptionGroup var output: OutputOptions
 
+    /// A column of the list, and its name in the header.
+    struct ChosenColumn {
+        let name: String
+        let header: String
+    }
+
+    private static func column(_ text: String) throws -> ChosenColumn {
+        let parts = text.split(separator: "=", maxSplits: 1).map(String.init)
+        guard parts.count == 2, LinkFile.columnNames.contains(parts[0]) else {
+            throw ValidationError(
+                "--column is '\(text)'; expected NAME=HEADER with one of the names "
+                    + LinkFile.columnNames.joined(separator: ", ")
+            )
+        }
+        return ChosenColumn(name: parts[0], header: parts[1])
+    }
+
     func run() async throws {
-        var lines = try LinkFile(file)
+        var lines = try LinkFile(
+            file,
+            chosen: Dictionary(column.map { ($0.name, $0.header) }) { _, last in last }
+        )
         let ledger = try await database.openLedger()
         Interrupt.heed()
-        var progress = Progress("customers import", isQuiet: output.quiet)
+        let isQuiet = output.quiet
+        var progress = Progress("customers import", isQuiet: isQuiet)
         let answer = try await ledger.importLinks(
             LinkImport(
                 environment: environment,
@@ -53,7 +85,12 @@ struct ImportCustomersCommand: AsyncParsableCommand {
                 reason: reason,
                 isDryRun: dryRun
             ),
-            next: { try lines.next() },
+            next: {
+                let isFirst = lines.use == nil
+                let next = try lines.next()
+                if isFirst, let use = lines.use, !isQuiet { Terminal.write(use) }
+                return next
+            },
             progress: { progress.report($0, "lines") }
         )
         progress.finish()

@@ -29,8 +29,8 @@ struct CSVFile {
     /// Bytes that are read at once.
     private static let chunkByteCount = 1 << 16
 
-    /// The longest record, in bytes: far longer than a name, an id and a date.
-    private static let recordByteCountMax = 8192
+    /// The longest record, in bytes: an export may have a receipt beside the ids.
+    private static let recordByteCountMax = 16 << 20
 
     /// The error for a record that cannot be parsed.
     static let malformedLine =
@@ -91,7 +91,11 @@ struct CSVFile {
 struct CSVTable {
     private var file: CSVFile
     private let columns: Columns
-    private var found: [String]?
+    // The names of the columns in their order; nil for one that is left out.
+    private var found: [String?]?
+    /// Which columns are used, and how many are left out; nil until a header was read that has
+    /// other names or further columns.
+    private(set) var use: String?
 
     /// The columns that a table may have.
     struct Columns {
@@ -102,6 +106,33 @@ struct CSVTable {
         let headerCountMin: Int
         /// What is expected of a header, for its error.
         let expected: String
+        /// Other names of columns, as exports spell them, in lower case and without marks.
+        var synonyms: [String: Set<String>] = [:]
+        /// Whether a header may have further columns, which are left out.
+        var leavesOthersOut = false
+        /// The column that was chosen for a name, as the header spells it.
+        var chosen: [String: String] = [:]
+
+        // The name of the column with this header; nil for one that is left out.
+        fileprivate func name(of header: String) -> String? {
+            if let chosen = chosen.first(where: { CSVTable.isSame($0.value, header) }) {
+                return chosen.key
+            }
+            return names.first { name in
+                chosen[name] == nil
+                    && (CSVTable.isSame(name, header)
+                        || synonyms[name, default: []].contains(CSVTable.plain(header)))
+            }
+        }
+    }
+
+    // `original_transaction_id`, `Original Transaction ID` and `originalTransactionId` are one name.
+    fileprivate static func plain(_ header: String) -> String {
+        header.lowercased().filter { $0.isLetter || $0.isNumber }
+    }
+
+    fileprivate static func isSame(_ left: String, _ right: String) -> Bool {
+        plain(left).utf8.elementsEqual(plain(right).utf8)
     }
 
     /// A row.
@@ -141,18 +172,22 @@ struct CSVTable {
     }
 
     private func row(of record: CSVFile.Record) throws(RefusedLine) -> Row {
-        let names = found ?? columns.names
+        let names = found ?? columns.names.map(Optional.some)
         guard let fields = record.fields else {
             throw Row(line: record.line, values: [:]).refused(CSVFile.malformedLine)
         }
         let row = Row(
             line: record.line,
-            values: Dictionary(zip(names, fields)) { first, _ in first }
+            values: Dictionary(
+                zip(names, fields).compactMap { name, field in name.map { ($0, field) } }
+            ) { first, _ in first }
         )
-        guard (columns.requiredCount...names.count).contains(fields.count) else {
+        guard fields.count <= names.count,
+            columns.names.prefix(columns.requiredCount).allSatisfy({ row.values[$0] != nil })
+        else {
             throw row.refused(
                 "the line has \(counted(fields.count, "field")); expected "
-                    + names.joined(separator: ", ")
+                    + names.map { $0 ?? "…" }.joined(separator: ", ")
             )
         }
         return row
@@ -161,21 +196,32 @@ struct CSVTable {
     // The first line that can be read decides about the columns.
     private mutating func isHeader(_ record: CSVFile.Record) throws -> Bool {
         guard found == nil, let fields = record.fields else { return false }
-        let words = fields.map { $0.lowercased().replacing(" ", with: "_") }
-        guard words.count(where: columns.names.contains) >= columns.headerCountMin else {
+        let names = fields.map(columns.name(of:))
+        let known = names.compactMap(\.self)
+        guard known.count >= columns.headerCountMin || !columns.chosen.isEmpty else {
             found = columns.names
             return false
         }
-        guard words.allSatisfy(columns.names.contains), Set(words).count == words.count,
-            columns.names.prefix(columns.requiredCount).allSatisfy(words.contains)
-        else {
+        let missing = (columns.names.prefix(columns.requiredCount) + columns.chosen.keys.sorted())
+            .filter { !known.contains($0) }
+        let isComplete = columns.leavesOthersOut || known.count == names.count
+        guard missing.isEmpty, isComplete, Set(known).count == known.count else {
             throw Failure(
                 Exit.badInput,
                 "the header of \(file.place) is \(fields.joined(separator: ",")); expected "
                     + columns.expected
             )
         }
-        found = words
+        found = names
+        let used = zip(fields, names).compactMap { header, name in
+            name.map { CSVTable.isSame($0, header) ? header : "\(header) as \($0)" }
+        }
+        let rest = names.count - known.count
+        if rest > 0 || used.contains(where: { $0.contains(" as ") }) {
+            use =
+                "columns used: \(used.joined(separator: ", "))"
+                + (rest > 0 ? "; left out: \(rest)" : "")
+        }
         return true
     }
 }

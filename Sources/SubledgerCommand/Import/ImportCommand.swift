@@ -12,8 +12,9 @@ struct ImportCommand: AsyncParsableCommand {
         discussion: """
             FILE has one id on each line: a transaction id, an original transaction id, an app \
             transaction id or an order id. Or it is a CSV file whose header names such columns: \
-            originalTransactionId, transactionId, appTransactionId, orderId; other columns are \
-            left out. Apple finds nothing by app account token. With --known it asks about every \
+            originalTransactionId, transactionId, appTransactionId, orderId, in any spelling \
+            (store_transaction_id); other columns are left out, and what is used is printed. Apple \
+            finds nothing by app account token. With --known it asks about every \
             subscription in the ledger instead, for example those of old receipts.
 
             It prints first how many requests that takes, and how long by Apple's rate limits, of \
@@ -29,6 +30,14 @@ struct ImportCommand: AsyncParsableCommand {
 
     @Argument(help: "The file, or - for stdin.")
     var file: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "The column with the ids, as the header of the file names it.",
+            valueName: "header"
+        )
+    )
+    var column: String?
 
     @Flag(help: "Ask about every subscription in the ledger.")
     var known = false
@@ -60,7 +69,8 @@ struct ImportCommand: AsyncParsableCommand {
             return
         }
         Interrupt.heed()
-        let ids = try file.map(ImportIDFile.init)
+        let ids = try file.map { try ImportIDFile($0, column: column) }
+        if let use = ids?.use, !options.output.quiet { Terminal.write(use) }
         ids?.printRefusedLines(of: file)
         if dryRun, let ids {
             try print(ImportEstimate(of: ids.subjects))

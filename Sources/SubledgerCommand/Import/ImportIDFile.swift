@@ -1,6 +1,7 @@
 import AppStoreServerAPI
 import CommandSupport
 import Foundation
+import Subledger
 
 /// Reads ids by which Apple finds customers: one on each line, or the columns of a CSV file that
 /// its header names; `-` is stdin.
@@ -36,9 +37,10 @@ struct ImportIDFile {
     private enum Column: String, CaseIterable {
         case originalTransactionId, transactionId, appTransactionId, orderId, appAccountToken
 
-        /// The column with a name, in any spelling: `original_transaction_id`, `Order ID`.
+        /// The column with a name, in any spelling: `original_transaction_id`, `Order ID`; vendors
+        /// call Apple's ids those of the store.
         init?(named name: String) {
-            let plain = name.lowercased().filter { $0.isLetter }
+            let plain = name.lowercased().filter { $0.isLetter }.replacing("store", with: "")
             let found = Column.allCases.first { $0.rawValue.lowercased() == plain }
             guard let found else { return nil }
             self = found
@@ -49,10 +51,23 @@ struct ImportIDFile {
         case unread
         case none
         case columns([Column?])
+        /// Only the column at that index, of ids of any kind.
+        case chosen(Int)
     }
 
+    /// Which columns of the header are used, and how many are left out; nil without a header.
+    private(set) var use: String?
+    // The column with the ids, as the header spells it; nil to find it by its name.
+    private let chosen: String?
+
     /// Reads a file to its end.
-    init(_ path: String) throws {
+    ///
+    /// - Parameters:
+    ///   - path: The file.
+    ///   - chosen: The column with the ids, as the header spells it; nil to find it by its name.
+    /// - Throws: `Failure` if the file is missing or its header has no ids.
+    init(_ path: String, column chosen: String? = nil) throws {
+        self.chosen = chosen
         var file = try CSVFile(path)
         var header = Header.unread
         var seen: Set<HistoryImport.Subject> = []
@@ -79,15 +94,32 @@ struct ImportIDFile {
     ) throws -> HistoryImport.Subject? {
         let fields = record.fields
         if case .unread = header {
-            let columns = (fields ?? []).map(Column.init(named:))
+            let names = fields ?? []
+            if let chosen {
+                header = .chosen(try ImportIDFile.place(of: chosen, in: names, place))
+                use = "column used: \(chosen); left out: \(names.count - 1)"
+                return nil
+            }
+            let columns = names.map(Column.init(named:))
             header = columns.contains { $0 != nil } ? .columns(columns) : .none
             if case .columns = header {
                 try ImportIDFile.check(columns, place)
+                let used = zip(names, columns)
+                    .filter { $1 != nil && $1 != .appAccountToken }.map(\.0)
+                use =
+                    "columns used: \(used.joined(separator: ", ")); left out: "
+                    + "\(names.count - used.count)"
                 return nil
             }
         }
         lines += 1
         guard let fields else { return refuse(record.line, CSVFile.malformedLine) }
+        if case .chosen(let index) = header {
+            guard index < fields.count, !fields[index].isEmpty else {
+                return refuse(record.line, "the line has no id")
+            }
+            return subject(fields[index], nil, record.line)
+        }
         guard case .columns(let columns) = header else {
             guard fields.count == 1 else {
                 return refuse(
@@ -103,6 +135,22 @@ struct ImportIDFile {
             }
         }
         return refuse(record.line, "the line has no id")
+    }
+
+    private static func place(
+        of chosen: String,
+        in names: [String],
+        _ place: String
+    ) throws -> Int {
+        let plain = chosen.lowercased()
+        guard let index = names.firstIndex(where: { $0.lowercased() == plain }) else {
+            throw Failure(
+                Exit.badInput,
+                "the header of \(place) has no column \(chosen); it has "
+                    + names.joined(separator: ", ")
+            )
+        }
+        return index
     }
 
     private static func check(_ columns: [Column?], _ place: String) throws {
