@@ -37,7 +37,7 @@ struct IngestCommand: AsyncParsableCommand {
 
             --plan reads and verifies the same payloads, needs no database and writes nothing: it \
             prints what they contain, what would be left out or refused, and roughly how long the \
-            ingest will take.
+            ingest will take. It exits as the ingest would: 65 if a payload would be refused.
             """
     )
 
@@ -163,7 +163,7 @@ struct IngestCommand: AsyncParsableCommand {
         if !output.quiet { for remark in await reader.remarks { Terminal.write(remark) } }
         if output.json { try Terminal.print(json: found) } else { found.printText() }
         if found.wasStopped { throw Exit.interrupted }
-        if strict, found.rejected > 0 || found.leftOut > 0 { throw Exit.badInput }
+        if found.rejected > 0 || strict && found.leftOut > 0 { throw Exit.badInput }
     }
 
     private var voucher: Voucher { vouch ? .operator : .unvouched }
