@@ -112,7 +112,8 @@ struct Call: Sendable {
         return Clocks(
             now: now,
             at: at?.instant(now: now, in: zone),
-            knownAt: bound?.knownAt(now: now, in: zone) ?? .latest
+            knownAt: bound?.knownAt(now: now, in: zone) ?? .latest,
+            zone: zone
         )
     }
 
@@ -141,6 +142,8 @@ struct Clocks: Sendable {
     let at: Instant?
     /// How much of the log is used.
     let knownAt: KnownAt
+    /// The time zone of its times, and of the sentences in the answer.
+    let zone: QuestionZone
 
     /// The instant asked about; now if none was given.
     var instant: Instant { at ?? now }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import CommandSupport
+import Subledger
 
 /// One run of the command line: in its own process, or within the process of a test.
 package enum CommandRun {
@@ -12,10 +13,13 @@ package enum CommandRun {
         do {
             var command = try program.parseAsRoot(arguments)
             if type(of: command) is any LongAnswer.Type { Pager.begin() }
-            if var asynchronous = command as? any AsyncParsableCommand {
-                try await asynchronous.run()
-            } else {
-                try command.run()
+            let zone = (command as? any ZonedCommand)?.zone.tz ?? .utc
+            try await QuestionZone.$shown.withValue(zone) {
+                if var asynchronous = command as? any AsyncParsableCommand {
+                    try await asynchronous.run()
+                } else {
+                    try command.run()
+                }
             }
             return ExitCode.success.rawValue
         } catch {

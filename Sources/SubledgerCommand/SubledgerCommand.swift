@@ -1,6 +1,7 @@
 import ArgumentParser
 import CommandSupport
 import Foundation
+import Subledger
 
 /// The command line: wiring only.
 @main
@@ -39,13 +40,11 @@ struct SubledgerCommand: AsyncParsableCommand {
             ),
             CommandGroup(
                 name: "Ask",
-                subcommands: [
-                    AccessCommand.self, ExplainCommand.self, PeriodsCommand.self,
-                    StateCommand.self, ChangesCommand.self, RefundsCommand.self,
-                    EligibilityCommand.self, HistoryCommand.self, DiffCommand.self,
-                    ReplayCommand.self, BlameCommand.self, EventCommand.self, DueCommand.self,
-                    StreamsCommand.self,
-                ]
+                subcommands: Questions.commands
+                    + [
+                        DiffCommand.self, ReplayCommand.self, BlameCommand.self, EventCommand.self,
+                        DueCommand.self, StreamsCommand.self,
+                    ]
             ),
             CommandGroup(
                 name: "Customers",

@@ -44,6 +44,7 @@ struct EveryCommand: Sendable, CustomTestStringConvertible {
         state {id}                                                 | 4  | 0
         changes {id}                                               | 4  | 0
         refunds {id}                                               | 4  | 0
+        charges {id}                                               | 4  | 0
         eligibility {id}                                           | 4  | 0
         history {id}                                               | 4  | 0
         diff {id} --known 1..2                                     | 4  | 0
@@ -54,6 +55,7 @@ struct EveryCommand: Sendable, CustomTestStringConvertible {
         streams                                                    | 0  | 0
         customers list                                             | 0  | 0
         customers claims                                           | 0  | 0
+        customers export {id} --to {folder}/person                 | 4  | 0
         rejections                                                 | 0  | 0
         catalog list                                               | 0  | 0
         rates list                                                 | 0  | 0

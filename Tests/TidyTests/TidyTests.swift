@@ -52,6 +52,25 @@ import Testing
         }
     }
 
+    @Test func `a question's command and routes are named in its file only`() throws {
+        let files = try TidyTests.files(
+            in: ["Sources/Subledger", "Sources/SubledgerCommand", "Sources/HTTPService"]
+        )
+        let folder = "Sources/Subledger/Questions/"
+        let names = files.filter { $0.path.hasPrefix(folder) }.compactMap { file in
+            file.text.firstMatch(of: /static let name = "(\w+)"/).map { String($0.1) }
+        }
+        #expect(names.count >= 9)
+        for (path, text) in files where !path.hasPrefix(folder) {
+            for name in names {
+                #expect(
+                    !text.contains("commandName: \"\(name)\"") && !text.contains("/\(name)\""),
+                    "\(path) names the question \(name)"
+                )
+            }
+        }
+    }
+
     @Test func `only verifiers make verified values`() throws {
         for (path, text) in try TidyTests.files(in: ["Sources", "Projections"]) {
             guard !path.hasPrefix("Sources/AppStore/"), path != "Sources/Events/Evidence.swift"

@@ -5,76 +5,61 @@ internal import Hummingbird
 internal import Projections
 internal import Subledger
 
+/// The subjects of questions.
+private enum Subjects: String, CaseIterable {
+    /// All subscriptions and purchases of a customer.
+    case customers
+    /// A single subscription.
+    case subscriptions
+
+    /// The name of the path parameter with the id.
+    var idName: String {
+        switch self {
+        case .customers: "id"
+        case .subscriptions: "originalTransactionId"
+        }
+    }
+}
+
 extension LedgerRoutes {
     /// `GET /v1/customers/{id}/…` and `GET /v1/subscriptions/{originalTransactionId}/…`: the
-    /// questions of the command line, with the same documents.
+    /// questions of the command line, with the same answers.
     func addQuestions(to router: some RouterMethods<some RequestContext>) {
-        for subjects in Question.Subjects.allCases {
-            for question in Question.allCases {
-                let path = "/v1/\(subjects.rawValue)/:\(subjects.idName)/\(question.rawValue)"
-                on(.get, path, of: router, for: .support) { call in
-                    try call.check(question.parameters)
-                    let subject = SubjectID(
-                        try call.parameter(subjects.idName),
-                        in: try call.environment(),
-                        alone: subjects == .subscriptions
-                    )
-                    try await audit(call, question.rawValue, about: subject.id)
-                    let clocks = try call.clocks(now: clock())
-                    try await waitForPosition(of: call)
-                    return try await ledger.log.onOneConnection {
-                        try Response.json(try await answer(question, subject, clocks, call))
-                    }
-                }
-            }
+        for subjects in Subjects.allCases {
+            for question in Questions.all { add(question, about: subjects, to: router) }
         }
     }
 
-    private func answer(
-        _ question: Question,
-        _ subject: SubjectID,
-        _ clocks: Clocks,
-        _ call: Call
-    ) async throws -> any Encodable {
-        let (at, knownAt) = (clocks.at, clocks.knownAt)
-        switch question {
-        case .access:
-            return try await ledger.access(
-                of: subject,
-                at: clocks.instant,
-                to: try call.scope(),
-                knownAt: knownAt,
-                sandbox: sandbox
-            )
-        case .eligibility:
-            return try await ledger.eligibility(
-                of: subject,
-                at: clocks.instant,
-                group: try call.query(.group),
-                products: try call.queries(.product),
-                knownAt: knownAt
-            )
-        case .explain:
-            return try await ledger.explain(
+    private func add<Asked: Question>(
+        _: Asked.Type,
+        about subjects: Subjects,
+        to router: some RouterMethods<some RequestContext>
+    ) {
+        let path = "/v1/\(subjects.rawValue)/:\(subjects.idName)/\(Asked.name)"
+        on(.get, path, of: router, for: .support) { call in
+            let values = try call.values(of: Asked.self)
+            let subject = try call.subject(subjects.idName, alone: subjects == .subscriptions)
+            try await audit(call, Asked.name, about: subject.id)
+            let clocks = try call.clocks(now: clock())
+            try await waitForPosition(of: call)
+            let input = QuestionInput(
                 subject,
-                at: clocks.instant,
-                product: try call.query(.product),
-                knownAt: knownAt,
+                now: clocks.now,
+                at: clocks.at,
+                knownAt: clocks.knownAt,
+                values: values,
                 sandbox: sandbox
             )
-        case .periods:
-            return try await ledger.periods(of: subject, at: at, knownAt: knownAt)
-                as PeriodsDocument
-        case .history:
-            return try await ledger.history(
-                of: subject,
-                at: at,
-                trust: try call.trust(),
-                knownAt: knownAt
-            )
-        case .changes: return try await ledger.changes(of: subject, at: at, knownAt: knownAt)
-        case .refunds: return try await ledger.refunds(of: subject, at: at, knownAt: knownAt)
-        case .state: return try await ledger.state(of: subject, at: at, knownAt: knownAt)
+            return try await QuestionZone.$shown.withValue(clocks.zone) {
+                try await ledger.log.onOneConnection {
+                    let found = try await ledger.asking(subject) { subject in
+                        var asked = input
+                        asked.subject = subject
+                        return try await Asked.answer(asked, from: ledger)
+                    }
+                    return try Response.json(found.answer)
+                }
+            }
         }
     }
 
@@ -122,36 +107,31 @@ extension LedgerRoutes {
 }
 
 extension Call {
-    /// The access that is asked about: to a product, a group, or anything.
-    fileprivate func scope() throws -> AccessScope {
-        switch (try query(.product), try query(.group)) {
-        case (nil, nil): return .anything
-        case (let product?, nil): return .product(product)
-        case (nil, let group?): return .group(.identified(group))
-        case (_?, _?):
+    /// The values of a question's own parameters.
+    fileprivate func values<Asked: Question>(
+        of _: Asked.Type
+    ) throws -> [QuestionParameter: [String]] {
+        let own = QuestionParameter.allCases.filter { Asked.parameters[$0] != nil }
+            .compactMap { QueryParameter(rawValue: $0.rawValue) }
+        try check([.at, .knownAt, .tz, .environment, .minPosition] + own)
+        var values: [QuestionParameter: [String]] = [:]
+        for name in own {
+            guard let parameter = QuestionParameter(rawValue: name.rawValue) else { continue }
+            let given =
+                Asked.repeated.contains(parameter)
+                ? try queries(name) : try query(name).map { [$0] } ?? []
+            guard !given.isEmpty else { continue }
+            values[parameter] = given
+            guard let words = parameter.words,
+                let wrong = given.first(where: { !words.contains($0) })
+            else { continue }
             throw Problem(
                 .badRequest,
                 "query",
-                "product and group cannot be combined: a product belongs to one group."
+                "\(name) is \"\(wrong.prefix(64))\"; expected \(words.joined(separator: ", "))."
             )
         }
-    }
-
-    /// The trusts of the payloads to use; empty for all.
-    fileprivate func trust() throws -> Set<Verification.Trust> {
-        Set(
-            try queries(.trust).map { word in
-                guard let trust = Verification.Trust(rawValue: word) else {
-                    throw Problem(
-                        .badRequest,
-                        "query",
-                        "trust is \"\(word.prefix(64))\"; expected "
-                            + Verification.Trust.allCases.map(\.rawValue)
-                            .joined(separator: ", ") + "."
-                    )
-                }
-                return trust
-            }
-        )
+        if let fault = Asked.fault(values) { throw Problem(.badRequest, "query", fault + ".") }
+        return values
     }
 }

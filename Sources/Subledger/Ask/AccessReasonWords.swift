@@ -38,26 +38,19 @@ struct AccessReasonWords {
         }
     }
 
-    /// A date for a ticket: `3 March 2026`, with the time unless it is midnight UTC.
+    /// A date for a ticket: `3 March 2026`, with the time unless it is midnight.
     func date(_ instant: Instant) -> String {
-        let parts = instant.clock.split(separator: " ")
-        let numbers = parts[0].split(separator: "-").compactMap { Int($0) }
-        guard parts.count == 2, numbers.count == 3, (1...12).contains(numbers[1]) else {
+        guard let day = instant.dayWords, let clock = instant.clock.split(separator: " ").last
+        else {
             return instant.clock
         }
-        let day = "\(numbers[2]) \(AccessReasonWords.months[numbers[1] - 1]) \(numbers[0])"
-        let time = parts[1].hasSuffix(":00") ? parts[1].dropLast(3) : parts[1].prefix(8)
+        let time = clock.hasSuffix(":00") ? clock.dropLast(3) : clock.prefix(8)
         let isSameDay = instant != at && instant.clock.prefix(10) == at.clock.prefix(10)
-        return time == "00:00" && !isSameDay ? day : "\(day), \(time) UTC"
+        return time == "00:00" && !isSameDay ? day : "\(day), \(time) \(QuestionZone.shown.name)"
     }
 
     // Whether an instant is still to come, and so must not be described in the past tense.
     private func isAhead(_ instant: Instant) -> Bool { instant > answer.askedAt }
-
-    private static let months = [
-        "January", "February", "March", "April", "May", "June", "July", "August", "September",
-        "October", "November", "December",
-    ]
 
     private var product: String { answer.product.map { " of \($0)" } ?? "" }
 

@@ -26,7 +26,8 @@ struct ExplanationSummary {
 
     private var verdict: String {
         let date = words.date(explanation.at)
-        let at = changesThatDay ? "at the start of \(date) (UTC)" : "on \(date)"
+        let at =
+            changesThatDay ? "at the start of \(date) (\(QuestionZone.shown.name))" : "on \(date)"
         let lead =
             switch explanation.entitled {
             case .access, .owned: "Access \(at)"
@@ -45,7 +46,7 @@ struct ExplanationSummary {
     private var changesThatDay: Bool {
         let (start, day) = (explanation.at, Int64(86_400_000))
         let rows = explanation.rowsNow + explanation.rowsThen
-        guard start.milliseconds % day == 0 else { return false }
+        guard start.clock.hasSuffix(" 00:00:00") else { return false }
         return rows.flatMap { [$0.validFrom, $0.validTo] }.contains { instant in
             let elapsed = instant.milliseconds - start.milliseconds
             return elapsed > 0 && elapsed < day
@@ -82,22 +83,10 @@ struct ExplanationSummary {
         let reason =
             reasonLearned > learned
             ? ["It has known the reason only since \(words.date(reasonLearned))."] : []
-        if let notAsked {
-            return ["The ledger learned of it only on \(words.date(learned)); \(notAsked)."]
-        }
+        // What was imported later says nothing to the customer; the line SERVED has it.
+        guard explanation.notAsked == nil else { return [] }
         return ["The ledger learned of it only on \(words.date(learned)); \(answerThen)."]
             + reason + (isConnected ? [] : [notConnected])
-    }
-
-    // Why the ledger cannot have been asked at the time.
-    private var notAsked: String? {
-        switch explanation.notAsked {
-        case .beforeLedger?:
-            "it was not asked at the time: its first commit"
-                + (answer.firstCommit.map { " is of \(words.date($0))" } ?? " came later")
-        case .imported?: "it was not asked at the time: an import brought this later"
-        case .inFuture?, nil: nil
-        }
     }
 
     // The first instant of knowledge after which the reason no longer changes.

@@ -140,7 +140,7 @@ extension KnowledgeDifferenceDocument.Statement {
     }
 
     private static func eligibility(_ group: GroupEligibility) -> Self {
-        let document = EligibilityDocument.Group(group)
+        let document = EligibilityDocument.Group(group, .none)
         let words = document.verdicts.map {
             "\($0.offer) \($0.verdict.eligible ? "yes" : "no") (\($0.verdict.rule))"
         }

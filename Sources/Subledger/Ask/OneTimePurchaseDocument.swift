@@ -51,3 +51,16 @@ extension OneTimePurchaseDocument {
         return word + (revocationDate.map { ", revoked \($0.clock)" } ?? "")
     }
 }
+
+extension OneTimePurchaseDocument {
+    /// The note about one-time purchases in an answer about a subscription.
+    ///
+    /// - Parameter what: What was asked for, which such a purchase does not have.
+    /// - Returns: A sentence.
+    package func sentence(without what: String) -> String {
+        let revoked = revocationDate.map { ", revoked \($0.clock)" } ?? ""
+        return "\(productId) (\(kindWords)), bought \(purchaseDate.clock)\(revoked), is a one-time "
+            + "purchase, which has no \(what); `subledger access \(originalTransactionId)` answers "
+            + "whether it gives access"
+    }
+}

@@ -10,6 +10,11 @@ public struct QuestionZone: Hashable, Sendable {
     /// Coordinated universal time: the default zone of every question.
     public static let utc = QuestionZone(name: "UTC", zone: .gmt)
 
+    /// The zone in which texts write times while a question is answered and printed.
+    ///
+    /// JSON has milliseconds and does not depend on it, except for the sentences in it.
+    @TaskLocal package static var shown: QuestionZone = .utc
+
     private init(name: String, zone: TimeZone) {
         self.name = name
         self.zone = zone
@@ -40,6 +45,14 @@ public struct QuestionZone: Hashable, Sendable {
 
     // 2000-01-01T00:00Z.
     private static let midnight: Int64 = 946_684_800_000
+
+    /// What a clock in this zone shows at an instant, stored as if it were UTC.
+    func wallClock(of instant: Instant) -> Instant {
+        guard self != .utc else { return instant }
+        let date = Date(timeIntervalSince1970: Double(instant.milliseconds) / 1000)
+        let offset = Int64(zone.secondsFromGMT(for: date)) * 1000
+        return Instant(milliseconds: instant.milliseconds &+ offset)
+    }
 
     var calendar: Calendar {
         var calendar = Calendar(identifier: .gregorian)

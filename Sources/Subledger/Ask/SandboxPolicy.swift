@@ -102,7 +102,7 @@ extension Ledger {
     /// - Returns: The answer of production, unless only the sandbox gives access.
     /// - Throws: What the question about production throws.
     func answer(
-        _ question: AccessQuestion,
+        _ question: AccessInput,
         of subject: SubjectID,
         counting policy: SandboxPolicy
     ) async throws -> AccessDocument {
@@ -121,7 +121,7 @@ extension Ledger {
 
     // The answer of the sandbox; nil if it gives no access.
     private func sandboxAnswer(
-        _ question: AccessQuestion,
+        _ question: AccessInput,
         of subject: SubjectID,
         by rule: SandboxRule
     ) async throws -> AccessDocument? {

@@ -121,7 +121,7 @@ extension Fact {
 extension Instant {
     /// When a link begins, as text.
     package var startWords: String {
-        self <= .epoch ? "from the first purchase on" : "as of \(clock) UTC"
+        self <= .epoch ? "from the first purchase on" : "as of \(zonedClock)"
     }
 
     /// The same text, to follow the name of the owner.
@@ -171,4 +171,9 @@ package enum OfferWords {
     private static let names: [Int64: String] = [
         1: "introductory", 2: "promotional", 3: "code", 4: "win-back", 5: "retention",
     ]
+}
+
+/// A number with the noun it counts: `1 payload`, `2 payloads`.
+package func counted(_ count: some BinaryInteger, _ noun: String) -> String {
+    "\(count) \(noun)" + (count == 1 ? "" : "s")
 }

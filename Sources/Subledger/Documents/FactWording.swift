@@ -2,10 +2,33 @@ package import Events
 internal import Projections
 
 extension Instant {
-    /// The instant for tables: `2026-03-03 09:00:00`, with milliseconds only if they are not zero.
-    package var clock: String {
-        description.replacing("T", with: " ").replacing("Z", with: "")
+    /// The instant for tables, in the zone of the question: `2026-03-03 09:00:00`, with
+    /// milliseconds only if they are not zero.
+    package var clock: String { clock(in: .shown) }
+
+    /// The instant for tables, with the name of the zone.
+    package var zonedClock: String { "\(clock) \(QuestionZone.shown.name)" }
+
+    /// The instant for tables, in a zone.
+    package func clock(in zone: QuestionZone) -> String {
+        zone.wallClock(of: self).description.replacing("T", with: " ").replacing("Z", with: "")
     }
+
+    /// The day for sentences, in the zone of the question: `3 March 2026`; nil outside the years 0
+    /// to 9999.
+    package var dayWords: String? {
+        let parts = clock.split(separator: " ")
+        let numbers = parts[0].split(separator: "-").compactMap { Int($0) }
+        guard parts.count == 2, numbers.count == 3, (1...12).contains(numbers[1]) else {
+            return nil
+        }
+        return "\(numbers[2]) \(Instant.months[numbers[1] - 1]) \(numbers[0])"
+    }
+
+    private static let months = [
+        "January", "February", "March", "April", "May", "June", "July", "August", "September",
+        "October", "November", "December",
+    ]
 
     /// The instant; nil for the epoch, which stands for "none" in a key.
     package var ifSet: Instant? { milliseconds == 0 ? nil : self }

@@ -3,6 +3,7 @@ import ArgumentParser
 import CommandSupport
 import Events
 import Foundation
+import Subledger
 
 /// The options of an extension: days, reason and request id.
 struct ExtensionOptions: ParsableArguments {

@@ -3,6 +3,7 @@ import ArgumentParser
 import CommandSupport
 import Events
 import Foundation
+import Subledger
 
 struct SeatsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

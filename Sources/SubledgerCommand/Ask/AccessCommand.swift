@@ -4,30 +4,8 @@ import Events
 import Projections
 import Subledger
 
-struct AccessCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "access",
-        abstract: "Whether a customer has access, and to what; exit 0 yes, 1 no, 4 unknown.",
-        discussion: """
-            Considers all subscriptions of the customer, in all apps: when one ends, access from \
-            the others remains. If the answer relies on a link, or on what Apple states about the \
-            account, it says so. Within a group, the product of the highest level in the catalog \
-            counts, otherwise the period that began last. Family sharing gives access. A sandbox \
-            purchase gives no access in production, except with --sandbox-customer and \
-            --sandbox-from. A non-consumable that was bought and not revoked is owned: access \
-            without end. Consumables and non-renewing subscriptions are listed but not judged: \
-            only the app knows what is left of them. A refunded or revoked purchase of any type \
-            gives no access. The type is Apple's or, if a receipt does not name it, the catalog's.
-
-            --content lists which issues of a magazine are unlocked: the newest one when an \
-            unbroken run of periods began, and each one published during the run. The file \
-            contains a JSON array of {"name","publishedAt"}, where publishedAt is a date or \
-            milliseconds, or lines of the form DATE NAME. Exit 0 if any issue is unlocked. A \
-            refunded purchase unlocks nothing, as if it had never been bought. With --with and \
-            {"refundIsRetroactive":false}, issues that it unlocked before the refund stay \
-            unlocked.
-            """
-    )
+struct AccessCommand: AsyncParsableCommand, KnowledgeCommand {
+    static let configuration = AccessQuestion.configuration
 
     @OptionGroup var question: SubjectOptions
 
@@ -70,11 +48,7 @@ struct AccessCommand: AsyncParsableCommand {
     var quiet = false
 
     func validate() throws {
-        guard product == nil || group == nil else {
-            throw ValidationError(
-                "--product and --group cannot be combined: a product belongs to one group"
-            )
-        }
+        if let fault = AccessQuestion.fault(values) { throw ValidationError(fault) }
         guard content == nil || sandbox.areDefaults else {
             throw ValidationError(
                 "--content and --sandbox-… cannot be combined: issues are unlocked by one "
@@ -102,14 +76,13 @@ struct AccessCommand: AsyncParsableCommand {
         if !isYes { throw Exit.no }
     }
 
-    private var scope: AccessScope {
-        if let product { return .product(product) }
-        return group.map { .group(.identified($0)) } ?? .anything
+    private var values: [QuestionParameter: [String]] {
+        [.product: product, .group: group].compactMapValues { $0.map { [$0] } }
     }
 
-    private func print(_ answer: some Encodable, _ lines: [String]) throws {
+    private func print(_ answer: some Encodable, _ text: () -> Void) throws {
         guard !quiet else { return }
-        if json { try Terminal.print(json: answer) } else { lines.forEach(Terminal.print) }
+        if json { try Terminal.print(json: answer) } else { text() }
     }
 
     private func answer(
@@ -117,16 +90,20 @@ struct AccessCommand: AsyncParsableCommand {
         _ clocks: QuestionClocks,
         under policy: PolicyDocument
     ) async throws -> Bool {
-        let answer = try await ledger.access(
-            of: question.subject,
-            at: clocks.instant,
-            to: scope,
-            knownAt: clocks.knownAt,
-            under: policy,
-            sandbox: try sandbox.chosen(now: clocks.now)
-        )
+        let asked = QuestionInput(question.subject, now: clocks.now)
+        let sandbox = try sandbox.chosen(now: clocks.now)
+        let answer = try await ledger.answering(question.subject, isQuiet: quiet) { subject in
+            try await ledger.access(
+                of: subject,
+                at: clocks.instant,
+                to: AccessQuestion.scope(values),
+                knownAt: clocks.knownAt,
+                under: policy,
+                sandbox: sandbox
+            )
+        }
         AnswerNotes.write(answer.erasures)
-        try print(answer, answer.text)
+        try print(answer) { AccessQuestion.text(answer, asked).forEach(Terminal.print) }
         return answer.access
     }
 
@@ -136,16 +113,18 @@ struct AccessCommand: AsyncParsableCommand {
         _ clocks: QuestionClocks,
         under policy: PolicyDocument
     ) async throws -> Bool {
-        let answer = try await ledger.content(
-            issues,
-            of: question.subject,
-            at: clocks.instant,
-            to: scope,
-            knownAt: clocks.knownAt,
-            under: policy
-        )
+        let answer = try await ledger.answering(question.subject, isQuiet: quiet) { subject in
+            try await ledger.content(
+                issues,
+                of: subject,
+                at: clocks.instant,
+                to: AccessQuestion.scope(values),
+                knownAt: clocks.knownAt,
+                under: policy
+            )
+        }
         AnswerNotes.write(answer.erasures)
-        try print(answer, answer.text)
+        try print(answer) { answer.text.forEach(Terminal.print) }
         return answer.issues.contains { $0.unlocked }
     }
 }

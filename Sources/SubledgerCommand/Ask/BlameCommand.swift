@@ -3,7 +3,7 @@ import ArgumentParser
 import Events
 import Subledger
 
-struct BlameCommand: AsyncParsableCommand {
+struct BlameCommand: AsyncParsableCommand, KnowledgeCommand {
     static let configuration = CommandConfiguration(
         commandName: "blame",
         abstract: "Which event is responsible for each part of a subscription's state.",
@@ -26,11 +26,9 @@ struct BlameCommand: AsyncParsableCommand {
     func run() async throws {
         let clocks = knowledge.clocks(at: at)
         let ledger = try await database.openLedger()
-        let answer = try await ledger.blame(
-            of: question.subject(alone: scope.alone),
-            at: clocks.instant,
-            knownAt: clocks.knownAt
-        )
+        let answer = try await ledger.answering(question.subject(alone: scope.alone)) { subject in
+            try await ledger.blame(of: subject, at: clocks.instant, knownAt: clocks.knownAt)
+        }
         await ledger.close()
         AnswerNotes.write(answer.erasures)
         try output.print(answer, answer.text)
@@ -49,7 +47,7 @@ extension BlameDocument {
                     field.recordedAt?.clock ?? "",
                 ])
             }
-            return "\(subscription.originalTransactionId) · \(environment) · \(at.clock) UTC\n"
+            return "\(subscription.originalTransactionId) · \(environment) · \(at.zonedClock)\n"
                 + (subscription.fields.isEmpty ? NothingKnown.words : table.text)
         }
         return [tables.joined(separator: "\n\n")] + grounds.lines

@@ -4,7 +4,7 @@ import EventLog
 import Events
 import Subledger
 
-struct DiffCommand: AsyncParsableCommand {
+struct DiffCommand: AsyncParsableCommand, ZonedCommand {
     static let configuration = CommandConfiguration(
         commandName: "diff",
         abstract: "What the log learned about a customer between two positions or instants.",
@@ -49,12 +49,10 @@ struct DiffCommand: AsyncParsableCommand {
         let ledger = try await database.openLedger()
         let answer: KnowledgeDifferenceDocument
         do {
-            answer = try await ledger.difference(
-                of: question.subject(alone: scope.alone),
-                from: first,
-                to: second,
-                at: at ?? now
-            )
+            let subject = question.subject(alone: scope.alone)
+            answer = try await ledger.answering(subject) { subject in
+                try await ledger.difference(of: subject, from: first, to: second, at: at ?? now)
+            }
         } catch let error as QuestionError where error.code == .unknownPosition {
             throw Failure(
                 .validationFailure,

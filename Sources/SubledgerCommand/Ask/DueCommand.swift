@@ -4,7 +4,7 @@ import Events
 import Subledger
 import Synchronization
 
-struct DueCommand: AsyncParsableCommand {
+struct DueCommand: AsyncParsableCommand, KnowledgeCommand {
     static let configuration = CommandConfiguration(
         commandName: "due",
         abstract: "Which subscriptions to ask Apple about: charges pending, failed or overdue.",

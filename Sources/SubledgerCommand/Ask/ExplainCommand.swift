@@ -3,19 +3,8 @@ import ArgumentParser
 import Events
 import Subledger
 
-struct ExplainCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "explain",
-        abstract:
-            "Why a customer did or did not have access, and what the ledger answered then.",
-        discussion: """
-            Starts with a summary that can be pasted into a ticket. ENTITLED is the answer as known \
-            now, SERVED the answer that the ledger gave then. If they differ, the next line shows \
-            for how long, and what became known too late. Below follow a timeline and the events \
-            that decide the answer. The history is evaluated once for each time at which something \
-            became known, so a long history takes longer.
-            """
-    )
+struct ExplainCommand: AsyncParsableCommand, KnowledgeCommand {
+    static let configuration = ExplainQuestion.configuration
 
     @OptionGroup var question: SubjectOptions
     @OptionGroup var scope: AloneOption
@@ -38,13 +27,16 @@ struct ExplainCommand: AsyncParsableCommand {
     func run() async throws {
         let clocks = knowledge.clocks(at: at)
         let ledger = try await database.openLedger()
-        let answer = try await ledger.explanation(
-            of: question.subject(alone: scope.alone),
-            at: clocks.instant,
-            product: product,
-            knownAt: clocks.knownAt,
-            sandbox: try sandbox.chosen(now: clocks.now)
-        )
+        let sandbox = try sandbox.chosen(now: clocks.now)
+        let answer = try await ledger.answering(question.subject(alone: scope.alone)) { subject in
+            try await ledger.explanation(
+                of: subject,
+                at: clocks.instant,
+                product: product,
+                knownAt: clocks.knownAt,
+                sandbox: sandbox
+            )
+        }
         await ledger.close()
         if output.json {
             try Terminal.print(json: ExplanationDocument(answer))

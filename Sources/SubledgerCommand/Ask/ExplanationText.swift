@@ -35,7 +35,7 @@ struct ExplanationText {
 
     private var title: String {
         ([answer.customer.id] + [answer.product].compactMap { $0 } + [
-            answer.customer.environment.word, explanation.at.clock + " UTC",
+            answer.customer.environment.word, explanation.at.zonedClock,
         ]).joined(separator: " \(dot) ")
     }
 

@@ -75,9 +75,24 @@ struct ZoneOption: ParsableArguments {
             case nil: ""
             }
         Terminal.write(
-            "\(option) \(time.text) is \(instant.clock) UTC (time zone \(tz.name))\(change)"
+            "\(option) \(time.text) is \(instant.clock(in: .utc)) UTC "
+                + "(time zone \(tz.name))\(change)"
         )
     }
+}
+
+/// A command whose times are read and written in a time zone of its own.
+protocol ZonedCommand {
+    var zone: ZoneOption { get }
+}
+
+/// A question about what was known at a time.
+protocol KnowledgeCommand: ZonedCommand {
+    var knowledge: KnowledgeOptions { get }
+}
+
+extension KnowledgeCommand {
+    var zone: ZoneOption { knowledge.zone }
 }
 
 /// How much of the log a question may use, and the time zone of its times.
@@ -98,15 +113,15 @@ struct KnowledgeOptions: ParsableArguments {
         let instant = zone.instant(at, "--at", now: now, isQuiet: isQuiet)
         if let instant, instant > now, !isQuiet {
             Terminal.write(
-                "\(instant.clock) UTC is in the future: the answer is based on what is known now, "
-                    + "and may change"
+                "\(instant.clock(in: .utc)) UTC is in the future: the answer is based on what is known "
+                    + "now, and may change"
             )
         }
         let known = knownAt.map { zone.knownAt($0, "--known-at", now: now, isQuiet: isQuiet) }
         if case .time(let bound)? = known, bound > now, !isQuiet {
             Terminal.write(
-                "--known-at \(bound.clock) UTC is in the future: facts that the ledger learns "
-                    + "until then may change this answer"
+                "--known-at \(bound.clock(in: .utc)) UTC is in the future: facts that the ledger "
+                    + "learns until then may change this answer"
             )
         }
         return QuestionClocks(now: now, at: instant, knownAt: known ?? .latest)

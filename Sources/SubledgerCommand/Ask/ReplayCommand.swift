@@ -4,7 +4,7 @@ import Events
 import Foundation
 import Subledger
 
-struct ReplayCommand: AsyncParsableCommand {
+struct ReplayCommand: AsyncParsableCommand, KnowledgeCommand {
     static let configuration = CommandConfiguration(
         commandName: "replay",
         abstract: "Replay a subscription event by event, with the state after each.",
@@ -32,18 +32,17 @@ struct ReplayCommand: AsyncParsableCommand {
 
     func run() async throws {
         let clocks = knowledge.clocks(at: at)
-        let answer = try await database.ask { ledger in
-            try await ledger.replay(
-                of: question.subject,
-                at: clocks.at,
-                knownAt: clocks.knownAt
-            )
+        let ledger = try await database.openLedger()
+        let answer = try await ledger.answering(question.subject) { subject in
+            try await ledger.replay(of: subject, at: clocks.at, knownAt: clocks.knownAt)
         }
+        await ledger.close()
+        answer.notes.forEach(Terminal.write)
         if output.json {
             try Terminal.print(json: answer)
             return
         }
-        Terminal.print("\(answer.originalTransactionId) · \(answer.environment) · UTC")
+        Terminal.print(answer.title)
         if answer.frames.isEmpty { Terminal.print(NothingKnown.words) }
         for frame in answer.frames {
             Terminal.print(frame.text)

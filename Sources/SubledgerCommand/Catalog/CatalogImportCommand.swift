@@ -7,7 +7,7 @@ import Foundation
 import Projections
 import Subledger
 
-struct CatalogImportCommand: AsyncParsableCommand {
+struct CatalogImportCommand: AsyncParsableCommand, ZonedCommand {
     static let configuration = CommandConfiguration(
         commandName: "import",
         abstract: "Import a file as the next version of the catalog.",

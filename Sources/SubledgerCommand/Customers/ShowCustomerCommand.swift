@@ -4,7 +4,7 @@ import Events
 import Projections
 import Subledger
 
-struct ShowCustomerCommand: AsyncParsableCommand {
+struct ShowCustomerCommand: AsyncParsableCommand, KnowledgeCommand {
     static let configuration = CommandConfiguration(
         commandName: "show",
         abstract: "The subscriptions of a customer, and who had each of them when.",
@@ -33,7 +33,9 @@ struct ShowCustomerCommand: AsyncParsableCommand {
     func run() async throws {
         let clocks = knowledge.clocks(at: at)
         let ledger = try await database.openLedger()
-        let customer = try await ledger.found(question.subject, knownAt: clocks.knownAt)
+        let customer = try await ledger.answering(question.subject) { subject in
+            try await ledger.found(subject, knownAt: clocks.knownAt)
+        }
         await ledger.close()
         let answer = CustomerDocument(customer, at: clocks.at)
         if output.json {
@@ -56,7 +58,9 @@ extension CustomerDocument {
         let names =
             (self.customer.map { ["customer \($0)"] } ?? [])
             + appAccountTokens.filter { .appAccountToken($0) != own }
-        var lines = [([id, "\(environment)"] + names + ["UTC"]).joined(separator: " · ")]
+        var lines = [
+            ([id, "\(environment)"] + names + [QuestionZone.shown.name]).joined(separator: " · ")
+        ]
         lines += streams.flatMap(\.text)
         let grounds = AnswerGrounds(customer, customer.streams).timedLines
         if !grounds.isEmpty { lines.append("\n" + grounds.joined(separator: "\n")) }

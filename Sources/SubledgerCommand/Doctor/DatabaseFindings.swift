@@ -3,6 +3,7 @@ import EventLog
 import Events
 import Foundation
 import Projector
+import Subledger
 
 /// Findings from the answers of a database, for the operator of its ledger.
 extension LedgerInspector.Server {

@@ -1,4 +1,5 @@
 import CommandSupport
+import Subledger
 
 /// The result of one check of `doctor`.
 struct DoctorCheck: Encodable {

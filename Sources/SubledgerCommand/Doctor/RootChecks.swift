@@ -2,6 +2,7 @@ import AppStore
 import CommandSupport
 import EventLog
 import Events
+import Subledger
 
 /// Whether payloads can be verified: the root certificates and their dates.
 struct RootChecks {

@@ -6,7 +6,7 @@ import Events
 import Foundation
 import Subledger
 
-struct RejectionsCommand: AsyncParsableCommand {
+struct RejectionsCommand: AsyncParsableCommand, ZonedCommand {
     static let configuration = CommandConfiguration(
         commandName: "rejections",
         abstract: "Payloads that were refused, and why; --retry ingests them again.",

@@ -2,6 +2,7 @@ import AppStore
 import AppStoreServerAPI
 import ArgumentParser
 import CommandSupport
+import Subledger
 
 extension PollReport {
     /// The exit code for scripts; nil for success.

@@ -3,7 +3,7 @@ import ArgumentParser
 import Projections
 import Subledger
 
-struct AnomaliesReport: AsyncParsableCommand {
+struct AnomaliesReport: AsyncParsableCommand, KnowledgeCommand {
     static let configuration = CommandConfiguration(
         commandName: "anomalies",
         abstract: "Subscriptions that need attention, worst first.",

@@ -2,7 +2,7 @@ import CommandSupport
 import ArgumentParser
 import Subledger
 
-struct DriftReportCommand: AsyncParsableCommand {
+struct DriftReportCommand: AsyncParsableCommand, KnowledgeCommand {
     static let configuration = CommandConfiguration(
         commandName: "drift",
         abstract: "Compare Subledger's states with the statuses and renewal info that Apple "

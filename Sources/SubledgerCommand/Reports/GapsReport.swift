@@ -3,7 +3,7 @@ import CommandSupport
 import Events
 import Subledger
 
-struct GapsReport: AsyncParsableCommand {
+struct GapsReport: AsyncParsableCommand, KnowledgeCommand {
     static let configuration = CommandConfiguration(
         commandName: "gaps",
         abstract: "What the ledger lacks, or learned only by asking Apple.",

@@ -3,7 +3,7 @@ import ArgumentParser
 import Events
 import Subledger
 
-struct IngestQualityReport: AsyncParsableCommand {
+struct IngestQualityReport: AsyncParsableCommand, ZonedCommand {
     static let configuration = CommandConfiguration(
         commandName: "ingest-quality",
         abstract: "How much of the input was refused, already known, or restored.",

@@ -84,11 +84,13 @@ extension WrongAnswersDocument {
                 + Duration.words(wronglyGrantedSeconds)
         )
         if streamsNotAsked > 0 {
+            let streams = counted(streamsNotAsked, "stream")
+            let time = Duration.words(notAskedSeconds)
+            let (fate, hint) =
+                countsNotAsked ? ("counted", "") : ("left out", "; --all counts them too")
             Terminal.print(
-                "not asked of this ledger, " + (countsNotAsked ? "and counted" : "and left out")
-                    + ": \(counted(streamsNotAsked, "stream")), "
-                    + "\(Duration.words(notAskedSeconds)) before its first commit or brought by an "
-                    + "import" + (countsNotAsked ? "" : "; --all counts them too")
+                "not asked of this ledger, and \(fate): \(streams), \(time) before its first "
+                    + "commit or brought by an import\(hint)"
             )
         }
         guard !worst.isEmpty else { return }

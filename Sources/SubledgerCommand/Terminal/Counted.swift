@@ -1,7 +1,4 @@
-/// A number with the noun it counts: `1 payload`, `2 payloads`.
-func counted(_ count: some BinaryInteger, _ noun: String) -> String {
-    "\(count) \(noun)" + (count == 1 ? "" : "s")
-}
+import Subledger
 
 /// A number of bytes in the largest decimal unit that gives at least one: `98 kB`.
 func byteWords(_ count: Int64) -> String {

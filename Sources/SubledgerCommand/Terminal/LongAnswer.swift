@@ -3,12 +3,7 @@ protocol LongAnswer {}
 
 extension AccessCommand: LongAnswer {}
 extension ExplainCommand: LongAnswer {}
-extension PeriodsCommand: LongAnswer {}
-extension StateCommand: LongAnswer {}
-extension ChangesCommand: LongAnswer {}
-extension RefundsCommand: LongAnswer {}
-extension EligibilityCommand: LongAnswer {}
-extension HistoryCommand: LongAnswer {}
+extension QuestionCommand: LongAnswer {}
 extension DiffCommand: LongAnswer {}
 extension BlameCommand: LongAnswer {}
 extension EventCommand: LongAnswer {}

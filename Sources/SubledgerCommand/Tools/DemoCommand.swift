@@ -172,7 +172,9 @@ struct DemoCommand: AsyncParsableCommand {
                 alone: true
             )
             Terminal.print("\n── \(story)")
-            try await ledger.periods(of: subject).text(at: .systemClock()).forEach(Terminal.print)
+            let periods = try await ledger.periods(of: subject)
+            PeriodsQuestion.text(periods, QuestionInput(subject, now: .systemClock()))
+                .forEach(Terminal.print)
             Terminal.print("")
             try await explain(subject, at: life.horizon ?? .systemClock(), in: ledger)
         }

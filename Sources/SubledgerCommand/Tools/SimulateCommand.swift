@@ -3,6 +3,7 @@ import ArgumentParser
 import CommandSupport
 import Events
 import Foundation
+import Subledger
 
 struct SimulateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

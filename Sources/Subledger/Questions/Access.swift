@@ -2,6 +2,69 @@ public import EventLog
 public import Events
 public import Projections
 
+/// Whether a customer has access, and to what.
+package enum AccessQuestion: Question {
+    package static let name = "access"
+    package static let abstract =
+        "Whether a customer has access, and to what; exit 0 yes, 1 no, 4 unknown."
+    package static let discussion = """
+        Considers all subscriptions of the customer, in all apps: when one ends, access from \
+        the others remains. If the answer relies on a link, or on what Apple states about the \
+        account, it says so. Within a group, the product of the highest level in the catalog \
+        counts, otherwise the period that began last. Family sharing gives access. A sandbox \
+        purchase gives no access in production, except with --sandbox-customer and \
+        --sandbox-from. A non-consumable that was bought and not revoked is owned: access \
+        without end. Consumables and non-renewing subscriptions are listed but not judged: \
+        only the app knows what is left of them. A refunded or revoked purchase of any type \
+        gives no access. The type is Apple's or, if a receipt does not name it, the catalog's.
+
+        --content lists which issues of a magazine are unlocked: the newest one when an \
+        unbroken run of periods began, and each one published during the run. The file \
+        contains a JSON array of {"name","publishedAt"}, where publishedAt is a date or \
+        milliseconds, or lines of the form DATE NAME. Exit 0 if any issue is unlocked. A \
+        refunded purchase unlocks nothing, as if it had never been bought. With --with and \
+        {"refundIsRetroactive":false}, issues that it unlocked before the refund stay \
+        unlocked.
+        """
+    package static let meaningOfAt = "The instant to answer for. Default: now."
+    package static let parameters: [QuestionParameter: String] = [
+        .product: "Access to this product only.",
+        .group: "Access to this subscription group only.",
+    ]
+
+    package static func fault(_ values: [QuestionParameter: [String]]) -> String? {
+        values[.product] == nil || values[.group] == nil
+            ? nil : "product and group cannot be combined: a product belongs to one group"
+    }
+
+    package static func answer(
+        _ asked: QuestionInput,
+        from ledger: Ledger
+    ) async throws -> AccessDocument {
+        try await ledger.access(
+            of: asked.subject,
+            at: asked.at ?? asked.now,
+            to: scope(asked.values),
+            knownAt: asked.knownAt,
+            sandbox: asked.sandbox
+        )
+    }
+
+    /// The access that is asked about.
+    package static func scope(_ values: [QuestionParameter: [String]]) -> AccessScope {
+        if let product = values[.product]?.first { return .product(product) }
+        return values[.group]?.first.map { .group(.identified($0)) } ?? .anything
+    }
+
+    package static func notes(_ answer: AccessDocument) -> [String] {
+        answer.erasures.compactMap(\.line)
+    }
+
+    package static func text(_ answer: AccessDocument, _ asked: QuestionInput) -> [Block] {
+        answer.text
+    }
+}
+
 /// Whether a customer has access at an instant, and to what.
 public struct AccessDocument: Codable, Hashable, Sendable {
     /// The id that was asked for.
@@ -43,6 +106,8 @@ public struct AccessDocument: Codable, Hashable, Sendable {
     public struct Group: Codable, Hashable, Sendable {
         /// Apple's identifier; nil if no format named it.
         public let subscriptionGroupIdentifier: String?
+        /// Its name in the newest catalog; nil if there is none.
+        public let groupName: String?
         /// The period that counts.
         public let counting: Period
         /// All active periods, starting with the one that counts.
@@ -82,8 +147,8 @@ public struct AmbiguousSubscription: Codable, Hashable, Sendable {
     public let customers: [String]
 }
 
-/// A question about access, for any customer or subscription.
-struct AccessQuestion: Sendable {
+/// What access is judged by, for any customer or subscription.
+struct AccessInput: Sendable {
     /// The instant asked about.
     let instant: Instant
     /// The access that is asked about.
@@ -117,7 +182,7 @@ extension Ledger {
         under policy: PolicyDocument = PolicyDocument(),
         sandbox: SandboxPolicy = .never
     ) async throws -> AccessDocument {
-        let question = AccessQuestion(
+        let question = AccessInput(
             instant: instant,
             scope: scope,
             knownAt: knownAt,
@@ -130,7 +195,7 @@ extension Ledger {
 
     /// The answer for one environment.
     func answer(
-        _ question: AccessQuestion,
+        _ question: AccessInput,
         of subject: SubjectID
     ) async throws -> AccessDocument {
         let known = try await known(
@@ -163,7 +228,7 @@ extension AccessDocument {
         let found = entitlement.groups(at: instant).filter {
             $0.active.contains(where: asked.contains)
         }
-        groups = found.map { Group($0, known.grounds) }
+        groups = found.map { Group($0, known.grounds, known.catalogs) }
         intervals = spans.map(IntervalValue.init)
         subscriptions = known.grounds.subscriptions
         ambiguous = known.grounds.ambiguous
@@ -180,8 +245,13 @@ extension AccessDocument {
 }
 
 extension AccessDocument.Group {
-    fileprivate init(_ group: GroupAccess, _ grounds: AnswerGrounds) {
+    fileprivate init(
+        _ group: GroupAccess,
+        _ grounds: AnswerGrounds,
+        _ catalogs: CatalogHistory
+    ) {
         subscriptionGroupIdentifier = group.group.identifier
+        groupName = catalogs.name(of: group.group)
         counting = AccessDocument.Period(group.counting, grounds)
         active = group.active.map { AccessDocument.Period($0, grounds) }
     }
@@ -219,5 +289,75 @@ extension [String] {
         sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }.reduce(into: []) { unique, id in
             if unique.last.map({ !$0.utf8.elementsEqual(id.utf8) }) ?? true { unique.append(id) }
         }
+    }
+}
+
+extension AccessDocument {
+    /// The answer as text.
+    fileprivate var text: [Block] {
+        let end = until.map { ", until \($0.clock)" } ?? ""
+        var lines = [
+            "\(id) · \(environment) · \(at.zonedClock)",
+            "access  " + (access ? "yes\(end)" : "no" + whyNot),
+        ]
+        if let sandboxRule { lines.append("sandbox " + sandboxRule.text) }
+        let head = lines.map { Block.line($0) } + periods + oneTimePurchases
+        lines = []
+        let times = intervals.map(\.text)
+        if !times.isEmpty { lines.append("periods " + times.joined(separator: ", ")) }
+        let notInForce = linksNotInForce.map(\.line)
+        guard access else {
+            let why =
+                "why: `subledger explain \(id.shellWord) --environment \(environment) --at \(at)`"
+            lines += subscriptions.lines + ambiguous.map(\.line) + notInForce + [why]
+            return head + lines.map { .line($0) }
+        }
+        let deciding = Set(
+            groups.flatMap(\.active).map(\.originalTransactionId)
+                + owned.map(\.originalTransactionId)
+        )
+        lines +=
+            subscriptions.filter { deciding.contains($0.originalTransactionId) }.lines + notInForce
+        return head + lines.map { .line($0) }
+    }
+
+    // If no subscription explains the answer, the one-time purchases do.
+    private var whyNot: String {
+        guard intervals.isEmpty else { return "" }
+        if !notJudged.isEmpty { return ": one-time purchase, not judged" }
+        return revoked.last.map { ": " + $0.revocation } ?? ""
+    }
+
+    private var periods: [Block] {
+        guard !groups.isEmpty else { return [] }
+        var rows: [[String]] = []
+        for group in groups {
+            for (index, period) in group.active.enumerated() {
+                let id = group.subscriptionGroupIdentifier ?? "of \(period.originalTransactionId)"
+                let name = group.groupName.map { "\($0) (\(id))" } ?? id
+                rows.append([
+                    index == 0 ? name : "", index == 0 ? "*" : "", period.productId,
+                    period.bundleId ?? "", period.kind,
+                    period.validFrom.clock, period.validTo.clock, period.positions.marks,
+                ])
+            }
+        }
+        return [
+            .table(["group", "", "product", "app", "kind", "from", "to", "because of"], rows)
+        ]
+    }
+
+    private var oneTimePurchases: [Block] {
+        let rows =
+            owned.map { ($0, "owned") } + notJudged.map { ($0, "not judged") }
+            + revoked.map { ($0, $0.revocation) }
+        guard !rows.isEmpty else { return [] }
+        let cells = rows.map { purchase, verdict in
+            [
+                purchase.productId, purchase.kindWords + (purchase.familyShared ? ", family" : ""),
+                purchase.purchaseDate.clock, verdict, purchase.positions.marks,
+            ]
+        }
+        return [.table(["one-time purchase", "kind", "bought", "", "because of"], cells)]
     }
 }

@@ -3,6 +3,51 @@ public import Events
 public import Projections
 
 /// When a subscription gave access, and why it stopped.
+package enum PeriodsQuestion: Question {
+    package static let name = "periods"
+    package static let abstract = "When a subscription gave access, and why it stopped."
+    package static let discussion = """
+        Computed from the log, not read from a table. A period is open if it had not ended \
+        when Apple last reported on the subscription. If its end has passed since, the \
+        text output shows "ended 2015-07-09, no renewal known"; --json and the table \
+        active_periods, which do not depend on the current time, still show open.
+        """
+    package static let meaningOfAt = "Only the periods that contain this instant."
+    package static let parameters: [QuestionParameter: String] = [:]
+
+    package static func answer(
+        _ asked: QuestionInput,
+        from ledger: Ledger
+    ) async throws -> PeriodsDocument {
+        try await ledger.periods(
+            of: asked.subject,
+            at: asked.at,
+            knownAt: asked.knownAt
+        )
+    }
+
+    package static func text(_ answer: PeriodsDocument, _ asked: QuestionInput) -> [Block] {
+        let title = answer.title
+        guard answer.isKnown else { return [.line(title), .line(NothingKnown.words)] }
+        if answer.periods.isEmpty, let purchase = answer.oneTimePurchase {
+            return [.line(title), .line(purchase.sentence(without: "periods"))]
+        }
+        let rows = answer.periods.map { row in
+            [
+                row.validFrom.clock, row.validTo.clock, row.kind.rawValue,
+                row.endWords(at: asked.at ?? asked.now), row.productWords, row.positions.marks,
+            ]
+        }
+        let times = answer.active.map(\.text)
+        return [
+            .line(title),
+            .table(["from", "to", "kind", "ended", "product", "because of"], rows),
+            .line(times.isEmpty ? "no access" : "access " + times.joined(separator: ", ")),
+        ] + answer.linksNotInForce.map { .line($0.line) }
+    }
+}
+
+/// When a subscription gave access, and why it stopped.
 public struct PeriodsDocument: Codable, Hashable, Sendable {
     /// The subscription.
     public let originalTransactionId: String
@@ -78,5 +123,36 @@ extension ActivePeriod {
                     && change.fromProductId.utf8.elementsEqual(productId.utf8)
             }?.changeClass
         return row
+    }
+}
+
+extension ActivePeriod {
+    /// What was bought, and its billing plan if Apple stated one.
+    fileprivate var productWords: String {
+        var words = [productId] + [billingPlanType].compactMap { $0 }
+        if let number = commitment?.periodNumber, let count = commitment?.periodCount {
+            words.append("\(number) of \(count)")
+        }
+        if let expires = commitment?.expiresDate {
+            words.append("committed until \(expires.clock)")
+        }
+        if let seatQuantity { words.append(counted(seatQuantity, "seat")) }
+        if let bundleProductId { words.append("in bundle \(bundleProductId)") }
+        words += (advancedCommerceItems ?? []).map { item in
+            let name = item.displayName.map { " “\($0)”" } ?? ""
+            let price = item.priceMilliunits.map { " " + Amount.text($0, nil) } ?? ""
+            return "item \(item.sku)\(name)\(price)"
+        }
+        return words.joined(separator: " · ")
+    }
+
+    /// Why it ended, with Apple's reason if it stated one; by the clock if Apple made no statement.
+    fileprivate func endWords(at instant: Instant) -> String {
+        if endReason == .open, validTo <= instant {
+            return "ended \(validTo.clock.prefix(10)), no renewal known"
+        }
+        if planChange == .crossgrade { return "crossgraded" }
+        if endReason == .assignmentEnded { return "assignment ended" }
+        return endReason.rawValue + (expirationReason.map { " (\($0.rawValue))" } ?? "")
     }
 }

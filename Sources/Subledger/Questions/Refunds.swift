@@ -2,6 +2,55 @@ public import EventLog
 public import Events
 public import Projections
 
+/// What was requested, refunded and reversed.
+package enum RefundsQuestion: Question {
+    package static let name = "refunds"
+    package static let abstract =
+        "Refunds requested, declined, granted and reversed, purchase by purchase."
+    package static let discussion = """
+        Lists every refund case, then the state of each purchase. Computed from the log, not \
+        read from a table.
+        """
+    package static let meaningOfAt = "Cases, states and money at this instant, as known now."
+    package static let parameters: [QuestionParameter: String] = [:]
+
+    package static func answer(
+        _ asked: QuestionInput,
+        from ledger: Ledger
+    ) async throws -> RefundsDocument {
+        try await ledger.refunds(
+            of: asked.subject,
+            at: asked.at,
+            knownAt: asked.knownAt
+        )
+    }
+
+    package static func text(_ answer: RefundsDocument, _ asked: QuestionInput) -> [Block] {
+        guard answer.isKnown else { return [.line(answer.title), .line(NothingKnown.words)] }
+        var blocks = [Block.line(answer.title)]
+        if !answer.withoutPurchase.isEmpty {
+            blocks.append(
+                .line(
+                    "refunds of unknown purchases, so their amounts are unknown: "
+                        + "\(answer.withoutPurchase.marks); `subledger event` shows each"
+                )
+            )
+        }
+        if !answer.refunds.isEmpty {
+            let header = [
+                "purchase", "product", "state", "timing", "requested", "declined", "refunded",
+                "reported", "reversed", "given back", "because of",
+            ]
+            blocks.append(.table(header, answer.refunds.map(\.cells)))
+        } else if answer.withoutPurchase.isEmpty {
+            blocks.append(.line("no refund was requested or granted"))
+        }
+        let header = ["purchase", "product", "state", "paid", "kept"]
+        return blocks + [.gap, .table(header, answer.purchases.map(\.cells))]
+            + answer.estimates.map { .line($0.text) }
+    }
+}
+
 /// What was requested, refunded and reversed, purchase by purchase.
 public struct RefundsDocument: Codable, Hashable, Sendable {
     /// The subscription.
@@ -146,5 +195,46 @@ extension RefundsDocument.Purchase {
             }
         }
         currency = row.money.currency
+    }
+}
+
+extension RefundsDocument.Estimate {
+    fileprivate var text: String {
+        "estimate, not counted in any total: about "
+            + Amount.text(estimatedRefundMilliunits, currency)
+            + " of \(productId) for the change at \(replacedAt.clock); Apple signs no amount "
+            + "(\(positions.marks))"
+    }
+}
+
+extension RefundsDocument.Purchase {
+    fileprivate var cells: [String] {
+        [
+            purchaseDate.clock, productId, RefundWords.text(state, kind),
+            Amount.text(grossMilliunits, currency),
+            Amount.kept(netMilliunits, of: grossMilliunits, currency),
+        ]
+    }
+}
+
+extension RefundCase {
+    fileprivate var cells: [String] {
+        func clock(_ instant: Instant?, _ word: String? = nil) -> String {
+            guard let clock = instant?.clock else { return "–" }
+            return word.map { "\(clock) \($0)" } ?? clock
+        }
+        return [
+            purchaseDate.clock, productId, stateWords, timing?.rawValue ?? "–",
+            clock(requested, requestReason), clock(declined),
+            clock(revoked, earlierRevocationDate.map { "(was \($0.clock))" }),
+            clock(announced), clock(reversed, reversal?.rawValue),
+            Amount.text(refundedMilliunits, currency), positions.marks,
+        ]
+    }
+
+    /// The state as text, with the number of seats that were taken back.
+    fileprivate var stateWords: String {
+        let words = RefundWords.text(state.rawValue, kind?.rawValue)
+        return seatQuantity.map { words.replacing("seats", with: counted($0, "seat")) } ?? words
     }
 }

@@ -2,6 +2,82 @@ public import EventLog
 public import Events
 public import Projections
 
+/// Which offers a customer is eligible for.
+package enum EligibilityQuestion: Question {
+    package static let name = "eligibility"
+    package static let abstract =
+        "Which offers a customer is eligible for, and which purchases rule out others."
+    package static let discussion = """
+        Answers per subscription group: an introductory offer used for one product is used for \
+        its whole group. Each answer names the first rule that applies, and the purchase that \
+        it applies to. Apple makes the decision at the time of purchase; this answer is more \
+        cautious and lets a refund block offers. A customer never seen before counts as one \
+        who has bought nothing, and is eligible; one of whom everything was erased is unknown \
+        (exit 4). --product selects the group of a product, according to the catalog.
+        """
+    package static let meaningOfAt = "The instant to answer for. Default: now."
+    package static let parameters: [QuestionParameter: String] = [
+        .group: "Only this subscription group, even if it is unknown. Default: all known groups.",
+        .product: "Only the subscription group of this product; repeat for more.",
+    ]
+    package static let repeated: Set<QuestionParameter> = [.product]
+
+    package static func answer(
+        _ asked: QuestionInput,
+        from ledger: Ledger
+    ) async throws -> EligibilityDocument {
+        func answer(_ subject: SubjectID, orNew: Bool) async throws -> EligibilityDocument {
+            try await ledger.eligibility(
+                of: subject,
+                at: asked.at ?? asked.now,
+                group: asked.values[.group]?.first,
+                products: asked.values[.product, default: []],
+                knownAt: asked.knownAt,
+                orNew: orNew
+            )
+        }
+        // Whoever is unknown has bought nothing, so the id must not be unknown only as pasted.
+        do {
+            return try await ledger.asking(asked.subject) { subject in
+                try await answer(subject, orNew: false)
+            }.answer
+        } catch let error as QuestionError where error.code == .unknownId {
+            return try await answer(asked.subject, orNew: true)
+        }
+    }
+
+    package static func notes(_ answer: EligibilityDocument) -> [String] {
+        answer.erasures.compactMap(\.line)
+    }
+
+    package static func text(_ answer: EligibilityDocument, _ asked: QuestionInput) -> [Block] {
+        let title = "\(answer.id) · \(answer.environment) · \(answer.at.zonedClock)"
+        let nothing =
+            answer.isKnown
+            ? []
+            : [
+                "eligible, nothing bought: no purchase of \(answer.id) is known in "
+                    + "\(answer.environment)"
+            ]
+        let links = answer.linkLines
+        guard !answer.groups.isEmpty else {
+            let none =
+                "no subscription of this customer is known, and only subscriptions have offers; to "
+                + "ask about an unknown group, use --group"
+            let lines = answer.isKnown ? [title, none] : [title] + nothing + links
+            return lines.map { .line($0) }
+        }
+        let asked = answer.products.map {
+            "\($0.productId) is of group \($0.subscriptionGroupIdentifier)"
+        }
+        let sentences = answer.groups.prefix(EligibilityDocument.sentencesMax).map(\.sentence)
+        return sentences.map { .line($0) } + [.gap]
+            + ([title] + nothing + asked).map { .line($0) } + [
+                .table(["group", "offer", "eligible", "rule", "because of"], answer.cells)
+            ] + (answer.subscriptions.lines + links).map { .line($0) }
+    }
+}
+
 /// Which offers a customer is eligible for, and what prevents others.
 public struct EligibilityDocument: Codable, Hashable, Sendable {
     /// The id that was asked for.
@@ -36,6 +112,8 @@ public struct EligibilityDocument: Codable, Hashable, Sendable {
     public struct Group: Codable, Hashable, Sendable {
         /// Apple's identifier; nil if no format named it.
         public let subscriptionGroupIdentifier: String?
+        /// Its name in the newest catalog; nil if there is none.
+        public let groupName: String?
         /// The subscription that stands for a group that no format named; otherwise nil.
         public let originalTransactionId: String?
         /// How an offer code classifies the customer: `new`, `existing` or `expired`.
@@ -72,17 +150,19 @@ extension Ledger {
     ///   - products: Only the groups of these products, taken from the catalog in force at the
     ///     instant, or otherwise from what the customer bought; empty for all groups.
     ///   - knownAt: How much of the log is used.
-    /// - Returns: The answer; a customer of whom nothing is known counts as having bought nothing.
-    /// - Throws: As `access`, except `unknownId`; `unknownProduct` if the group of a product is not
+    ///   - orNew: Whether a customer of whom nothing is known counts as having bought nothing.
+    /// - Returns: The answer.
+    /// - Throws: As `access`; `unknownProduct` if the group of a product is not
     ///   known, `unknownGroup` if the catalog does not contain the group.
     public func eligibility(
         of subject: SubjectID,
         at instant: Instant,
         group: String? = nil,
         products: [String] = [],
-        knownAt: KnownAt = .latest
+        knownAt: KnownAt = .latest,
+        orNew: Bool = true
     ) async throws -> EligibilityDocument {
-        let known = try await known(of: subject, at: instant, knownAt: knownAt, orNew: true)
+        let known = try await known(of: subject, at: instant, knownAt: knownAt, orNew: orNew)
         let offers = OfferEligibility(
             known.everTimelines,
             environment: known.environment,
@@ -119,7 +199,7 @@ extension Ledger {
             at: instant,
             isKnown: !known.everTimelines.isEmpty,
             products: asked,
-            groups: groups.map { EligibilityDocument.Group($0) },
+            groups: groups.map { EligibilityDocument.Group($0, known.catalogs) },
             subscriptions: known.everGrounds.subscriptions,
             linksNotInForce: known.everGrounds.linksNotInForce,
             erasures: known.erasures
@@ -128,8 +208,9 @@ extension Ledger {
 }
 
 extension EligibilityDocument.Group {
-    init(_ group: GroupEligibility) {
+    init(_ group: GroupEligibility, _ catalogs: CatalogHistory) {
         subscriptionGroupIdentifier = group.group.identifier
+        groupName = catalogs.name(of: group.group)
         if case .ofStream(let stream) = group.group {
             originalTransactionId = stream.originalTransactionId
         } else {
@@ -143,7 +224,27 @@ extension EligibilityDocument.Group {
 
     /// The name of the group, as text.
     package var name: String {
-        subscriptionGroupIdentifier ?? "of \(originalTransactionId ?? "")"
+        let id = subscriptionGroupIdentifier ?? "of \(originalTransactionId ?? "")"
+        return groupName.map { "\($0) (\(id))" } ?? id
+    }
+
+    /// Whether there is a free trial, or another introductory offer, ready to paste into a ticket.
+    fileprivate var sentence: String {
+        guard !introductory.eligible else {
+            return "An introductory offer, such as a free trial, is open in the group \(name)."
+        }
+        let cause = introductory.blocking.map { purchase in
+            let day = purchase.purchaseDate.dayWords ?? purchase.purchaseDate.clock
+            return switch introductory.rule {
+            case "currentlySubscribed", "inGracePeriod":
+                ": the customer is subscribed to \(purchase.productId), bought on \(day)"
+            case "refunded": ": \(purchase.productId), bought on \(day), was refunded"
+            default:
+                ": one was used for \(purchase.productId) on \(day), and it counts for the whole "
+                    + "group"
+            }
+        }
+        return "No introductory offer, and so no free trial, in the group \(name)\(cause ?? "")."
     }
 
     /// The kinds of offers as text, each with its verdict.
@@ -191,5 +292,56 @@ extension EligibilityDocument.Verdict {
         } else {
             listedByApple = nil
         }
+    }
+}
+
+extension CatalogHistory {
+    /// The name of a group in the newest version that has it; nil if there is none.
+    func name(of group: SubscriptionGroup) -> String? {
+        guard let identifier = group.identifier else { return nil }
+        return versions.reversed().lazy.flatMap(\.subscriptions).first { product in
+            product.subscriptionGroupIdentifier.utf8.elementsEqual(identifier.utf8)
+                && product.groupName != nil
+        }?.groupName
+    }
+}
+
+extension EligibilityDocument {
+    /// The most groups about which a sentence is written.
+    fileprivate static let sentencesMax = 3
+
+    fileprivate var cells: [[String]] {
+        groups.flatMap { group in
+            group.verdicts.enumerated().map { index, verdict in
+                let (offer, verdict) = verdict
+                return [
+                    index == 0 ? group.name : "", offer, verdict.eligible ? "yes" : "no",
+                    verdict.rule, verdict.blocking?.text ?? verdict.listedByApple?.text ?? "",
+                ]
+            } + [["", "offer code", "as \(group.subscriber)", "", ""]]
+        }
+    }
+
+    fileprivate var linkLines: [String] {
+        linksNotInForce.map { link in
+            link.isLater
+                ? link.line : link.line + "; it still counts: an offer can be used only once"
+        }
+    }
+}
+
+extension WinBackList {
+    fileprivate var text: String {
+        let offers =
+            eligibleWinBackOfferIds.isEmpty
+            ? "no offer" : eligibleWinBackOfferIds.joined(separator: ", ")
+        return "\(offers) as of \(asOf.clock) (\(originalTransactionId) \(positions.marks))"
+    }
+}
+
+extension BlockingTransaction {
+    fileprivate var text: String {
+        "\(productId) \(purchaseDate.clock) → \(expiresDate.clock) (\(originalTransactionId) "
+            + "\(positions.marks))"
     }
 }

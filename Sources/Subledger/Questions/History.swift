@@ -3,6 +3,59 @@ public import EventLog
 public import Events
 internal import Projections
 
+/// Every event of a subscription.
+package enum HistoryQuestion: Question {
+    package static let name = "history"
+    package static let abstract = "Every event of a subscription, in the order of recording."
+    package static let discussion = """
+        An event has the trust of the payload that it first came in: signed by Apple, fetched \
+        from Apple by our client, proven by the shared secret, or vouched for by the operator. \
+        Later payloads that repeated it are counted with their own trust: "vouched, then \
+        signed" is a fact that Apple's signature later confirmed. With --trust, an event \
+        counts if its own payload has that trust; otherwise only the fields that such a \
+        payload confirmed count.
+        The effect is what the event changed in the active periods, or in a one-time purchase: \
+        + opened or bought, = renewed, ~ grace, − ended, ↩ restored, > extended, * corrected \
+        (another end, or free where it was paid for), · nothing; and requests: → asked for \
+        another product or billing plan, ← withdrew it. With --trust, the effect is still the \
+        effect in the whole history. "effective" is the valid time. "as of" is when Apple \
+        stated it; ≥ marks a lower bound, where the format has no date of its own.
+        """
+    package static let meaningOfAt = "Only what Apple had stated by this instant."
+    package static let parameters: [QuestionParameter: String] = [
+        .trust: "Only what payloads of this trust stated; repeat for more."
+    ]
+    package static let repeated: Set<QuestionParameter> = [.trust]
+
+    package static func answer(
+        _ asked: QuestionInput,
+        from ledger: Ledger
+    ) async throws -> HistoryDocument {
+        try await ledger.history(
+            of: asked.subject,
+            at: asked.at,
+            trust: Set(asked.values[.trust, default: []].compactMap(Verification.Trust.init)),
+            knownAt: asked.knownAt
+        )
+    }
+
+    package static func text(_ answer: HistoryDocument, _ asked: QuestionInput) -> [Block] {
+        guard !answer.events.isEmpty else {
+            let isFiltered = asked.at != nil || asked.values[.trust] != nil
+            return [
+                .line(answer.title), .line(isFiltered ? "no event matches" : NothingKnown.words),
+            ]
+        }
+        let header = [
+            "position", "effective", "as of", "recorded", "lag", "trust", "source", "kind",
+            "content", "effect",
+        ]
+        let repetitions = answer.events.reduce(0) { $0 + $1.confirmations }
+        return [.line(answer.title), .table(header, answer.events.map(\.cells))]
+            + (repetitions > 0 ? [.line("repetitions of these events: \(repetitions)")] : [])
+    }
+}
+
 /// Every event of a subscription, in the order in which the log recorded it.
 public struct HistoryDocument: Codable, Hashable, Sendable {
     /// The subscription.
@@ -219,5 +272,41 @@ extension EventEffects {
         return zip(history.events, effects.changes).reduce(into: [:]) {
             $0[$1.0.position] = $1.1
         }
+    }
+}
+
+extension HistoryDocument.Line {
+    fileprivate var cells: [String] {
+        [
+            "#\(position)", effective?.clock ?? "–", asOfText, recordedAt.clock, lag, trustText,
+            source ?? "?", kind, summaryText,
+            effectText.map { $0.isEmpty ? "·" : $0.joined(separator: ", ") } ?? "",
+        ]
+    }
+
+    /// The as-of, marked if it is only a lower bound.
+    fileprivate var asOfText: String {
+        asOf.map { (asOfIsLowerBound ? "≥ " : "") + $0.clock } ?? "–"
+    }
+
+    fileprivate var summaryText: String {
+        summary + (earlierRevocationDate.map { " (was \($0.clock))" } ?? "")
+            + (erased == "person" ? " · rest erased" : "")
+    }
+
+    fileprivate var trustText: String {
+        guard var own = trust else { return "?" }
+        if isPayloadKept == false { own += ", not kept" }
+        guard let best = confirmedBy.first.flatMap({ Verification.Trust(rawValue: $0.trust) }),
+            let first = trust.flatMap(Verification.Trust.init(rawValue:)),
+            best.isStronger(than: first)
+        else { return own }
+        return "\(own), then \(best.rawValue)"
+    }
+
+    fileprivate var lag: String {
+        guard let asOf else { return "–" }
+        let seconds = (recordedAt.milliseconds - asOf.milliseconds) / 1000
+        return seconds < 0 ? "–" : Duration.words(seconds)
     }
 }

@@ -1,0 +1,139 @@
+import ArgumentParser
+import CommandSupport
+import Subledger
+
+/// The command of a question.
+struct QuestionCommand<Asked: Question>: AsyncParsableCommand, KnowledgeCommand {
+    static var configuration: CommandConfiguration { Asked.configuration }
+
+    @OptionGroup var question: SubjectOptions
+
+    @Option(help: Clock.help(Asked.meaningOfAt), transform: Clock.time)
+    var at: AskedTime?
+
+    @OptionGroup var knowledge: KnowledgeOptions
+
+    @Option(help: QuestionCommand.help(.group, "group"))
+    var group: String?
+
+    @Option(help: QuestionCommand.help(.product, "product"))
+    var product: [String] = []
+
+    @Option(help: QuestionCommand.help(.trust, "level"))
+    var trust: [String] = []
+
+    @OptionGroup var database: DatabaseOptions
+    @OptionGroup var output: OutputOptions
+
+    // Help does not list a parameter that the question does not take.
+    private static func help(_ parameter: QuestionParameter, _ valueName: String) -> ArgumentHelp {
+        ArgumentHelp(
+            "\(Asked.parameters[parameter] ?? "")",
+            discussion: parameter.words.map {
+                "One of \($0.joined(separator: ", ")). Default: all."
+            } ?? "",
+            valueName: valueName,
+            visibility: Asked.parameters[parameter] == nil ? .private : .default
+        )
+    }
+
+    private var values: [QuestionParameter: [String]] {
+        [.group: group.map { [$0] } ?? [], .product: product, .trust: trust]
+            .filter { !$0.value.isEmpty }
+    }
+
+    func validate() throws {
+        for (parameter, given) in values {
+            let name = parameter.rawValue
+            guard Asked.parameters[parameter] != nil else {
+                throw ValidationError("Unknown option '--\(name)'")
+            }
+            guard let words = parameter.words,
+                let wrong = given.first(where: { !words.contains($0) })
+            else { continue }
+            throw ValidationError(
+                "invalid --\(name) '\(wrong)'; expected one of \(words.joined(separator: ", "))"
+            )
+        }
+    }
+
+    func run() async throws {
+        let clocks = knowledge.clocks(at: at)
+        var asked = QuestionInput(
+            question.subject,
+            now: clocks.now,
+            at: clocks.at,
+            knownAt: clocks.knownAt,
+            values: values
+        )
+        let ledger = try await database.openLedger()
+        let answer = try await ledger.answering(question.subject) { subject in
+            asked.subject = subject
+            return try await Asked.answer(asked, from: ledger)
+        }
+        await ledger.close()
+        Asked.notes(answer).forEach(Terminal.write)
+        if output.json {
+            try Terminal.print(json: answer)
+        } else {
+            Asked.text(answer, asked).forEach(Terminal.print)
+        }
+    }
+}
+
+extension Ledger {
+    /// Answers a question about an id as it was pasted, and says on stderr how the id was read.
+    func answering<Answer>(
+        _ subject: SubjectID,
+        isQuiet: Bool = false,
+        _ question: (SubjectID) async throws -> Answer
+    ) async throws -> Answer {
+        let (answer, readAs) = try await asking(subject, question)
+        if let readAs, !isQuiet {
+            Terminal.write("nothing has the id \"\(subject.id)\"; answered for \(readAs)")
+        }
+        return answer
+    }
+}
+
+extension Terminal {
+    /// Prints a part of a text.
+    static func print(_ block: Block) { print(block.text) }
+}
+
+extension Block {
+    /// The part as lines, without a line break at the end.
+    var text: String {
+        switch self {
+        case .line(let line): return line
+        case .gap: return ""
+        case .table(let header, let rows):
+            var table = TextTable(header)
+            rows.forEach { table.add($0) }
+            return table.text
+        }
+    }
+}
+
+extension Question {
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(commandName: name, abstract: abstract, discussion: discussion)
+    }
+}
+
+extension Questions {
+    /// Their commands; two have options that no route has.
+    static var commands: [any ParsableCommand.Type] {
+        all.map { question in
+            switch question {
+            case is AccessQuestion.Type: AccessCommand.self
+            case is ExplainQuestion.Type: ExplainCommand.self
+            default: command(question)
+            }
+        }
+    }
+
+    private static func command<Asked: Question>(_: Asked.Type) -> any ParsableCommand.Type {
+        QuestionCommand<Asked>.self
+    }
+}

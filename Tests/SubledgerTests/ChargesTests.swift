@@ -1,0 +1,194 @@
+import EventLog
+import Events
+import Subledger
+import TestSupport
+import Testing
+
+/// What `charges` says of a customer's money, as sentences.
+@Suite(.enabled { await TestServer.isAvailable })
+struct ChargesTests {
+    @Test func `charges, a refund and what is left are counted`() async throws {
+        let answer = try await charges([
+            .purchase("2026-01-01", to: "2026-02-01"),
+            .purchase("2026-02-01", to: "2026-03-01", revoked: "2026-02-10"),
+            .purchase("2026-03-01", to: "2026-04-01"),
+        ])
+        #expect(
+            answer.summary
+                == "3 charges, from 1 January 2026 to 1 March 2026: 29.97 USD, of which 9.99 USD was "
+                + "refunded."
+        )
+        #expect(answer.charges.map(\.refunds.count) == [0, 1, 0])
+        #expect(answer.charges.map(\.reason) == ["first", "renewal", "renewal"])
+        let total = try #require(answer.totals.first)
+        #expect(answer.totals.count == 1)
+        #expect(total.currency == "USD")
+        #expect(total.chargeCount == 3)
+        #expect(total.chargedMilliunits == 29970)
+        #expect(total.refundedMilliunits == 9990)
+        #expect(total.unknownCount == 0)
+    }
+
+    @Test func `two charges for one time name the two subscriptions`() async throws {
+        let answer = try await charges([
+            .purchase("2026-01-01", to: "2026-02-01", token: ChargedFact.token),
+            .purchase("2026-01-10", to: "2026-02-10", of: "2000", token: ChargedFact.token),
+        ])
+        #expect(
+            answer.summary
+                == "2 charges, from 1 January 2026 to 10 January 2026: 19.98 USD. On 10 January "
+                + "2026, monthly was charged although monthly was paid until 1 February 2026: these "
+                + "are two subscriptions, 1000 and 2000, which Apple charges separately."
+        )
+    }
+
+    @Test func `a refunded charge is no second charge`() async throws {
+        let answer = try await charges([
+            .purchase(
+                "2026-01-01",
+                to: "2026-02-01",
+                revoked: "2026-01-11",
+                token: ChargedFact.token
+            ),
+            .purchase("2026-01-10", to: "2026-02-10", of: "2000", token: ChargedFact.token),
+        ])
+        #expect(!answer.summary.contains("although"), "\(answer.summary)")
+    }
+
+    @Test func `renewal switched off after the last charge says so`() async throws {
+        let before = ChargedFact.purchase("2026-01-01", to: "2026-02-01")
+        let answer = try await charges([before, .turnedOff("2026-01-03")])
+        #expect(
+            answer.summary
+                == "One charge, on 1 January 2026 for monthly: 9.99 USD. The last charge for monthly "
+                + "was on 1 January 2026; renewal was switched off on 3 January 2026, after it; paid "
+                + "until 1 February 2026."
+        )
+    }
+
+    @Test func `family sharing and a free trial are not charges`() async throws {
+        let shared = try await charges([
+            .purchase("2026-01-01", to: "2026-02-01", ownership: "FAMILY_SHARED")
+        ])
+        #expect(shared.summary == "No charge is known.")
+        #expect(shared.charges.isEmpty)
+        let trial = try await charges([.purchase("2026-01-01", to: "2026-02-01", price: 0)])
+        #expect(trial.summary == "No charge is known.")
+        #expect(trial.charges.map(\.priceMilliunits) == [0])
+    }
+
+    @Test func `until an instant, later charges and refunds do not count`() async throws {
+        let facts: [ChargedFact] = [
+            .purchase("2026-01-01", to: "2026-02-01", revoked: "2026-02-10"),
+            .purchase("2026-02-01", to: "2026-03-01"),
+        ]
+        let answer = try await charges(facts, at: Instant("2026-01-20"))
+        #expect(
+            answer.summary
+                == "One charge up to 20 January 2026, on 1 January 2026 for monthly: 9.99 USD."
+        )
+    }
+
+    @Test func `days are those of the zone of the question`() async throws {
+        let zone = try #require(QuestionZone("+14:00"))
+        let answer = try await QuestionZone.$shown.withValue(zone) {
+            try await charges([.purchase("2026-01-01T12:00", to: "2026-02-01")])
+        }
+        #expect(answer.summary.hasPrefix("One charge, on 2 January 2026 for monthly"))
+    }
+
+    private func charges(
+        _ facts: [ChargedFact],
+        at instant: Instant? = nil
+    ) async throws -> ChargesDocument {
+        try await TestServer.shared.withDatabase(from: .migrated) { settings in
+            let log = try await EventLog.open(settings, FilledLedger.options)
+            for fact in facts { _ = try await log.append([try fact.verified()]) }
+            let ledger = Ledger(log: log, verifier: try FilledLedger.simulator.verifier())
+            let answer = try await ledger.charges(
+                of: "1000",
+                at: instant,
+                now: try #require(Instant("2026-06-01"))
+            )
+            await ledger.close()
+            return answer
+        }
+    }
+}
+
+/// One signed statement about a subscription.
+struct ChargedFact {
+    static let token = "0a5c1f5e-9d0b-4c53-8c3f-0b8a6f1d2e3c"
+
+    let kind: Kind
+    let id: String
+    let from: String
+    let to: String?
+    let signed: String
+    let content: Content
+
+    static func purchase(
+        _ from: String,
+        to: String,
+        of id: String = "1000",
+        price: Int64 = 9990,
+        revoked: String? = nil,
+        token: String? = nil,
+        ownership: String = "PURCHASED"
+    ) -> ChargedFact {
+        var content = Content(format: .signedTransaction)
+        content[.transactionId] = .text("t\(id)\(from)")
+        content[.productId] = .text("monthly")
+        content[.type] = .text("Auto-Renewable Subscription")
+        content[.price] = .integer(price)
+        content[.currency] = .text("USD")
+        content[.inAppOwnershipType] = .text(ownership)
+        content[.appAccountToken] = token.map { .text($0) }
+        content[.revocationDate] = revoked.flatMap { Instant($0) }.map { .instant($0) }
+        return ChargedFact(
+            kind: .transaction,
+            id: id,
+            from: from,
+            to: to,
+            signed: revoked ?? from,
+            content: content
+        )
+    }
+
+    static func turnedOff(_ signed: String) -> ChargedFact {
+        var content = Content(format: .signedRenewalInfo)
+        content[.autoRenewStatus] = .integer(0)
+        content[.productId] = .text("monthly")
+        content[.autoRenewProductId] = .text("monthly")
+        return ChargedFact(
+            kind: .renewal,
+            id: "1000",
+            from: signed,
+            to: nil,
+            signed: signed,
+            content: content
+        )
+    }
+
+    func verified() throws -> Verified<[Fact]> {
+        let fact = Fact(
+            stream: StreamID(environment: .production, originalTransactionId: id),
+            bundleId: "example.subledger",
+            kind: kind,
+            purchaseDate: kind == .transaction ? Instant(from) : nil,
+            expiresDate: to.flatMap { Instant($0) },
+            asOf: try #require(Instant(signed)),
+            content: content
+        )
+        return Verified(
+            [fact],
+            evidence: Evidence(
+                payload: Array("\(fact.kind) \(id) \(fact.asOf)".utf8),
+                kind: .signedTransaction,
+                source: "test",
+                verification: .signed(root: .zero),
+                receivedAt: fact.asOf
+            )
+        )
+    }
+}
