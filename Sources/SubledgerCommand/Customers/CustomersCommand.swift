@@ -21,6 +21,7 @@ struct CustomersCommand: AsyncParsableCommand {
         subcommands: [
             LinkCustomerCommand.self, UnlinkCustomerCommand.self, ImportCustomersCommand.self,
             ListCustomersCommand.self, ShowCustomerCommand.self, CustomerClaimsCommand.self,
+            ExportCustomerCommand.self,
         ]
     )
 }
