@@ -40,13 +40,15 @@ struct LogIngestTests {
 
     @Test func `a folder of logs gives the same as the plain payloads`() async throws {
         let folder = try TestFolder()
+        let lives = Acceptance.count("SUBLEDGER_LOG_LIVES", test: 16, acceptance: 1000)
         var (digests, facts, streams, payloads): ([[String]], [Int], [Int], [Int]) = (
             [], [], [], []
         )
         for flags in [[], ["--as-logs"]] {
             let out = folder.path(of: "sim\(flags.count)")
             let arguments = [
-                "simulate", "--quiet", "--subscriptions", "16", "--seed", "16", "--format", "all",
+                "simulate", "--quiet", "--subscriptions", "\(lives)", "--seed", "16", "--format",
+                "all",
                 "--out", out,
             ]
             try await Command(environment: [:]).expect(0, arguments + flags)
