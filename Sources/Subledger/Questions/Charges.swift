@@ -301,9 +301,11 @@ private struct ChargesSummary {
         let off = states.reversed().prefix { $0.isAutoRenewOn == false }.last
         guard let off = off?.validFrom else { return [] }
         let order = off < last.purchaseDate ? "before" : "after"
+        let isRefunded = last.refunds.contains { $0.state == .refunded }
+        let fate = isRefunded ? "that charge was refunded" : "paid until \(day(end))"
         return [
             "The last charge for \(last.productId) was on \(day(last.purchaseDate)); renewal was "
-                + "switched off on \(day(off)), \(order) it; paid until \(day(end))."
+                + "switched off on \(day(off)), \(order) it; \(fate)."
         ]
     }
 
