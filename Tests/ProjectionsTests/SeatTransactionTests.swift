@@ -110,6 +110,22 @@ struct SeatTransactionTests {
         )
     }
 
+    @Test func `each refund belongs to one of two equal payments of one second`() throws {
+        let facts = try TimelineText(
+            """
+            @03-01 purchase basic 03-01..04-01 id=11 woli=1 seats=8x1000
+            @03-11 purchase basic 03-11..04-01 id=12 woli=2 seats=4x500 added
+            @03-11 purchase basic 03-11..04-01 id=13 woli=3 seats=4x500 added revoked=03-21
+            """
+        ).facts
+        let timeline = Timeline(MemoryLedger([facts]).history(of: TimelineText.stream))
+        let rows = TransactionRows(timeline, .none).rows
+        let refund = try #require(Refunds(timeline).rows.first)
+        let about = rows.filter(refund.isAbout)
+        #expect(rows.count == 3)
+        #expect(about.map(\.ids.storeTransactionId) == ["13"])
+    }
+
     @Test func `a notice about one second is about what was refunded in it`() throws {
         try expect(
             """

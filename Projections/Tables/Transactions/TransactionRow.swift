@@ -4,6 +4,8 @@ public import Events
 public struct TransactionRow: Hashable, Sendable {
     /// The subscription, or the one-time purchase.
     public let stream: StreamID
+    /// Which purchase of the stream it is.
+    let subject: RefundCase.Subject
     /// Apple's ids of it.
     public let ids: Identifiers
     /// What was bought.
@@ -160,6 +162,14 @@ public struct TransactionRow: Hashable, Sendable {
         public let unsubscribeDetected: Instant?
         /// When Apple first reported that the renewal after it failed.
         public let billingIssuesDetected: Instant?
+    }
+}
+
+extension RefundCase {
+    /// Whether it is about the purchase of a row of the same fold: two payments of one second may
+    /// have the same product and dates.
+    public func isAbout(_ row: TransactionRow) -> Bool {
+        stream == row.stream && subject == row.subject
     }
 }
 

@@ -97,6 +97,7 @@ private struct TransactionCourse {
         let place = place(of: index, kind, money, terms, after: before, &paidPeriods, &citations)
         return TransactionRow(
             stream: timeline.stream,
+            subject: .subscription(index),
             ids: identifiers(of: purchase, &citations),
             product: product(of: purchase, &citations),
             time: time,
@@ -128,6 +129,7 @@ private struct TransactionCourse {
         let money = money(of: addition, refunds, &citations)
         return TransactionRow(
             stream: timeline.stream,
+            subject: .addition(number, of: index),
             ids: identifiers(of: addition, &citations),
             product: product(of: addition, &citations),
             time: time(of: addition, in: index, &citations),
@@ -163,6 +165,7 @@ private struct TransactionCourse {
         let revoked = refunds.last?.revocation.map { max($0, purchase.purchaseDate) }
         return TransactionRow(
             stream: timeline.stream,
+            subject: .oneTime(index),
             ids: identifiers(of: purchase, &citations),
             product: product(of: purchase, &citations),
             time: TransactionRow.Time(

@@ -179,13 +179,6 @@ extension ChargesDocument.Charge {
     }
 }
 
-extension RefundCase {
-    fileprivate func isAbout(_ row: TransactionRow) -> Bool {
-        purchaseDate == row.time.start && expiresDate == row.time.end
-            && productId.utf8.elementsEqual(row.product.productId.utf8)
-    }
-}
-
 extension TransactionRow {
     fileprivate var reasonOfCharge: String {
         if time.end == nil || !terms.isAutoRenewable { return "one_time" }
@@ -276,9 +269,13 @@ private struct ChargesSummary {
                 "On \(day(charge.purchaseDate)), \(charge.productId) was charged although "
                 + "\(other.productId) was paid until \(day(end))"
             guard charge.originalTransactionId != other.originalTransactionId else {
+                let isChange = charge.reason == "plan_change"
                 return [
-                    again + ": a change of plan, for which Apple refunds the unused part of "
-                        + "\(other.productId) to the customer."
+                    again
+                        + (isChange
+                            ? ": a change of plan at once, for which Apple gives back the unused "
+                                + "part of \(other.productId)."
+                            : ": a new purchase of the same subscription, which replaced the rest.")
                 ]
             }
             return [

@@ -173,11 +173,7 @@ extension RefundsDocument.Estimate {
 
 extension RefundsDocument.Purchase {
     fileprivate init(_ row: TransactionRow, among cases: [RefundCase]) {
-        let nets = cases.filter { refund in
-            refund.isNet && refund.purchaseDate == row.time.start
-                && refund.expiresDate == row.time.end
-                && refund.productId.utf8.elementsEqual(row.product.productId.utf8)
-        }
+        let nets = cases.filter { $0.isNet && $0.isAbout(row) }
         let net = nets.last
         productId = row.product.productId
         purchaseDate = row.time.start
