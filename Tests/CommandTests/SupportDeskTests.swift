@@ -131,24 +131,6 @@ struct SupportDeskTests {
         let events: [Line]
     }
 
-    private struct Stream: Decodable {
-        let originalTransactionId: String
-        let environment: String
-    }
-
-    private func withStreams(
-        _ body: (Command, TestFolder, [String]) async throws -> Void
-    ) async throws {
-        let simulation = try await Simulation.shared
-        try await withLedger { command, _ in
-            try await command.expect(0, simulation.arguments + [simulation.payloads])
-            let streams = try await command.json([Stream].self, "streams")
-            let ids = streams.filter { $0.environment == "Production" }
-                .map(\.originalTransactionId)
-            try await body(command, try TestFolder(), ids)
-        }
-    }
-
     private static func text(_ folder: String, _ name: String) throws -> String {
         try String(contentsOfFile: "\(folder)/\(name)", encoding: .utf8)
     }

@@ -44,6 +44,7 @@ struct QuestionRouteTests {
                 "changes": try json(try await ledger.changes(of: subject)),
                 "refunds": try json(try await ledger.refunds(of: subject)),
                 "state": try json(try await ledger.state(of: subject)),
+                "charges": try json(try await ledger.charges(of: subject, now: Self.now)),
             ]
             for (question, document) in expected {
                 let answer = try await service.get("/v1/customers/\(id)/\(question)", token: token)
@@ -72,6 +73,26 @@ struct QuestionRouteTests {
                 #expect(answer.status == 200, "\(query)")
                 #expect(try answer.json["at"] as? Int64 == milliseconds, "\(query)")
             }
+        }
+    }
+
+    @Test func `sentences are written in the zone of the question`() async throws {
+        try await withAnswers { service, id, token in
+            let path = "/v1/customers/\(id)/explain?at=2025-10-09T12:00:00Z"
+            let utc = try await service.get(path, token: token)
+            let tokyo = try await service.get("\(path)&tz=Asia/Tokyo", token: token)
+            let words = try [utc, tokyo].map { try $0.json["summary"] as? String ?? "" }
+            #expect(words[0].contains(" UTC") && !words[0].contains("Tokyo"), "\(words)")
+            #expect(words[1].contains(" Asia/Tokyo") && !words[1].contains(" UTC"), "\(words)")
+            #expect(try tokyo.json["at"] as? Int64 == utc.json["at"] as? Int64)
+        }
+    }
+
+    @Test func `an id counts only as it is written: apps do not paste`() async throws {
+        try await withAnswers { service, id, token in
+            let pasted = try await service.get("/v1/customers/%23\(id)/access", token: token)
+            #expect(pasted.status == 404)
+            #expect(try pasted.json["code"] as? String == "unknown-id")
         }
     }
 

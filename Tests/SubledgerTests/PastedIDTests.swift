@@ -74,11 +74,9 @@ struct PastedIDTests {
 
 extension Ledger {
     fileprivate func asked(_ id: String) async throws -> (id: String, count: Int, readAs: String?) {
-        let now = Instant.systemClock()
-        let (answer, readAs) = try await asking(SubjectID(id)) {
-            try await charges(of: $0, now: now)
-        }
-        return (answer.id, answer.charges.count, readAs)
+        let subject = try await recognised(SubjectID(id))
+        let answer = try await charges(of: subject, now: .systemClock())
+        return (answer.id, answer.charges.count, subject.id == id ? nil : subject.id)
     }
 
     fileprivate func linkPasted(_ id: String, _ customer: String) async throws {

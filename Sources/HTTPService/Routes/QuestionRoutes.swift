@@ -42,7 +42,7 @@ extension LedgerRoutes {
             try await audit(call, Asked.name, about: subject.id)
             let clocks = try call.clocks(now: clock())
             try await waitForPosition(of: call)
-            let input = QuestionInput(
+            let asked = QuestionInput(
                 subject,
                 now: clocks.now,
                 at: clocks.at,
@@ -52,12 +52,7 @@ extension LedgerRoutes {
             )
             return try await QuestionZone.$shown.withValue(clocks.zone) {
                 try await ledger.log.onOneConnection {
-                    let found = try await ledger.asking(subject) { subject in
-                        var asked = input
-                        asked.subject = subject
-                        return try await Asked.answer(asked, from: ledger)
-                    }
-                    return try Response.json(found.answer)
+                    try Response.json(try await Asked.answer(asked, from: ledger))
                 }
             }
         }

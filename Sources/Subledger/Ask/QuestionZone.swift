@@ -6,6 +6,8 @@ public struct QuestionZone: Hashable, Sendable {
     /// Its name in notes: `UTC`, `Europe/Berlin`, `+05:30`.
     public let name: String
     private let zone: TimeZone
+    // Nearly every time is written in UTC, so this is decided once.
+    private let isUTC: Bool
 
     /// Coordinated universal time: the default zone of every question.
     public static let utc = QuestionZone(name: "UTC", zone: .gmt)
@@ -18,6 +20,7 @@ public struct QuestionZone: Hashable, Sendable {
     private init(name: String, zone: TimeZone) {
         self.name = name
         self.zone = zone
+        isUTC = name == "UTC"
     }
 
     /// Accepts a name of the time zone database in any letter case, `local` for the zone of this
@@ -48,7 +51,7 @@ public struct QuestionZone: Hashable, Sendable {
 
     /// What a clock in this zone shows at an instant, stored as if it were UTC.
     func wallClock(of instant: Instant) -> Instant {
-        guard self != .utc else { return instant }
+        guard !isUTC else { return instant }
         let date = Date(timeIntervalSince1970: Double(instant.milliseconds) / 1000)
         let offset = Int64(zone.secondsFromGMT(for: date)) * 1000
         return Instant(milliseconds: instant.milliseconds &+ offset)

@@ -177,3 +177,11 @@ package enum OfferWords {
 package func counted(_ count: some BinaryInteger, _ noun: String) -> String {
     "\(count) \(noun)" + (count == 1 ? "" : "s")
 }
+
+/// Subscription groups, as text.
+enum GroupWords {
+    /// The name in the catalog, if there is one, with what identifies the group.
+    static func text(_ name: String?, _ id: String) -> String {
+        name.map { "\($0) (\(id))" } ?? id
+    }
+}

@@ -333,8 +333,10 @@ extension AccessDocument {
         var rows: [[String]] = []
         for group in groups {
             for (index, period) in group.active.enumerated() {
-                let id = group.subscriptionGroupIdentifier ?? "of \(period.originalTransactionId)"
-                let name = group.groupName.map { "\($0) (\(id))" } ?? id
+                let name = GroupWords.text(
+                    group.groupName,
+                    group.subscriptionGroupIdentifier ?? "of \(period.originalTransactionId)"
+                )
                 rows.append([
                     index == 0 ? name : "", index == 0 ? "*" : "", period.productId,
                     period.bundleId ?? "", period.kind,

@@ -26,24 +26,13 @@ package enum EligibilityQuestion: Question {
         _ asked: QuestionInput,
         from ledger: Ledger
     ) async throws -> EligibilityDocument {
-        func answer(_ subject: SubjectID, orNew: Bool) async throws -> EligibilityDocument {
-            try await ledger.eligibility(
-                of: subject,
-                at: asked.at ?? asked.now,
-                group: asked.values[.group]?.first,
-                products: asked.values[.product, default: []],
-                knownAt: asked.knownAt,
-                orNew: orNew
-            )
-        }
-        // Whoever is unknown has bought nothing, so the id must not be unknown only as pasted.
-        do {
-            return try await ledger.asking(asked.subject) { subject in
-                try await answer(subject, orNew: false)
-            }.answer
-        } catch let error as QuestionError where error.code == .unknownId {
-            return try await answer(asked.subject, orNew: true)
-        }
+        try await ledger.eligibility(
+            of: asked.subject,
+            at: asked.at ?? asked.now,
+            group: asked.values[.group]?.first,
+            products: asked.values[.product, default: []],
+            knownAt: asked.knownAt
+        )
     }
 
     package static func notes(_ answer: EligibilityDocument) -> [String] {
@@ -150,19 +139,17 @@ extension Ledger {
     ///   - products: Only the groups of these products, taken from the catalog in force at the
     ///     instant, or otherwise from what the customer bought; empty for all groups.
     ///   - knownAt: How much of the log is used.
-    ///   - orNew: Whether a customer of whom nothing is known counts as having bought nothing.
-    /// - Returns: The answer.
-    /// - Throws: As `access`; `unknownProduct` if the group of a product is not
+    /// - Returns: The answer; a customer of whom nothing is known counts as having bought nothing.
+    /// - Throws: As `access`, except `unknownId`; `unknownProduct` if the group of a product is not
     ///   known, `unknownGroup` if the catalog does not contain the group.
     public func eligibility(
         of subject: SubjectID,
         at instant: Instant,
         group: String? = nil,
         products: [String] = [],
-        knownAt: KnownAt = .latest,
-        orNew: Bool = true
+        knownAt: KnownAt = .latest
     ) async throws -> EligibilityDocument {
-        let known = try await known(of: subject, at: instant, knownAt: knownAt, orNew: orNew)
+        let known = try await known(of: subject, at: instant, knownAt: knownAt, orNew: true)
         let offers = OfferEligibility(
             known.everTimelines,
             environment: known.environment,
@@ -224,14 +211,17 @@ extension EligibilityDocument.Group {
 
     /// The name of the group, as text.
     package var name: String {
-        let id = subscriptionGroupIdentifier ?? "of \(originalTransactionId ?? "")"
-        return groupName.map { "\($0) (\(id))" } ?? id
+        GroupWords.text(
+            groupName,
+            subscriptionGroupIdentifier ?? "of \(originalTransactionId ?? "")"
+        )
     }
 
     /// Whether there is a free trial, or another introductory offer, ready to paste into a ticket.
     fileprivate var sentence: String {
         guard !introductory.eligible else {
-            return "An introductory offer, such as a free trial, is open in the group \(name)."
+            return "No introductory offer, such as a free trial, was used in the group \(name), so "
+                + "one may be made."
         }
         let cause = introductory.blocking.map { purchase in
             let day = purchase.purchaseDate.dayWords ?? purchase.purchaseDate.clock

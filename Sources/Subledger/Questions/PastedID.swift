@@ -2,32 +2,29 @@ internal import EventLog
 internal import Events
 
 extension Ledger {
-    /// Asks a question about an id as somebody pasted it: as written first, and if nothing has that
-    /// id, without what surrounds it, as a UUID with hyphens, and as a customer's name in another
-    /// case.
+    /// The subject that an id means, as somebody pasted it into a command.
     ///
-    /// - Parameters:
-    ///   - subject: Who or what is asked about.
-    ///   - question: The question.
-    /// - Returns: The answer, and the id that it is about; nil if that is the id as written.
-    /// - Throws: What the question throws for the id as written; `QuestionError` if several
-    ///   customers' names differ from it only in case.
-    package func asking<Answer>(
-        _ subject: SubjectID,
-        _ question: (SubjectID) async throws -> Answer
-    ) async throws -> (answer: Answer, readAs: String?) {
-        do {
-            return (try await question(subject), nil)
-        } catch let unknown as QuestionError where unknown.code == .unknownId {
-            for id in try await spellings(of: subject.id) {
-                var other = subject
-                other.id = id
-                do {
-                    return (try await question(other), id)
-                } catch let error as QuestionError where error.code == .unknownId {}
-            }
-            throw unknown
+    /// An id that the ledger has is taken as it is written. Otherwise what surrounds it is left
+    /// out, a UUID gets its hyphens, and a customer's name is found in another case. That reads the
+    /// name of every link, so it is for people and not for requests of an app.
+    ///
+    /// - Parameter subject: Who or what is asked about, as written.
+    /// - Returns: The subject by an id that the ledger has; as written if it has none of them.
+    /// - Throws: `QuestionError` if several customers' names differ from it only in case;
+    ///   `EventLogError`.
+    package func recognised(_ subject: SubjectID) async throws -> SubjectID {
+        guard try await !isKnown(subject.id) else { return subject }
+        for id in try await spellings(of: subject.id) where try await isKnown(id) {
+            var other = subject
+            other.id = id
+            return other
         }
+        return subject
+    }
+
+    private func isKnown(_ id: String) async throws -> Bool {
+        guard try await log.environments(of: id).isEmpty else { return true }
+        return try await !environments(ofCustomer: id).isEmpty
     }
 
     // Other spellings of a pasted id, the likeliest first.

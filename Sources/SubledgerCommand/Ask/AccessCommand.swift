@@ -9,18 +9,15 @@ struct AccessCommand: AsyncParsableCommand, KnowledgeCommand {
 
     @OptionGroup var question: SubjectOptions
 
-    @Option(
-        help: Clock.help("The instant to answer for. Default: now."),
-        transform: Clock.time
-    )
+    @Option(help: Clock.help(AccessQuestion.meaningOfAt), transform: Clock.time)
     var at: AskedTime?
 
     @OptionGroup var knowledge: KnowledgeOptions
 
-    @Option(help: "Access to this product only.")
+    @Option(help: AccessQuestion.help(.product, "product"))
     var product: String?
 
-    @Option(help: "Access to this subscription group only.")
+    @Option(help: AccessQuestion.help(.group, "group"))
     var group: String?
 
     @Option(
@@ -92,16 +89,14 @@ struct AccessCommand: AsyncParsableCommand, KnowledgeCommand {
     ) async throws -> Bool {
         let asked = QuestionInput(question.subject, now: clocks.now)
         let sandbox = try sandbox.chosen(now: clocks.now)
-        let answer = try await ledger.answering(question.subject, isQuiet: quiet) { subject in
-            try await ledger.access(
-                of: subject,
-                at: clocks.instant,
-                to: AccessQuestion.scope(values),
-                knownAt: clocks.knownAt,
-                under: policy,
-                sandbox: sandbox
-            )
-        }
+        let answer = try await ledger.access(
+            of: try await ledger.subject(question.subject, isQuiet: quiet),
+            at: clocks.instant,
+            to: AccessQuestion.scope(values),
+            knownAt: clocks.knownAt,
+            under: policy,
+            sandbox: sandbox
+        )
         AnswerNotes.write(answer.erasures)
         try print(answer) { AccessQuestion.text(answer, asked).forEach(Terminal.print) }
         return answer.access
@@ -113,16 +108,14 @@ struct AccessCommand: AsyncParsableCommand, KnowledgeCommand {
         _ clocks: QuestionClocks,
         under policy: PolicyDocument
     ) async throws -> Bool {
-        let answer = try await ledger.answering(question.subject, isQuiet: quiet) { subject in
-            try await ledger.content(
-                issues,
-                of: subject,
-                at: clocks.instant,
-                to: AccessQuestion.scope(values),
-                knownAt: clocks.knownAt,
-                under: policy
-            )
-        }
+        let answer = try await ledger.content(
+            issues,
+            of: try await ledger.subject(question.subject, isQuiet: quiet),
+            at: clocks.instant,
+            to: AccessQuestion.scope(values),
+            knownAt: clocks.knownAt,
+            under: policy
+        )
         AnswerNotes.write(answer.erasures)
         try print(answer) { answer.text.forEach(Terminal.print) }
         return answer.issues.contains { $0.unlocked }

@@ -26,9 +26,11 @@ struct BlameCommand: AsyncParsableCommand, KnowledgeCommand {
     func run() async throws {
         let clocks = knowledge.clocks(at: at)
         let ledger = try await database.openLedger()
-        let answer = try await ledger.answering(question.subject(alone: scope.alone)) { subject in
-            try await ledger.blame(of: subject, at: clocks.instant, knownAt: clocks.knownAt)
-        }
+        let answer = try await ledger.blame(
+            of: try await ledger.subject(question.subject(alone: scope.alone)),
+            at: clocks.instant,
+            knownAt: clocks.knownAt
+        )
         await ledger.close()
         AnswerNotes.write(answer.erasures)
         try output.print(answer, answer.text)

@@ -49,10 +49,12 @@ struct DiffCommand: AsyncParsableCommand, ZonedCommand {
         let ledger = try await database.openLedger()
         let answer: KnowledgeDifferenceDocument
         do {
-            let subject = question.subject(alone: scope.alone)
-            answer = try await ledger.answering(subject) { subject in
-                try await ledger.difference(of: subject, from: first, to: second, at: at ?? now)
-            }
+            answer = try await ledger.difference(
+                of: try await ledger.subject(question.subject(alone: scope.alone)),
+                from: first,
+                to: second,
+                at: at ?? now
+            )
         } catch let error as QuestionError where error.code == .unknownPosition {
             throw Failure(
                 .validationFailure,

@@ -9,12 +9,12 @@ struct ExplainCommand: AsyncParsableCommand, KnowledgeCommand {
     @OptionGroup var question: SubjectOptions
     @OptionGroup var scope: AloneOption
 
-    @Option(help: Clock.help("The instant to answer for. Default: now."), transform: Clock.time)
+    @Option(help: Clock.help(ExplainQuestion.meaningOfAt), transform: Clock.time)
     var at: AskedTime?
 
     @OptionGroup var knowledge: KnowledgeOptions
 
-    @Option(help: "Only access through this product.")
+    @Option(help: ExplainQuestion.help(.product, "product"))
     var product: String?
 
     @Flag(help: "Draw in ASCII. Default where the locale is not UTF-8 or stdout is not a terminal.")
@@ -28,15 +28,13 @@ struct ExplainCommand: AsyncParsableCommand, KnowledgeCommand {
         let clocks = knowledge.clocks(at: at)
         let ledger = try await database.openLedger()
         let sandbox = try sandbox.chosen(now: clocks.now)
-        let answer = try await ledger.answering(question.subject(alone: scope.alone)) { subject in
-            try await ledger.explanation(
-                of: subject,
-                at: clocks.instant,
-                product: product,
-                knownAt: clocks.knownAt,
-                sandbox: sandbox
-            )
-        }
+        let answer = try await ledger.explanation(
+            of: try await ledger.subject(question.subject(alone: scope.alone)),
+            at: clocks.instant,
+            product: product,
+            knownAt: clocks.knownAt,
+            sandbox: sandbox
+        )
         await ledger.close()
         if output.json {
             try Terminal.print(json: ExplanationDocument(answer))

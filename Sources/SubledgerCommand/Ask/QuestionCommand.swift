@@ -13,29 +13,17 @@ struct QuestionCommand<Asked: Question>: AsyncParsableCommand, KnowledgeCommand 
 
     @OptionGroup var knowledge: KnowledgeOptions
 
-    @Option(help: QuestionCommand.help(.group, "group"))
+    @Option(help: Asked.help(.group, "group"))
     var group: String?
 
-    @Option(help: QuestionCommand.help(.product, "product"))
+    @Option(help: Asked.help(.product, "product"))
     var product: [String] = []
 
-    @Option(help: QuestionCommand.help(.trust, "level"))
+    @Option(help: Asked.help(.trust, "level"))
     var trust: [String] = []
 
     @OptionGroup var database: DatabaseOptions
     @OptionGroup var output: OutputOptions
-
-    // Help does not list a parameter that the question does not take.
-    private static func help(_ parameter: QuestionParameter, _ valueName: String) -> ArgumentHelp {
-        ArgumentHelp(
-            "\(Asked.parameters[parameter] ?? "")",
-            discussion: parameter.words.map {
-                "One of \($0.joined(separator: ", ")). Default: all."
-            } ?? "",
-            valueName: valueName,
-            visibility: Asked.parameters[parameter] == nil ? .private : .default
-        )
-    }
 
     private var values: [QuestionParameter: [String]] {
         [.group: group.map { [$0] } ?? [], .product: product, .trust: trust]
@@ -59,18 +47,15 @@ struct QuestionCommand<Asked: Question>: AsyncParsableCommand, KnowledgeCommand 
 
     func run() async throws {
         let clocks = knowledge.clocks(at: at)
-        var asked = QuestionInput(
-            question.subject,
+        let ledger = try await database.openLedger()
+        let asked = QuestionInput(
+            try await ledger.subject(question.subject),
             now: clocks.now,
             at: clocks.at,
             knownAt: clocks.knownAt,
             values: values
         )
-        let ledger = try await database.openLedger()
-        let answer = try await ledger.answering(question.subject) { subject in
-            asked.subject = subject
-            return try await Asked.answer(asked, from: ledger)
-        }
+        let answer = try await Asked.answer(asked, from: ledger)
         await ledger.close()
         Asked.notes(answer).forEach(Terminal.write)
         if output.json {
@@ -78,21 +63,6 @@ struct QuestionCommand<Asked: Question>: AsyncParsableCommand, KnowledgeCommand 
         } else {
             Asked.text(answer, asked).forEach(Terminal.print)
         }
-    }
-}
-
-extension Ledger {
-    /// Answers a question about an id as it was pasted, and says on stderr how the id was read.
-    func answering<Answer>(
-        _ subject: SubjectID,
-        isQuiet: Bool = false,
-        _ question: (SubjectID) async throws -> Answer
-    ) async throws -> Answer {
-        let (answer, readAs) = try await asking(subject, question)
-        if let readAs, !isQuiet {
-            Terminal.write("nothing has the id \"\(subject.id)\"; answered for \(readAs)")
-        }
-        return answer
     }
 }
 
@@ -118,6 +88,18 @@ extension Block {
 extension Question {
     static var configuration: CommandConfiguration {
         CommandConfiguration(commandName: name, abstract: abstract, discussion: discussion)
+    }
+
+    /// The help of a parameter; hidden if the question does not take it.
+    static func help(_ parameter: QuestionParameter, _ valueName: String) -> ArgumentHelp {
+        ArgumentHelp(
+            "\(parameters[parameter] ?? "")",
+            discussion: parameter.words.map {
+                "One of \($0.joined(separator: ", ")). Default: all."
+            } ?? "",
+            valueName: valueName,
+            visibility: parameters[parameter] == nil ? .private : .default
+        )
     }
 }
 

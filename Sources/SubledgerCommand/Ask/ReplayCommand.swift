@@ -33,9 +33,11 @@ struct ReplayCommand: AsyncParsableCommand, KnowledgeCommand {
     func run() async throws {
         let clocks = knowledge.clocks(at: at)
         let ledger = try await database.openLedger()
-        let answer = try await ledger.answering(question.subject) { subject in
-            try await ledger.replay(of: subject, at: clocks.at, knownAt: clocks.knownAt)
-        }
+        let answer = try await ledger.replay(
+            of: try await ledger.subject(question.subject),
+            at: clocks.at,
+            knownAt: clocks.knownAt
+        )
         await ledger.close()
         answer.notes.forEach(Terminal.write)
         if output.json {

@@ -1,3 +1,4 @@
+import CommandSupport
 import ArgumentParser
 import Events
 import Subledger
@@ -54,4 +55,15 @@ struct SubjectOptions: ParsableArguments {
 struct AloneOption: ParsableArguments {
     @Flag(help: "Only the subscription that ID belongs to, not the customer's other subscriptions.")
     var alone = false
+}
+
+extension Ledger {
+    /// The subject that an id means, as it was pasted; says on stderr if it is read otherwise.
+    func subject(_ pasted: SubjectID, isQuiet: Bool = false) async throws -> SubjectID {
+        let subject = try await recognised(pasted)
+        if subject != pasted, !isQuiet {
+            Terminal.write("nothing has the id \"\(pasted.id)\"; answered for \(subject.id)")
+        }
+        return subject
+    }
 }

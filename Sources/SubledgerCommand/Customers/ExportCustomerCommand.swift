@@ -31,9 +31,10 @@ struct ExportCustomerCommand: AsyncParsableCommand, ZonedCommand {
     func run() async throws {
         var folder = try ExportFolder(to)
         let ledger = try await database.openLedger(isQuiet: output.quiet)
-        let customer = try await ledger.answering(question.subject, isQuiet: output.quiet) {
-            try await ledger.found($0, knownAt: .latest)
-        }
+        let customer = try await ledger.found(
+            try await ledger.subject(question.subject, isQuiet: output.quiet),
+            knownAt: .latest
+        )
         let now = Instant.systemClock()
         let whole = SubjectID(customer.name, in: customer.environment)
         for question in Questions.all where !isAboutOne(question) {
@@ -98,12 +99,8 @@ private struct ExportFolder {
             throw Failure(Exit.badInput, "\(path) exists already; name a folder that does not")
         }
         self.path = path
-        // What an earlier run left unfinished is replaced.
-        part = path + ".part"
+        part = "\(path).\(ProcessInfo.processInfo.processIdentifier).part"
         report = Report(folder: path)
-        if FileManager.default.fileExists(atPath: part) {
-            try failing(part) { try FileManager.default.removeItem(atPath: part) }
-        }
         try make(part)
     }
 

@@ -33,9 +33,10 @@ struct ShowCustomerCommand: AsyncParsableCommand, KnowledgeCommand {
     func run() async throws {
         let clocks = knowledge.clocks(at: at)
         let ledger = try await database.openLedger()
-        let customer = try await ledger.answering(question.subject) { subject in
-            try await ledger.found(subject, knownAt: clocks.knownAt)
-        }
+        let customer = try await ledger.found(
+            try await ledger.subject(question.subject),
+            knownAt: clocks.knownAt
+        )
         await ledger.close()
         let answer = CustomerDocument(customer, at: clocks.at)
         if output.json {
