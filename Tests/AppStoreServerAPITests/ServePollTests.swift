@@ -75,12 +75,12 @@ import Testing
             let store = try await StoreProcess.start([
                 "--subscriptions", "16", "--month", "3d", "--elapsed", "90d",
             ])
-            let ids = (0..<16).map { AppStoreSimulator(seed: 1).life($0).originalTransactionId }
-            let known = try await subledger(["backfill"] + ids + store.flags, settings)
+            // One customer is known, so both services have all others to fetch, at the same time.
+            let id = AppStoreSimulator(seed: 1).life(0).originalTransactionId
+            let known = try await subledger(["backfill", id] + store.flags, settings)
             #expect(known.code == 0, "\(known.errors)")
-            // As if a day had passed: all that is due may be asked about again.
             let session = try await PostgresSession.connect(settings)
-            try await session.execute("DELETE FROM operation.poll")
+            let before = try await session.query("SELECT count(*) FROM ledger.event").single()
             var services: [Service] = []
             for _ in 0..<2 {
                 services.append(
@@ -98,6 +98,12 @@ import Testing
             }
             let asked = try await session.query("SELECT count(*) FROM operation.poll").single()
             #expect(try asked.int8(0) >= Int64(answered), "each within its pause once")
+            let after = try await session.query("SELECT count(*) FROM ledger.event").single()
+            #expect(try after.int8(0) > before.int8(0), "they fetched what was missed")
+            let subjects = try await session.query(
+                "SELECT count(DISTINCT original_transaction_id) FROM ledger.event"
+            ).single()
+            #expect(try subjects.int8(0) >= 16, "of every customer")
             await session.close()
 
             let ledger = try await Ledger.open(settings)

@@ -18,24 +18,6 @@ struct LinkImportTests {
         let rejections: [Refusal]
     }
 
-    private struct Stream: Decodable {
-        let originalTransactionId: String
-        let environment: String
-    }
-
-    private func withStreams(
-        _ body: (Command, TestFolder, [String]) async throws -> Void
-    ) async throws {
-        let simulation = try await Simulation.shared
-        try await withLedger { command, _ in
-            try await command.expect(0, simulation.arguments + [simulation.payloads])
-            let streams = try await command.json([Stream].self, "streams")
-            let ids = streams.filter { $0.environment == "Production" }
-                .map(\.originalTransactionId)
-            try await body(command, try TestFolder(), ids)
-        }
-    }
-
     @Test func `a list is taken in once, and bad lines are named`() async throws {
         try await withStreams { command, folder, ids in
             let text =

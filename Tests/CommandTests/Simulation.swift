@@ -106,3 +106,20 @@ func withSimulatedLedger(
         try await body(command)
     }
 }
+
+/// A ledger of the simulation, with an empty folder and the ids of its production subscriptions.
+func withStreams(
+    _ body: (Command, TestFolder, [String]) async throws -> Void
+) async throws {
+    struct Stream: Decodable {
+        let originalTransactionId: String
+        let environment: String
+    }
+    let simulation = try await Simulation.shared
+    try await withLedger { command, _ in
+        try await command.expect(0, simulation.arguments + [simulation.payloads])
+        let streams = try await command.json([Stream].self, "streams")
+        let ids = streams.filter { $0.environment == "Production" }.map(\.originalTransactionId)
+        try await body(command, try TestFolder(), ids)
+    }
+}

@@ -127,7 +127,7 @@ struct CSVTable {
     }
 
     // `original_transaction_id`, `Original Transaction ID` and `originalTransactionId` are one name.
-    fileprivate static func plain(_ header: String) -> String {
+    static func plain(_ header: String) -> String {
         header.lowercased().filter { $0.isLetter || $0.isNumber }
     }
 

@@ -40,7 +40,7 @@ struct ImportIDFile {
         /// The column with a name, in any spelling: `original_transaction_id`, `Order ID`; vendors
         /// call Apple's ids those of the store.
         init?(named name: String) {
-            let plain = name.lowercased().filter { $0.isLetter }.replacing("store", with: "")
+            let plain = CSVTable.plain(name).replacing("store", with: "")
             let found = Column.allCases.first { $0.rawValue.lowercased() == plain }
             guard let found else { return nil }
             self = found

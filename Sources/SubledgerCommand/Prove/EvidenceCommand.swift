@@ -48,6 +48,12 @@ struct MoveEvidenceCommand: AsyncParsableCommand {
 
     func run() async throws {
         let folder = URL(fileURLWithPath: to).standardizedFileURL.path
+        guard FileStatus(folder)?.kind == .folder else {
+            throw Failure(
+                Exit.inputMissing,
+                "there is no folder \(folder) for the files; create it on the disk that is to keep them"
+            )
+        }
         let log = try await database.openLog(try DatabaseOptions.logOptions())
         let instant = zone.instant(before, "--before", now: .systemClock(), isQuiet: output.quiet)
         var files: [MovedEvidenceFile] = []
