@@ -145,6 +145,7 @@ public final class EventLog: Sendable {
         evidenceFolder = options.evidenceFolder
         readersMax = options.readersMax
         spooledEventsMin = options.spooledEventsMin
+
         let making = PlanMaking(
             clock: options.clock,
             clockSkewMillisecondsMax: options.clockSkewSecondsMax.multipliedReportingOverflow(
@@ -295,6 +296,7 @@ public final class EventLog: Sendable {
                     + "\(EventLog.factsPerPayloadMax)"
             )
         }
+
         let (payload, dictionary) = (verified.evidence.payload, dictionaries.newest)
         let packing: Submission.Packing =
             known.contains(verified.evidence.digest)
@@ -306,6 +308,7 @@ public final class EventLog: Sendable {
             let lane = identity.lanes.lane(of: fact.stream.originalTransactionId)
             indexes[lane, default: []].append(index)
         }
+
         return indexes.map { lane, here in
             let submission = Submission(
                 evidence: verified.evidence,

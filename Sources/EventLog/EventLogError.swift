@@ -115,6 +115,7 @@ extension EventLogError {
             )
             return
         }
+
         switch error.sqlState {
         case "42P01", "3F000":
             self.init(

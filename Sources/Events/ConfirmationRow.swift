@@ -70,6 +70,7 @@ public struct ConfirmationRow: Hashable, Sendable {
         var ids: [String] = []
         var entries = ByteWriter()
         var (evidence, offset, time) = (lowest, Int64(0), asOf.milliseconds)
+
         for confirmation in ordered {
             let mask = masks.firstIndex(of: confirmation.fields) ?? masks.count
             if mask == masks.count { masks.append(confirmation.fields) }
@@ -87,6 +88,7 @@ public struct ConfirmationRow: Hashable, Sendable {
             offset = confirmation.position.offset
             time = confirmation.asOf.milliseconds
         }
+
         var writer = ByteWriter()
         writer.leb128(UInt64(masks.count))
         for mask in masks { writer.leb128(mask.rawValue) }
@@ -113,6 +115,7 @@ public struct ConfirmationRow: Hashable, Sendable {
             guard let mask = reader.maskLEB128() else { return nil }
             masks.append(FieldSet(rawValue: mask))
         }
+
         var confirmations: [Confirmation] = []
         var (evidence, offset, time) = (self.evidence, Int64(0), asOf.milliseconds)
         while !reader.isAtEnd {

@@ -138,6 +138,7 @@ extension Knowledge {
     public func judge(_ fact: Fact, trust: Verification.Trust = .vouched) -> Judgement {
         let content = fact.content.withTagsOfExtra
         if let own = ofOnePayment(content) { return own.judge(fact, trust: trust) }
+
         var repeated: [Int64: FieldSet] = [:]
         var supporters: Set<Int64> = []
         for field in content.asserted.fields {
@@ -160,6 +161,7 @@ extension Knowledge {
             supporters.insert(offset)
             repeated[offset, default: []].insert(field)
         }
+
         guard let cited = supporters.min() else {
             // A fact that asserts nothing is known if another such fact has the same as-of.
             let same = assertions.first { $0.asOf == fact.asOf && $0.fields.isEmpty }

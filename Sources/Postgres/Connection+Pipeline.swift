@@ -182,6 +182,7 @@ extension Connection {
             }
             if isBroken { break }
         }
+
         if !isBroken, let atCommit = try endPipeline(cancellation) { failure = failure ?? atCommit }
         if let failure { throw error(failure) }
         if isBroken { throw lost() }

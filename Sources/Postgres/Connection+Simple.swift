@@ -45,6 +45,7 @@ extension Connection {
             }
             if isBroken { break }
         }
+
         if outcome.copyWasSeen {
             throw PostgresError(.misuse, "COPY cannot run by execute. Use copyIn or copyOut.")
         }

@@ -61,6 +61,7 @@ enum ConnectionRefusal {
     ) -> (what: String, next: String) {
         let database = place.map { "database \"\($0.database)\"" } ?? "the database"
         let user = place.map { "user \"\($0.user)\"" } ?? "the user"
+
         if words.contains("does not exist") {
             return words.contains("role \"")
                 ? ("\(user) does not exist", "Create this role, or name another user")
@@ -96,6 +97,7 @@ enum ConnectionRefusal {
                     + "CONNECTION LIMIT of the role or database"
             )
         }
+
         let reason = phrases.first { words.contains($0) }
         return (
             reason.map { "no server answers there (\($0))" } ?? "the server refused",

@@ -70,6 +70,7 @@ struct AppendDecision {
         var outcomes: [[AppendOutcome]] = []
         outcomes.reserveCapacity(batch.count)
         for submission in batch { outcomes.append(decide(submission)) }
+
         let new = confirmations.flatMap { stream, confirmations in
             ConfirmationRow.rows(of: confirmations, stream: stream)
         }
@@ -132,6 +133,7 @@ struct AppendDecision {
         var isCited = false
         let number = head.evidence + Int64(evidence.count) + 1
         let reason = lastingErasure(of: submission)
+
         let outcomes = submission.facts.map { prepared -> AppendOutcome in
             guard let erasure = known.erasures[prepared.fact.stream] else {
                 // Without its payload, only an erasure of its own could explain the fact.
@@ -143,6 +145,7 @@ struct AppendDecision {
             let fact = isStripped ? PreparedFact(prepared.fact.withoutPerson) : prepared
             return decide(fact, of: submission, number, isKnown: isKnown, isCited: &isCited)
         }
+
         if isCited {
             evidence.append(stored(submission))
             known.evidence[digest] = trust
@@ -177,6 +180,7 @@ struct AppendDecision {
         let fact = prepared.fact
         let trust = submission.evidence.verification.trust
         let isRestore = known.subjects[prepared.subject]?.isRestored(by: fact) ?? false
+
         switch judge(prepared, of: submission, isKnown: isKnown) {
         case .new:
             isCited = true

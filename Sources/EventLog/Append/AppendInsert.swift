@@ -156,6 +156,7 @@ struct AppendInsert {
             statements.append(AppendInsert.insert(rows, StoredRow.evidenceTarget))
             return
         }
+
         let evidence = submissions.map(\.evidence)
         statements.append(
             PostgresStatement(
@@ -202,6 +203,7 @@ struct AppendInsert {
         if new.count <= AppendInsert.valuesRowsMax {
             return AppendInsert.insert(new.map(AppendInsert.row), StoredRow.eventTarget)
         }
+
         let facts = new.map(\.event.fact)
         let contents = facts.map(\.content)
         return PostgresStatement(
@@ -257,6 +259,7 @@ struct AppendInsert {
                 )
             )
         }
+
         // unnest flattens nested arrays, so aliases use lists of values; there are few of them.
         for start in stride(from: 0, to: renamed.count, by: AppendInsert.valuesRowsMax) {
             let rows = renamed[start..<min(start + AppendInsert.valuesRowsMax, renamed.count)].map {

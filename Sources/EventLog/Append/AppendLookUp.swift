@@ -49,6 +49,7 @@ struct AppendLookUp {
             }
         }
         self.subjects = subjects
+
         payloads = Set(batch.map(\.evidence.digest))
         let named = Set(subjects.map(\.subject.stream)).union(batch.flatMap(\.elsewhere))
         streams = Dictionary(grouping: named) { lanes.lane(of: $0.originalTransactionId) }
@@ -143,6 +144,7 @@ struct AppendLookUp {
                 ]
             ),
         ])
+
         try known.learnMovedEnds(in: answers[3], of: streams)
         for row in answers[0] {
             guard let asOf = try row.int8IfPresent(1) else { continue }
@@ -159,6 +161,7 @@ struct AppendLookUp {
             if let other = known.evidence[digest], !trust.isStronger(than: other) { continue }
             known.evidence[digest] = trust
         }
+
         let trusts = try AppendLookUp.trusts(in: answers[2])
         for (offset, found) in events {
             let asOf = subjects[found.subject].asOf
@@ -248,6 +251,7 @@ struct AppendLookUp {
             let range = moved.asOf...max(moved.asOf, known.latestConfirmation[stream] ?? .epoch)
             late[stream] = late[stream]?.extended(to: range) ?? range
         }
+
         var renamed: Set<StreamID> = []
         for asked in subjects where !asked.transactionIds.isEmpty {
             guard let knowledge = known.subjects[asked.subject] else { continue }
@@ -255,6 +259,7 @@ struct AppendLookUp {
                 renamed.insert(asked.subject.stream)
             }
         }
+
         var statements = late.map { stream, range in
             PostgresStatement(
                 AppendLookUp.between,
@@ -295,6 +300,7 @@ struct AppendLookUp {
             guard let moved = known.movedEnds[confirmation.position.offset] else { continue }
             known.ends.learn(moved.subject, asOf: confirmation.asOf)
         }
+
         confirmations.removeAll { events[$0.position.offset] == nil }
         let numbers = Set(confirmations.map(\.evidence))
         guard !numbers.isEmpty else { return }

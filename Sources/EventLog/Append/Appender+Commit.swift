@@ -56,6 +56,7 @@ extension Appender {
         let (making, ledgerId) = (making, identity.ledgerId)
         var announced: AppendPlan?
         var start = ContinuousClock.now
+
         do {
             while true {
                 do {
@@ -213,6 +214,7 @@ extension Appender {
             }
             return .refused(known ?? EventLogError(.database, "append: \(error)"))
         }
+
         if AppendInsert.isLostRace(error) { return .lostRace }
         if error.sqlState == "LG003", let start, start.duration(to: .now) > Appender.staleAfter {
             return .lostRace
@@ -220,6 +222,7 @@ extension Appender {
         if AppendInsert.isCatalogTaken(error) { return .catalogTaken }
         if AppendInsert.isSharedPartTaken(error) { return .sharedPartTaken }
         if AppendInsert.isPlaceTaken(error) { return .refused(Appender.placeTaken(error)) }
+
         var cause = EventLogError(error, doing: "append")
         if error.sqlState == "57014" {
             // Cancelled from outside: by an operator, or by a limit that is not ours. This is not a

@@ -31,6 +31,7 @@ extension Appender {
                 }
                 stored[lane, default: SharedParts()].segments.insert(key)
             }
+
             let taken = try await session.query(
                 """
                 SELECT root_key, digest FROM ledger.root_certificate

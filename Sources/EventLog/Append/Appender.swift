@@ -189,6 +189,7 @@ actor Appender {
         var (attempt, lostRaces, mayBeWritten) = (0, 0, false)
         // The last attempt may only have lacked time.
         var earlier: EventLogError?
+
         while true {
             do throws(AppenderFailure) {
                 let lookUp = AppendLookUp(batch, lane: lane, of: identity.lanes)

@@ -37,6 +37,7 @@ extension Appender {
         case .fails(let error): throw error
         case .unknown: break
         }
+
         let deadline = Deadline(after: .seconds(waitSeconds + AppendProbe.connectSecondsMax))
         // A server that has restarted since the last append ended the connection.
         if let session, await !session.isReusable { drop(session) }

@@ -33,6 +33,7 @@ struct PlanMaking: Sendable {
                     + "Use a newer subledger"
             )
         }
+
         let found = try session.pipeline(lookUp.statements)
         let (known, serverNow) = try lookUp.knowledge(in: found, session)
         let now: Instant

@@ -137,6 +137,7 @@ struct RecordedErasures {
                 session
             )
         }
+
         for (number, (commit, streams)) in found.confirmations.sorted(by: { $0.key < $1.key }) {
             for (stream, parts) in streams
             where !erasures.contains(where: {
@@ -152,6 +153,7 @@ struct RecordedErasures {
                 )
             }
         }
+
         for (number, commit) in found.evidence.sorted(by: { $0.key < $1.key })
         where !erasures.contains(where: {
             $0.erasure?.evidence.contains(number) == true && $0.follows(commit)

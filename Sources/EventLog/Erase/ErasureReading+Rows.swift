@@ -13,6 +13,7 @@ extension ErasureReading {
             .int4(Int32(lane.number)), .text(stream.environment.word),
             .text(stream.originalTransactionId),
         ]
+
         let found = try session.pipeline([
             PostgresStatement(
                 ErasureReading.events(
@@ -74,6 +75,7 @@ extension ErasureReading {
                 isLate: try row.bool(15)
             )
         }
+
         var known = Set(confirmations.map { Place($0) })
         for row in confirmationRows {
             let salt = try row.bytea(9)
@@ -119,6 +121,7 @@ extension ErasureReading {
             """,
             [.int4(Int32(lane.number)), .int8Array(Array(numbers))]
         )
+
         for row in rows {
             guard let digest = Digest(bytes: try row.bytea(2)) else { continue }
             let arrival: Arrival = try row.bool(6) ? .imported : .live

@@ -172,6 +172,7 @@ struct ErasureReading {
                 }
             if isTaken { offsets.insert(offset) }
         }
+
         var commits: Set<Int64> = []
         for found in confirmations
         where found.row.stream == target.stream && found.erased < target.scope.parts {
@@ -201,6 +202,7 @@ struct ErasureReading {
         func scope(of stream: StreamID) -> Erasure.Scope {
             if let target, target.stream == stream { target.scope } else { .payload }
         }
+
         for (offset, found) in events {
             let event = found.event
             let stream = event.fact.stream
@@ -217,6 +219,7 @@ struct ErasureReading {
                 rows[stream]?.evidence.insert(event.evidence)
             }
         }
+
         for found in confirmations {
             let stream = found.row.stream
             let isOwn = stream == target?.stream && chosen.confirmations.contains(found.commit)

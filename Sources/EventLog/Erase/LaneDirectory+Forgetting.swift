@@ -45,6 +45,7 @@ extension LaneDirectory {
                 head = try self.head(of: lane, in: session)
                 continue
             }
+
             _ = try session.query(
                 """
                 UPDATE operation.lookup_lane

@@ -27,6 +27,7 @@ extension RecordedErasures {
                     + "not known then"
             )
         }
+
         guard try await isDone(erasure, of: one.stream, lane: lane, session) else {
             return (offset, "what the erasure lists as erased still exists, or never existed")
         }

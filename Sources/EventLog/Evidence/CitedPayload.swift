@@ -89,6 +89,7 @@ private struct CitedReading {
         let numbers = Set(events.keys).union(confirmations.keys)
         let contents = try await vault.contents(of: numbers)
         let repeated = try await repeatedEvents()
+
         // Payloads are numbered in the order of commits.
         var bringing = commits[...]
         return CitedPayloadPage(
@@ -130,6 +131,7 @@ private struct CitedReading {
             """,
             [.int4(Int32(lane.number)), .int8(commit), .int8(last)]
         )
+
         var commits: [CommitMark] = []
         var (payloads, bytes) = (0, Int64(0))
         for row in rows {

@@ -56,6 +56,7 @@ extension EventLog {
                 folder: folder,
                 bytesMax: bytesMax
             )
+
             do {
                 let session = try await PostgresSession.connect(settings, by: limits.deadline())
                 do {
@@ -131,6 +132,7 @@ extension EventLog {
                         + "cannot be moved to files; nothing was changed"
                 )
             }
+
             let own = PostgresValue.int4(Int32(lane))
             // Erasures and other moves of the lane wait.
             try session.query(AppendSQL.lockLane, [own])
@@ -145,6 +147,7 @@ extension EventLog {
                 throw EvidenceMove.missing(number, lane)
             }
             guard !bodies.isEmpty else { throw EvidenceMove.missing(first, lane) }
+
             let end = first + Int64(bodies.count) - 1
             let name = "\(hexadecimal(identity.ledgerId))-\(lane)-\(first).evidence"
             let place = EvidenceFile.Place(
@@ -166,6 +169,7 @@ extension EventLog {
             guard removed == bodies.count(where: { $0 != nil }) else {
                 throw EvidenceMove.missing(first, lane)
             }
+
             return MovedEvidenceFile(
                 lane: lane,
                 first: first,

@@ -127,6 +127,7 @@ extension EvidenceFile {
         writer.raw(place.head)
         for body in bodies { writer.integer(UInt32(body?.count ?? 0)) }
         for case let body? in bodies { writer.raw(body) }
+
         let isThere = access(place.path, F_OK) == 0
         if !isThere {
             let part = place.path + ".part"
@@ -139,6 +140,7 @@ extension EvidenceFile {
             }
         }
         try flushFolder(of: place.path)
+
         let file = try EvidenceFile(place)
         for (number, body) in zip(place.first..., bodies) {
             guard try file.body(of: number) == body else {

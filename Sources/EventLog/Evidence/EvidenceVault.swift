@@ -145,6 +145,7 @@ struct EvidenceVault {
             return .damaged(error.message)
         }
         guard let digest else { return try EvidenceVault.erased(row, body: body) }
+
         var payload: [UInt8]?
         if let body {
             guard let unpacked = try await unpack(body, byteCount: byteCount) else {
@@ -168,6 +169,7 @@ struct EvidenceVault {
         guard try root != nil || row.isNull(12) else {
             return .damaged("its root certificate is not in root_certificate")
         }
+
         return .whole(
             Stored(
                 digest: digest,

@@ -38,6 +38,7 @@ extension LedgerInspector {
                         + "`subledger verify`"
                 )
             }
+
             var mismatch: (lane: Int, commit: Int64)?
             for head in checkpoint.heads where mismatch == nil {
                 let found = try await session.query(

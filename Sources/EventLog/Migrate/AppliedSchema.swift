@@ -15,6 +15,7 @@ enum AppliedSchema {
             "SELECT version, name, checksum FROM ledger.migration ORDER BY version",
             []
         )
+
         for row in 0..<rows.count {
             let (version, name) = (Int(try rows[row].int4(0)), try rows[row].text(1))
             guard version <= migrations.count else {

@@ -85,6 +85,7 @@ extension LaneDirectory {
             )
             return head.number
         }
+
         var (next, size) = (Int64(1), Int64(32))
         while next <= last {
             let end = min(next + size - 1, last)

@@ -145,6 +145,7 @@ struct MigrationRun: Sendable {
                 let replaced = try functions.filter { try !$0.isThere(in: session) }
                 try reportFurther(than: functions, in: session)
                 let lost = try AppliedSchema.lost(among: migrations, in: session)
+
                 var changes = Migrator.Changes()
                 guard !(found.isEmpty && replaced.isEmpty && pending.isEmpty && lost.isEmpty)
                 else { return changes }
@@ -223,6 +224,7 @@ struct MigrationRun: Sendable {
         try session.execute("SET LOCAL lock_timeout = '\(lockTimeoutSeconds)s'")
         let partitions =
             version == 0 ? layout.partitions : try AppliedSchema.partitionCount(session)
+
         for function in try FunctionSource.before(lanes: lanes) {
             try function.replace(in: session)
         }
@@ -234,6 +236,7 @@ struct MigrationRun: Sendable {
             try apply(migration, onto: version, lanes, partitions, in: session)
         }
         for function in try FunctionSource.after { try function.replace(in: session) }
+
         // Tests migrate to other versions.
         let isNewest = migrations.count == Schema.migrations.count
         for difference in try SchemaDifference.all(withDefinitions: isNewest, in: session) {
@@ -283,6 +286,7 @@ struct MigrationRun: Sendable {
         if version == 0 {
             for index in migration.indexes { try session.execute(index.statement()) }
         }
+
         _ = try session.query(
             "INSERT INTO ledger.migration (version, name, checksum) VALUES ($1, $2, $3)",
             [

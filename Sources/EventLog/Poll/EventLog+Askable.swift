@@ -68,6 +68,7 @@ extension EventLog {
             .text(environment.word), .int8(Int64(pause * 1000)), .int8(Int64(limit)),
             .bool(subscribers),
         ]
+
         return try await reading("select whom to ask Apple about") { session in
             let rows = try await session.query(sql, values)
             guard rows.count > 0 else { return AskableCustomers(streams: [], left: 0, recent: 0) }

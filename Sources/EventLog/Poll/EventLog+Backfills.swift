@@ -53,6 +53,7 @@ extension EventLog {
         let values: [PostgresValue] = [
             .text(environment.word), .int8(since.milliseconds), .bool(isComplete),
         ]
+
         return try await reading("begin a backfill") { session in
             let isNew = try await !session.query(begin, values).isEmpty
             let row = try await session.query(

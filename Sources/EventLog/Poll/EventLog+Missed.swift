@@ -51,6 +51,7 @@ extension EventLog {
                 """,
                 values
             )
+
             var found: [MissedNotification] = []
             for row in 0..<rows.count {
                 found.append(

@@ -225,6 +225,7 @@ extension EventLog {
                 """,
                 values(of: streams)
             )
+
             var found: [StreamID: PollAnswer] = [:]
             for row in 0..<rows.count {
                 let stream = StreamID(

@@ -131,6 +131,7 @@ extension EventLog {
             guard let keys = CommitmentKeys(stored: try found[0][0].bytea(13)) else {
                 throw EventRows.malformed(position)
             }
+
             var vault = EvidenceVault(lane: lane.number, evidenceSources, session: session)
             let content = try await vault.contents(of: [event.evidence])[event.evidence]
             let previous = try await session.query(

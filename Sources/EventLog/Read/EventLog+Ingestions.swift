@@ -46,6 +46,7 @@ extension EventLog {
                 PostgresStatement(EventLog.countAliases, []),
                 PostgresStatement(EventLog.countChannels, bounds),
             ])
+
             var reasons: [String: [String: Int64]] = [:]
             for row in found[1] {
                 reasons[try row.text(0), default: [:]][try row.text(1)] = try row.int8(2)

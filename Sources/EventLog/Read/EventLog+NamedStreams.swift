@@ -33,6 +33,7 @@ extension EventLog {
                 [.int4(Int32(lane)), .textArray(ids)]
             )
         }
+
         return try await reading("look up \(ids.count) subscriptions") { session in
             try await session.pipeline(statements).flatMap { rows in
                 try rows.map { row in

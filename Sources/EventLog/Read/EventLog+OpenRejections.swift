@@ -96,6 +96,7 @@ extension EventLog {
                 .int8(last?.place.inputNumber ?? 0), .bytea(last?.original.digest.bytes ?? []),
                 .int8(Int64(limit)),
             ]
+
         return try await reading("read the rejections") { session in
             try await session.query(EventLog.openPage, values).map { row in
                 OpenRejection(

@@ -54,6 +54,7 @@ extension EventLog {
                 PostgresStatement($0, key)
             }
         }
+
         let others = streams.count > 1 ? " and \(streams.count - 1) more" : ""
         return try await reading("read \(first.originalTransactionId)\(others)") { session in
             let found = try await session.lookUp(statements)
@@ -187,6 +188,7 @@ extension EventLog {
                 """,
                 [lanes]
             )
+
             var heads: [Int: Head] = [:]
             for row in rows {
                 let (lane, offset) = (Int(try row.int4(0)), try row.int8(1))

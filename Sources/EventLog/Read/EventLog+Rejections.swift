@@ -82,6 +82,7 @@ extension EventLog {
             return first.reason < second.reason
         }
         let sorted = order.map { rejections[$0] }
+
         try await writing(
             "keep rejections",
             EventLog.insertRejections,

@@ -66,6 +66,7 @@ package enum EventRows {
         guard let erased = CommitmentKeys.erased(inStored: salt), fact.hasInstantsOfCalendar,
             (1...Position.offsetMax).contains(position.offset)
         else { throw malformed(position) }
+
         return Event(
             position: position,
             recordedAt: Instant(microseconds: try row.timestamptz(2)),

@@ -79,6 +79,7 @@ struct RejectedBodyBudget {
             }
             sums[standing] = sum
         }
+
         if !admission.stored.isEmpty { statementsSinceRead += 1 }
         let isOld =
             bytesSinceRead >= Self.bytesMax || statementsSinceRead >= Self.statementsMax

@@ -29,6 +29,7 @@ extension EventLog {
             reason: reason,
             statedBy: statedBy
         )
+
         do {
             let session = try await PostgresSession.connect(settings, by: limits.deadline())
             do {
@@ -84,6 +85,7 @@ private struct LogRepair: Sendable {
                     + "the server of their lane, as a superuser"
             )
         }
+
         for table in LogRepair.tables {
             try session.execute("LOCK TABLE ledger.\(table) IN SHARE ROW EXCLUSIVE MODE")
         }
@@ -92,8 +94,10 @@ private struct LogRepair: Sendable {
                 "ALTER TABLE ledger.\(table) DISABLE TRIGGER append_only_statement"
             )
         }
+
         var removed: [RepairedRow] = []
         for lane in 0..<identity.lanes.value { removed += try repair(lane, in: session) }
+
         for table in LogRepair.tables {
             try session.execute(
                 "ALTER TABLE ledger.\(table) ENABLE ALWAYS TRIGGER append_only_statement"

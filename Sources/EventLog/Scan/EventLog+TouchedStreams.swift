@@ -172,6 +172,7 @@ private struct TouchedScan: Sendable {
         let listed = TouchedScan.list(streams)
         var histories = try EventLog.gather(eventsSQL(of: listed), lane: lane, in: session)
             .makeIterator()
+
         try EventLog.join(
             lane: lane,
             keeping: isRecorded ? .all : .neededByFolds(splitAt: from.commit),

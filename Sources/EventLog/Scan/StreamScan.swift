@@ -290,6 +290,7 @@ enum ScannedRow {
         guard let bundle = parts.bundleId.map({ bundleId.text(of: $0) }) ?? "" else {
             throw Unreadable(position, "Its bundle_id is not UTF-8 text.")
         }
+
         let fact = Fact(
             stream: stream,
             bundleId: bundle,

@@ -111,6 +111,7 @@ extension EventLog {
                 )
                 return (try row.text(0), grant)
             }
+
             // Without its key, the table accepts a name twice: then it names no token.
             return Dictionary(
                 grants,

@@ -43,6 +43,7 @@ enum BackdatedCommits {
                     .int4Array(next.indices.map { Int32($0) }), .int8Array(next), .int8(floor),
                 ]
             )
+
             for row in rows {
                 let time = Instant(microseconds: try row.timestamptz(2))
                 found.append(

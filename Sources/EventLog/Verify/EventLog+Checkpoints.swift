@@ -17,6 +17,7 @@ extension EventLog {
                 try session.execute(EventLog.prepareProbes)
                 return try session.query(EventLog.readHeads)
             }
+
             var heads: [Checkpoint.Head] = []
             for row in rows where try !row.isNull(2) {
                 heads.append(try EventLog.checkpointHead(in: row))

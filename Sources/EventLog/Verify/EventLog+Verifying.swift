@@ -75,6 +75,7 @@ extension ChainVerification {
                 mismatches.append(fault)
             }
         }
+
         if let lane = try await LogVerifier.otherLane(than: identity.lanes, in: session) {
             mismatches.append(
                 VerificationReport.Mismatch(

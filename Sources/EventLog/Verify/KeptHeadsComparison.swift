@@ -82,6 +82,7 @@ struct KeptHeadsComparison {
                     .int8Array(asked.map(\.commit)),
                 ]
             )
+
             for row in rows {
                 let mark = try CommitMark(in: row)
                 let head = VerificationReport.Head(

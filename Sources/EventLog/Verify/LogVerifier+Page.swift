@@ -74,6 +74,7 @@ extension LogVerifier {
             """,
             [.int4(Int32(lane)), .int8(nextOffset), .int8(end)]
         )
+
         for row in rows {
             let offset = try row.int8(1)
             guard page.events[offset] == nil else {
@@ -205,6 +206,7 @@ extension LogVerifier {
             """,
             [.int4(Int32(lane)), .int8(first.number), .int8(last.number)]
         )
+
         var repeated: Set<Int64> = []
         for row in rows {
             let salt = try row.bytea(9)

@@ -120,6 +120,7 @@ extension LogVerifier {
                 hasher.update(digest)
                 cited.formUnion(evidence)
             }
+
             let computed = hasher.digest()
             guard mark.digest == computed, brought.count == commit.confirmations else {
                 throw mismatch(
@@ -135,6 +136,7 @@ extension LogVerifier {
                         + "\(cited.count) of them"
                 )
             }
+
             state = LaneState(mark)
             range.commits += 1
             range.events += Int64(commit.count)
@@ -156,6 +158,7 @@ extension LogVerifier {
                     + "subledger for the rest"
             )
         }
+
         guard commit.count >= 0, commit.confirmations >= 0, commit.count <= LogVerifier.countMax,
             commit.evidence >= 0, commit.evidence <= LogVerifier.countMax
         else {
@@ -203,6 +206,7 @@ extension LogVerifier {
                 offset: offset
             )
         }
+
         audit.take(event)
         let (record, arrival) = try record(
             event.evidence,
@@ -218,6 +222,7 @@ extension LogVerifier {
                 offset: offset
             )
         }
+
         let commitments = event.commitments(
             keys: keys,
             evidence: record,
@@ -302,6 +307,7 @@ extension LogVerifier {
                 offset: offset
             )
         }
+
         switch page.records[number] {
         case .whole(let record, let its, let arrival) where its == commit.number && !isErased:
             return (record, arrival)

@@ -35,6 +35,7 @@ struct StoredCheckpoints {
             [.timestamptz(microseconds: after.microseconds), .bytea(after.digest)]
         )
         isAtEnd = rows.count < StoredCheckpoints.pageMax
+
         var page = Page()
         for row in rows {
             after = (try row.timestamptz(0), try row.bytea(1))

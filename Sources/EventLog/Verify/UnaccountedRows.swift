@@ -34,6 +34,7 @@ enum UnaccountedRows {
         ) -> VerificationReport.Mismatch {
             VerificationReport.Mismatch(lane: lane, commit: commit, offset: offset, reason: reason)
         }
+
         if let offset = try row.int8IfPresent(2) {
             return mismatch(
                 newest.addingWithinRange(1),

@@ -158,6 +158,7 @@ struct Build: Sendable {
                             channels,
                             total
                         )
+
                         do {
                             // Finished on the reader's thread, because it waits for others there.
                             _ = try await log.foldStreams(

@@ -144,6 +144,7 @@ extension Projector {
                         "dropped schema \(schema), which an unfinished rebuild left behind"
                     )
                 }
+
                 let value = try await body(session)
                 await session.close()
                 return value
@@ -178,6 +179,7 @@ extension Projector {
                     in: session
                 )
             }
+
             while let first = remaining.first {
                 let end = heads(first)
                 let together = remaining.filter { heads($0) == end }
@@ -244,6 +246,7 @@ extension Projector {
                 NewestSignature.kept(lane: $0.key, upTo: $0.value.offset),
             ]
         }
+
         try await session.transaction { session throws(PostgresError) in
             try session.execute(
                 "\(ProjectionSchema.staysHere); SET LOCAL ROLE ledger_projector"
@@ -320,6 +323,7 @@ extension Projector {
                     + "projection or pg_"
             )
         }
+
         let found = try await session.query(
             """
             SELECT EXISTS (SELECT FROM projection.ledger_projection WHERE build_schema = nspname)

@@ -42,6 +42,7 @@ extension LiveAlteration {
             SET LOCAL quote_all_identifiers = off
             """
         )
+
         var alterations: [LiveAlteration] = []
         for projection in projections {
             guard let part = live.first(where: { $0.name == projection.name }) else { continue }
@@ -74,6 +75,7 @@ extension LiveAlteration {
                 alterations.append(hidden(part))
             }
         }
+
         try session.execute(
             "ROLLBACK TO SAVEPOINT live_alterations; RELEASE SAVEPOINT live_alterations"
         )

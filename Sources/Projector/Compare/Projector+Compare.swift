@@ -84,6 +84,7 @@ extension Projector {
                 (catalog == .newest && !projection.isOnRequest)
                     || live.contains { $0.name == projection.name }
             }
+
             var plan = BuildPlan(
                 projections: chosen ?? checked,
                 context: newest,
@@ -104,6 +105,7 @@ extension Projector {
             case .wait: plan.promotingAction = action
             case .drop: break
             }
+
             let comparing = Comparing(
                 projector: self,
                 plan: plan,
@@ -174,6 +176,7 @@ private struct Comparing: Sendable {
                 if part.head.commit > 0 { heads[part.lane] = part.head }
             }
         }
+
         let tables = ShadowTables(schema: build.schema, names: plan.names)
         return try await projector.orDrop(tables.schema, options, in: session) {
             let found = try await compareAtOneCommit(tables, samplesMax, in: session)
@@ -249,6 +252,7 @@ private struct Comparing: Sendable {
             try await catchUp(tables, to: held, in: session)
             try await reader.execute("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1")
             try await holder.execute("COMMIT")
+
             let pairs = pairs(tables, held)
             // After the tables were filled, so no erasure that they contain is missed.
             let erased = try await erasures(after: held)

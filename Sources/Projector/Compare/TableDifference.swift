@@ -69,6 +69,7 @@ public enum TableDifference {
             DifferenceQuery($0.element, number: $0.offset)
         }
         guard !queries.isEmpty else { return difference }
+
         // The settings are for this statement alone. A hash of one table with a scan of the other
         // took half as long again as the merge, and EXCEPT four times as long; compiling the
         // comparisons costs more than running them.

@@ -39,6 +39,7 @@ struct ClearedRows {
                 .textArray(streams.map(\.originalTransactionId)),
             ]
         )
+
         for row in deleted {
             let stream = StreamID(
                 environment: Environment(try row.text(0)),

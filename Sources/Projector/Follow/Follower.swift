@@ -222,6 +222,7 @@ struct Follower {
                     + "rebuild would change"
             )
         }
+
         following.notFollowed = old.map(\.name)
         if !old.isEmpty {
             let gone = projector.retired(among: old.map(\.name))
@@ -235,6 +236,7 @@ struct Follower {
                     + Follower.difference(of: old, from: projector.projections) + "; " + way
             )
         }
+
         let newest = try await projector.context()
         if let notice = Projector.staleCatalogNotice(live.map(\.catalogVersion), newest) {
             options.notice(notice)

@@ -83,6 +83,7 @@ extension Projector {
                 // A step that was not committed did nothing, so it can simply be repeated.
                 options.notice("lost the database, retrying: \(error)")
             }
+
             do {
                 try await Task.sleep(for: max(options.pollInterval, Projector.reconnectPause))
             } catch {

@@ -14,6 +14,7 @@ extension AnalyticsSchema {
         let live = Set(try known[0].textArray(2)?.compactMap { $0 } ?? [])
         let wanted = AnalyticsRelation.available(with: live)
         let own = wanted.map { $0.sql.replacing("analytics.", with: "pg_temp.") }
+
         try session.execute("SAVEPOINT analytics_comparison")
         var altered: [String] = []
         do throws(PostgresError) {
@@ -47,6 +48,7 @@ extension AnalyticsSchema {
         } catch {
             guard ["42501", "25006"].contains(error.sqlState) else { throw error }
         }
+
         try session.execute(
             "ROLLBACK TO SAVEPOINT analytics_comparison; RELEASE SAVEPOINT analytics_comparison"
         )

@@ -50,6 +50,7 @@ enum AnalyticsSchema {
         {
             return
         }
+
         try session.execute("SAVEPOINT analytics; SET LOCAL check_function_bodies = off")
         var isReplaced = false
         do throws(PostgresError) {
@@ -66,6 +67,7 @@ enum AnalyticsSchema {
                     + "\(dropAll); \(definitions)"
             )
         }
+
         try session.execute(
             """
             RELEASE SAVEPOINT analytics;

@@ -32,6 +32,7 @@ package enum NewestSignature {
                 WHERE \(isApples)\(isAsked("e"))
                 """
         }
+
         // The bounds as arrays, because Citus joins a distributed table in this way with nothing
         // else. OFFSET 0 makes the planner look events up by lane and offset.
         return """

@@ -91,6 +91,7 @@ extension Projector {
                     + "\(old.schema); `subledger tables diff` builds it again"
             )
         }
+
         // Tables of several comparisons may be ready.
         return Set(parts.map(\.schema)).sorted().map { schema in
             let names = Set(parts.filter { $0.schema == schema }.map(\.name))
@@ -115,6 +116,7 @@ extension Projector {
         ).map { try ProjectionPart($0) }
         try await notifyOfChanges(from: live, to: tables, options, in: session)
         let isOtherLog = try await isOfOtherLog(live)
+
         var isNotified = false
         for _ in 0..<Projector.promotionAttemptsMax {
             do throws(PostgresError) {
@@ -177,6 +179,7 @@ extension Projector {
                 )
             }
         }
+
         if let oldest = catalogs.min(), let newest = new.first?.catalogVersion {
             options.notice(
                 "the new tables use version \(newest) of the catalog; the tables that they replace "

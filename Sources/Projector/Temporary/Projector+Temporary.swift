@@ -74,6 +74,7 @@ private struct TemporaryFold: Sendable {
                     throw error
                 }
             }
+
             do {
                 let refused = try await fold(upTo: heads, into: channel)
                 channel.finish()
