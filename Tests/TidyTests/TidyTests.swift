@@ -12,6 +12,9 @@ import Testing
     /// The longest function: it can be seen as a whole.
     private static let functionLinesMax = 60
 
+    /// The most sources in one folder: a reader finds one among their names.
+    private static let folderFilesMax = 30
+
     /// The files in some folders with one of these endings, and their text.
     static func files(
         in folders: [String],
@@ -49,6 +52,16 @@ import Testing
                     "\(path): \(function.head) has \(function.lines) lines"
                 )
             }
+        }
+    }
+
+    @Test func `no folder of the product has more sources than a reader can survey`() throws {
+        let files = try TidyTests.files(in: TidyTests.product)
+        let folders = Dictionary(grouping: files) {
+            $0.path.split(separator: "/").dropLast().joined(separator: "/")
+        }
+        for (folder, files) in folders {
+            #expect(files.count <= TidyTests.folderFilesMax, "\(folder) has \(files.count) files")
         }
     }
 
