@@ -36,6 +36,7 @@ public struct CatalogDifference: Hashable, Sendable {
         var (added, removed, changed): ([String], [String], [Changed]) = ([], [], [])
         var (left, right) = (before.makeIterator(), after.makeIterator())
         var (first, second) = (left.next(), right.next())
+
         while first != nil || second != nil {
             let order: Bool? =
                 switch (first, second) {
@@ -59,6 +60,7 @@ public struct CatalogDifference: Hashable, Sendable {
             default: break
             }
         }
+
         (self.added, self.removed, self.changed) = (added, removed, changed)
     }
 }

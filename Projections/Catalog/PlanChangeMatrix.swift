@@ -61,6 +61,7 @@ public struct PlanChangeMatrix: Hashable, Sendable {
             if left.level != right.level { return left.level < right.level }
             return byBytes(left.productId, right.productId) ?? false
         }
+
         var groups: [[ProductCatalog.Subscription]] = []
         for subscription in sorted {
             if let last = groups.last?.last,
@@ -74,6 +75,7 @@ public struct PlanChangeMatrix: Hashable, Sendable {
                 groups.append([subscription])
             }
         }
+
         self.groups = groups.map { members in
             Group(
                 subscriptionGroupIdentifier: members.first?.subscriptionGroupIdentifier ?? "",

@@ -48,6 +48,7 @@ public struct DueCharge: Hashable, Sendable {
         let (until, overflow) = instant.milliseconds.addingReportingOverflow(within)
         let limit = Instant(milliseconds: overflow ? .max : until)
         guard let asked = state ?? states.rows.last, asked.validFrom <= instant else { return nil }
+
         let reason: Reason
         switch (asked.charge, state == nil) {
         case (.failed, false): reason = .failed
@@ -62,6 +63,7 @@ public struct DueCharge: Hashable, Sendable {
         guard let end = begun.map(\.validTo).max(), reason != .endsSoon || end <= limit,
             instant.milliseconds - end.milliseconds <= endedWithin
         else { return nil }
+
         stream = timeline.stream
         self.reason = reason
         accessEnd = end

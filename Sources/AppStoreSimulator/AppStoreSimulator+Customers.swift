@@ -64,6 +64,7 @@ private struct CustomerDraft {
                 )
             )
         }
+
         return SimulatedCustomer(
             situation: situation,
             appAccountToken: token,

@@ -103,6 +103,7 @@ struct AppStoreConnectReader {
             )
             return
         }
+
         try builder.add(
             ProductCatalog.Subscription(
                 productId: productId,

@@ -26,6 +26,7 @@ public enum CatalogFile {
                     + "Connect API (an object with data, of subscriptionGroups or subscriptions)"
             )
         }
+
         var builder = CatalogBuilder()
         switch shape {
         case .storekit:

@@ -176,6 +176,7 @@ extension StoreKitConfiguration {
                 "\(id) names the group \(named) but is listed under \(group.id.text), which is used"
             )
         }
+
         return ProductCatalog.Subscription(
             productId: id,
             subscriptionGroupIdentifier: group.id.text,

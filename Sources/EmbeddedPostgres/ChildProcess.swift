@@ -50,11 +50,13 @@ struct ChildProcess {
             posix_spawn_file_actions_destroy(&actions)
             posix_spawnattr_destroy(&attributes)
         }
+
         redirect(input, to: STDIN_FILENO, O_RDONLY, &actions)
         redirect(output, to: STDOUT_FILENO, O_WRONLY, &actions)
         posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO)
         // The server's user may not have access to the caller's folder.
         posix_spawn_file_actions_addchdir_np(&actions, "/")
+
         var flags = Int32(POSIX_SPAWN_SETSID) | Int32(POSIX_SPAWN_SETSIGMASK)
         #if os(Linux)
         // An inherited pipe or lock would live as long as the server.
@@ -66,6 +68,7 @@ struct ChildProcess {
         var signals = sigset_t()
         sigemptyset(&signals)
         posix_spawnattr_setsigmask(&attributes, &signals)
+
         var child: pid_t = 0
         let result = withMutableCStrings(command) { arguments in
             withMutableCStrings(Self.environment) { environment in

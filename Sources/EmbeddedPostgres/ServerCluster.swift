@@ -83,6 +83,7 @@ struct ServerCluster {
         ]
         if hasLZ4 { all["default_toast_compression"] = "lz4" }
         all.merge(settings) { _, chosen in chosen }
+
         let lines = all.sorted { $0.key < $1.key }.map { name, value in
             "\(name) = '\(value.replacing("'", with: "''"))'\n"
         }

@@ -21,6 +21,7 @@ struct ServerUser {
             self = Self.ourselves
             return
         }
+
         let folders = ServerBinaries.searchPath() + ["/usr/bin", "/bin", "/usr/sbin", "/sbin"]
         let way = switches.lazy.compactMap { kind in
             ServerBinaries.executable(kind.rawValue, in: folders).map { (kind, $0) }
@@ -32,6 +33,7 @@ struct ServerUser {
                     + "Run as another user, or install util-linux."
             )
         }
+
         for name in ["postgres", "nobody"] {
             guard let entry = getpwnam(name) else { continue }
             self.name = name

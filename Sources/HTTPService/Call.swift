@@ -181,6 +181,7 @@ extension Call {
                 try await Task.sleep(for: .seconds(seconds))
                 return nil
             }
+
             defer { group.cancelAll() }
             guard let bytes = try await group.next() ?? nil else {
                 throw Problem(

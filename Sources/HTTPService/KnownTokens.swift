@@ -76,6 +76,7 @@ actor KnownTokens {
             try await Task.sleep(until: restEnd, clock: .continuous)
             try await read(after: count)
         }
+
         guard let grant = grants[token.name], grant.isOf(token) else { return [] }
         guard !grant.roles.isEmpty else { return [] }
         let now = clock()

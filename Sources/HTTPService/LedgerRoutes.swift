@@ -76,6 +76,7 @@ public struct LedgerRoutes: Sendable {
         self.refresh = refresh
         self.trustedProxies = trustedProxies
         self.clock = clock
+
         metrics = ServiceMetrics(startedAt: clock())
         for name in ledger.projector.usualNames { metrics.create(projection: name) }
         outages = OutageLog(logger, lookInterval: .seconds(limits.outageSeconds)) {
@@ -224,6 +225,7 @@ extension LedgerRoutes {
         var (caller, failure): (String?, String?)
         var isOutage = false
         let address = trustedProxies.client(of: request, from: context.peerAddress)
+
         var response: Response
         do {
             caller = try await self.caller(of: request, for: roles)
@@ -249,6 +251,7 @@ extension LedgerRoutes {
             }
             response = try problem.response()
         }
+
         response.headers[.requestId] = id
         let duration = ContinuousClock.now - start
         metrics.record(method, path, response.status, for: duration)
@@ -311,6 +314,7 @@ extension LedgerRoutes {
                     + "tokens create` prints."
             )
         }
+
         let roles = try await tokens.roles(of: token)
         guard !roles.isEmpty else {
             throw Problem(
@@ -350,6 +354,7 @@ extension LedgerRoutes {
                     + "body uncompressed."
             )
         }
+
         let room = try call.byteCount(upTo: byteCountMax)
         let reserved = state.bodyBytes.wrappingAdd(room, ordering: .relaxed).newValue
         defer { state.bodyBytes.wrappingSubtract(room, ordering: .relaxed) }
@@ -358,6 +363,7 @@ extension LedgerRoutes {
                 busy: "request bodies of \(limits.bodyBytesMax) bytes, the most that it holds"
             )
         }
+
         let bytes = try await call.body(upTo: byteCountMax, within: limits.bodySecondsMax)
         guard !bytes.isEmpty else {
             throw Problem(.badRequest, "body-empty", "The body is empty.")

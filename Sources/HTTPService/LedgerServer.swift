@@ -87,6 +87,7 @@ public struct LedgerServer: Service {
             },
             logger: logger
         )
+
         // Stopped from the last to the first, each after the previous one has ended.
         var services: [any Service] =
             options.others + [application, Draining(routes, options.drainSeconds)]
@@ -103,6 +104,7 @@ public struct LedgerServer: Service {
         configuration.maximumGracefulShutdownDuration = .seconds(
             options.drainSeconds + LedgerServer.finishSecondsMax
         )
+
         do {
             try await ServiceGroup(configuration: configuration).run()
         } catch let error as IOError
@@ -227,6 +229,7 @@ private struct Following: Service {
         options.notice = { [logger] in logger.warning("\($0)") }
         options.progress = { [state = routes.state] _ in state.followFault.withLock { $0 = nil } }
         let follow = options
+
         await withGracefulShutdownHandler {
             // The service continues without tables, because no answer is read from them.
             var last: (text: String, at: ContinuousClock.Instant)?

@@ -57,6 +57,7 @@ extension StoreRoutes {
                 (.ok, try truth(of: context.parameters.get("id") ?? "", at: options.clock()))
             }
         }
+
         router.get("/control/products") { _, _ in
             let products = SimulatedCatalog.groups.flatMap(\.self).map(ProductDocument.init)
             return Self.response(.ok, try json(products))
@@ -72,6 +73,7 @@ extension StoreRoutes {
             let now = options.clock()
             return Self.response(.ok, try json(SentDocument(stores, at: now)))
         }
+
         router.get("/control/receipts/:id") { _, context in
             let now = options.clock()
             let id = context.parameters.get("id") ?? ""
@@ -93,6 +95,7 @@ extension StoreRoutes {
         let offer = try ControlAction.offer(body.offer, of: product)
         let token = try ControlAction.token(body.appAccountToken)
         let seats = try ControlAction.seats(body)
+
         let now = options.clock()
         let pace =
             options.monthMilliseconds.map {
@@ -102,6 +105,7 @@ extension StoreRoutes {
                     monthMilliseconds: $0
                 )
             } ?? .calendar
+
         let number: Int?
         do throws(ScriptError) {
             number = try store.add { index throws(ScriptError) in

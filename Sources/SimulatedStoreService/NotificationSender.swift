@@ -72,6 +72,7 @@ struct NotificationSender: Service {
         // Waits take real time, even if the store's clock stands still.
         let (opening, start) = (options.clock(), ContinuousClock.now)
         var last: ServedStore.Sending?
+
         await withDiscardingTaskGroup { group in
             while !Task.isCancelled {
                 let passed = Int64((ContinuousClock.now - start) / .milliseconds(1))
@@ -83,6 +84,7 @@ struct NotificationSender: Service {
                     outbox.add(first(of: sending))
                     last = sending
                 }
+
                 if let attempt = outbox.takeDue(at: now) {
                     group.addTask {
                         outbox.end(with: await send(attempt, by: client))

@@ -55,10 +55,12 @@ extension ServedStore {
         guard storefronts?.isEmpty != true else { throw .emptyStorefronts }
         let countries = Set(SimulatedStorefront.all.map(\.country))
         guard countries.isSuperset(of: storefronts ?? []) else { throw .invalidStorefront }
+
         let request = question.requestIdentifier ?? ""
         let key = MassExtensionKey(productId: product, requestIdentifier: request)
         let document = MassExtensionDocument(requestIdentifier: request)
         guard massExtensions.withLock({ $0[key] == nil }) else { return document }
+
         var (succeeded, failed) = (0, 0)
         for life in lives where life.isSubscribed(to: product, storefronts, at: now) {
             do {

@@ -43,6 +43,7 @@ extension ServedStore {
         }
         let wantedLife = question.transactionId.map { life(of: $0, at: now) }
         if case .some(nil) = wantedLife { throw .transactionNotFound }
+
         let notifications = notifications
         let first = try position(of: token, question, in: notifications)
         var found: [Sending] = []
@@ -59,6 +60,7 @@ extension ServedStore {
             }
             found.append(sending)
         }
+
         return NotificationHistoryDocument(
             notificationHistory: found.map(item),
             paginationToken: next.map { tokenText($0, question) },

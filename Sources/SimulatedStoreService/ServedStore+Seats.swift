@@ -84,6 +84,7 @@ extension ServedStore {
         }
         let (number, seats) = try seatLife(of: id, at: now)
         let seed = life(number).identity.index
+
         let claim = seatClaims.withLock { kept -> String? in
             let claims = kept[number] ?? []
             if let known = claims.first(where: { $0.requestIdentifier == identifier }) {
@@ -103,6 +104,7 @@ extension ServedStore {
             kept[number] = claims + [claim]
             return claim.id
         }
+
         guard let claim else { throw .noAvailableSeats }
         return SeatClaimDocument(seatClaimId: claim)
     }

@@ -92,6 +92,7 @@ public struct SimulatedStoreServer: Service {
                 bundleId: Self.bundleId
             )
         )
+
         let application = Application(
             router: routes.router(),
             configuration: ApplicationConfiguration(
@@ -104,6 +105,7 @@ public struct SimulatedStoreServer: Service {
             },
             logger: logger
         )
+
         var services: [any Service] = [application]
         if let url = options.notificationURL {
             services += stores.map {
@@ -121,6 +123,7 @@ public struct SimulatedStoreServer: Service {
             gracefulShutdownSignals: [.sigterm, .sigint],
             logger: logger
         )
+
         do {
             try await ServiceGroup(configuration: configuration).run()
         } catch let error as IOError {

@@ -16,6 +16,7 @@ extension StoreRoutes {
         ) throws -> Response {
             try answerInSandbox(request, store, body)
         }
+
         router.get(RouterPath(seats)) { request, context in
             try answer(request) { now in
                 try json(store.seatInfo(of: context.parameters.get("id") ?? "", at: now))

@@ -51,6 +51,7 @@ struct StoreRoutes: Sendable {
                 }
             }
         }
+
         get("/inApps/v2/history/:id", .history) { id, request, now in
             try json(store.history(of: id, revision: revision(request), at: now))
         }
@@ -82,6 +83,7 @@ struct StoreRoutes: Sendable {
         get("/inApps/v1/notifications/test/:id", .test) { id, _, _ in
             try json(store.testNotificationStatus(id))
         }
+
         addBodies(store, below: prefix, to: router)
         addSeats(store, below: prefix, to: router)
     }
@@ -105,6 +107,7 @@ struct StoreRoutes: Sendable {
                 return try json(store.notificationHistory(question, page: page, at: now))
             }
         }
+
         router.put(RouterPath(prefix + "/inApps/v1/subscriptions/extend/:id")) { request, context in
             let body = try await request.body.collect(upTo: Self.bodyByteCountMax)
             return try respond(to: request, .extension, store) { now in
@@ -132,6 +135,7 @@ struct StoreRoutes: Sendable {
             if response.status == .ok { response.status = .accepted }
             return response
         }
+
         router.post(RouterPath(prefix + "/verifyReceipt")) { request, _ in
             let body = try await request.body.collect(upTo: Self.bodyByteCountMax)
             return verifyReceipt(body, store)
@@ -215,6 +219,7 @@ extension StoreRoutes {
             return failure(21_005)
         }
         guard !failures.isNext() else { return failure(21_100) }
+
         let question: ReceiptBody
         do throws(StoreError) {
             question = try Self.read(ReceiptBody.self, body)
@@ -227,6 +232,7 @@ extension StoreRoutes {
         if let secret = options.sharedSecret, question.password != secret {
             return failure(21_004)
         }
+
         if let life = store.life(ofReceipt: receipt, at: now) {
             return Self.response(.ok, store.verifyReceiptResponse(life, at: now))
         }

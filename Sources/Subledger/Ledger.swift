@@ -86,6 +86,7 @@ public struct Ledger: Sendable {
             ])
             throw error
         }
+
         let middle = ContinuousClock.now
         var ingestion = try await appendTogether([verified])[0]
         ingestion.timing = Ingestion.Timing(

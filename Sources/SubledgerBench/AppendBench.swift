@@ -75,6 +75,7 @@ struct AppendBench {
             batch.map { EvidencePacking.pack($0.evidence.payload, dictionary: dictionary) }
         }
         let facts = material.batches.count * BenchMaterial.batchFacts
+
         let rate = try await AppendBench.rate(of: facts) {
             for (number, batch) in material.batches.enumerated() {
                 let first = first + Int64(number * BenchMaterial.batchFacts)

@@ -54,6 +54,7 @@ struct BenchLogWriter {
             confirmations: 0,
             committedAt: Instant(milliseconds: facts.last?.asOf.milliseconds ?? 0)
         )
+
         var hasher = CommitHasher(after: previous, commit: commit)
         var rows: [[PostgresValue]] = []
         for (index, fact) in facts.enumerated() {
@@ -72,6 +73,7 @@ struct BenchLogWriter {
             )
             rows.append(PlainEventRow(event, salt: salt).values)
         }
+
         let digest = hasher.digest()
         let payload = PlainEventRow.evidence(
             evidence,

@@ -23,6 +23,7 @@ struct BenchedService {
         let log = try await EventLog.open(settings)
         let token = AccessToken.random(named: "bench")
         _ = try await log.add(token, [.support])
+
         let folder = FileManager.default.temporaryDirectory
             .appendingPathComponent("subledger-bench-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -31,6 +32,7 @@ struct BenchedService {
         )
         try Data(root).write(to: certificate)
         try Data().write(to: lines)
+
         let process = Process()
         process.executableURL = try program()
         process.arguments = ["serve", "--port", "0", "--root-certificate", certificate.path]

@@ -84,6 +84,7 @@ extension BenchCommand {
                     results.record(bench.material, try await bench.measured())
                 }
             }
+
             try await scratch.drop()
             if output.json {
                 try Terminal.print(json: results.summary)
@@ -165,6 +166,7 @@ struct IngestBench {
             ) { chunks, bytes throws(PostgresError) in chunks.append(Array(bytes)) }
             copies.append((table, rows))
         }
+
         let rows = copies
         let start = ContinuousClock.now
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -188,6 +190,7 @@ struct IngestBench {
             }
             try await group.waitForAll()
         }
+
         let elapsed = (ContinuousClock.now - start) / .seconds(1)
         await session.close()
         return elapsed

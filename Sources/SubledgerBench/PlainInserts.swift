@@ -38,11 +38,13 @@ struct PlainInserts {
         )
         await probe.close()
         let connections = min(callers, Int(try allowed[0].int4(0)))
+
         var sessions: [PostgresSession] = []
         for _ in 0..<connections { sessions.append(try await PostgresSession.connect(settings)) }
         let work = WorkList(count: payloads.count)
         let first = try await count()
         let open = sessions
+
         let rate = try await AppendBench.rate(of: payloads.count) {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for session in open {

@@ -65,6 +65,7 @@ struct ReadBenchMaterial {
             )
         }
         for life in lives.joined() { deliveries += life.notifications() }
+
         let ledger = try await Ledger.open(
             settings,
             policy: VerificationPolicy(
@@ -79,6 +80,7 @@ struct ReadBenchMaterial {
             },
             source: "bench"
         )
+
         var sizes: [Size] = []
         for group in lives { sizes.append(try await size(of: group, in: ledger.log)) }
         let events = try await ledger.log.heads().values.reduce(0) { $0 + $1.offset }

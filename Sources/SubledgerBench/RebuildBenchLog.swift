@@ -47,6 +47,7 @@ struct RebuildBenchLog {
         let session = try await PostgresSession.connect(settings)
         var writer = BenchLogWriter(identity: identity)
         var random = BenchRandom(seed: seed)
+
         var due: [[Stream]] = []
         var planned = 0
         var number = 0
@@ -60,6 +61,7 @@ struct RebuildBenchLog {
             due[start].append(Stream(number: number, renewals: renewals))
             number += 1
         }
+
         var week = 0
         while week < due.count {
             for var stream in due[week] {
@@ -80,6 +82,7 @@ struct RebuildBenchLog {
             due[week] = []
             week += 1
         }
+
         try await writer.commit(session)
         try await session.execute("VACUUM (FREEZE, ANALYZE) ledger.event")
         await session.close()

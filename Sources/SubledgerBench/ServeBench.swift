@@ -110,6 +110,7 @@ struct ServeBench {
         // Caches, plans and connections are warmed up before the measurement.
         _ = try await service.load(try material.notifications(max(10, requests / 20)), 8)
         results.memoryMiBBefore = service.memoryMiB
+
         for connections in ServeBench.connections {
             let count = connections == 1 ? max(10, requests / 10) : requests
             note("\(count) notifications, connections: \(connections)")
@@ -119,6 +120,7 @@ struct ServeBench {
             let after = try await service.groupCommit()
             results.record(cell, at: connections, ServeBenchResults.ratio(before, after))
         }
+
         let half = results.rate(at: ServeBench.middle) / 2
         note("half of that load")
         let posts = try material.notifications(max(10, requests / 2))
@@ -132,6 +134,7 @@ struct ServeBench {
             rate: (results.access?.perSecond ?? 0) / 2
         )
         results.memoryMiBAfter = service.memoryMiB
+
         guard soak > 0 else { return }
         note("\(soak) notifications again")
         try await service.soak(try material.notifications(requests), soak, ServeBench.middle)

@@ -113,6 +113,7 @@ struct ServeBenchMaterial {
             "renewalPrice":9990,"currency":"USD",\(subject)}
             """
         )
+
         let payload = signed(
             """
             {"notificationType":"SUBSCRIBED","subtype":"INITIAL_BUY","version":"2.0",\

@@ -39,6 +39,7 @@ struct VerifyBenchMaterial {
             policy: VerificationPolicy(roots: [try RootCertificate(der: pki.rootDER)])
         )
         key = try P256.Signing.PublicKey(x963Representation: pki.leafPublicKey)
+
         var notifications: [[UInt8]] = []
         var transactions: [[UInt8]] = []
         var messages: [SignedMessage] = []
@@ -53,6 +54,7 @@ struct VerifyBenchMaterial {
             }
             index += 1
         }
+
         self.notifications = notifications
         self.transactions = transactions
         self.messages = messages

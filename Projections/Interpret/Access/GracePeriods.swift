@@ -67,6 +67,7 @@ struct GracePeriods {
             citations.cite(next.firstOffset)
         }
         guard end > expiresDate else { return nil }
+
         let purchase = purchases[index]
         // A date of Apple's has precedence over an end that is only guessed from when it was stated.
         if let revocation = purchase.periodRevocation(citing: &citations),

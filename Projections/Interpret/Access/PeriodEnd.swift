@@ -84,6 +84,7 @@ extension PeriodEnd {
         if let successor = cut?.successor, !isRevokedBefore {
             citations.cite(purchases[successor].firstOffset)
         }
+
         suspensions = []
         if isLookingBack, let revocation, !isReplaced, revocation.reason == .refunded {
             (validTo, reason, isNatural) = (purchase.purchaseDate, .refunded, false)

@@ -127,6 +127,7 @@ private struct Overtaking {
             isKnown = false
             return
         }
+
         let isRunning = early.periodRevocationDate.map { $0 >= start } ?? true
         let isMarked = late.isPeriodUpgraded
         if late.firstAsOf < min(early.firstAsOf, early.purchaseDate) {

@@ -150,6 +150,7 @@ struct PlanCourse {
             at: next.purchaseDate,
             catalogs
         )
+
         return PlanChange(
             stream: timeline.stream,
             fromProductId: previous.productId,
@@ -183,6 +184,7 @@ struct PlanCourse {
             at: request.requested,
             catalogs
         )
+
         return PlanChange(
             stream: timeline.stream,
             fromProductId: request.fromProductId,

@@ -14,6 +14,7 @@ extension PlanCourse {
                 }
             }
             guard let before = seats, let more, before != more else { return rows }
+
             var citations = Citations()
             citations.cite(purchase.datesOffset)
             citations.cite(addition.datesOffset)

@@ -114,6 +114,7 @@ struct PlanRequests {
         let deciding: Field =
             plans != nil ? .renewalBillingPlanType : seats != nil ? .extra : .autoRenewProductId
         let offset = sweep.decider(of: deciding) ?? sweep.decider(of: .autoRenewProductId)
+
         if isOpen, let last = requests.indices.last {
             let isSame = requests[last].isSame(product, plans?.to, seats?.to)
             // Also if the current product already is the requested one, through a purchase that has
@@ -128,6 +129,7 @@ struct PlanRequests {
             }
             isOpen = false
         }
+
         let isOtherPlan = plans.map { byBytes($0.from, $0.to) != nil } ?? false
         let isOtherSeats = seats.map { $0.from != $0.to } ?? false
         guard !isSwitch || isOtherPlan || isOtherSeats else { return }

@@ -23,11 +23,13 @@ extension RefundCase {
         // If only the reversal of a refund is known, nothing says when the refund began.
         let isOnlyReversed = kind != nil && refunded == nil && happened(reversed) != nil
         guard isGiven || isOnlyReversed || asked != nil || refused != nil else { return nil }
+
         let holds = isGiven || isOnlyReversed
         let isReversed = undone != nil || isOnlyReversed
         let inForce: State = kind?.isWithoutMoney == true ? .revoked : .refunded
         let state: State =
             isReversed ? .reversed : holds ? inForce : refused != nil ? .declined : .requested
+
         return RefundCase(
             stream: stream,
             productId: productId,

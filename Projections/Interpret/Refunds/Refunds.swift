@@ -92,6 +92,7 @@ private struct RefundNotices {
             return RefundNotices.types.contains { content.carries(.notificationType, $0) }
         }
         guard isAnnounced else { return }
+
         let isRevoked = timeline.subjects.contains { timeline.purchase($0).wasEverRevoked }
         for notice in timeline.notifications {
             guard let word = RefundNotices.word(notice) else { continue }
@@ -250,6 +251,7 @@ private struct RefundSurroundings {
             notices + purchase.revocationEvents + purchase.itemRefundEvents
                 + purchase.seatRefundEvents + purchase.denials(of: notices)
         ).drafts
+
         return drafts.map { draft in
             var citations = draft.citations
             let price = purchase.amount(citing: &citations)
@@ -259,6 +261,7 @@ private struct RefundSurroundings {
             let kind = kind(of: draft, purchase, placed?.kind, citing: &citations)
             let given = kind.flatMap { draft.givenMilliunits($0, of: price, purchase.seats) }
             let isMoney = kind?.isWithoutMoney != true && purchase.sharing == nil
+
             return RefundCase(
                 stream: timeline.stream,
                 productId: purchase.productId,

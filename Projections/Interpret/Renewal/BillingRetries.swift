@@ -49,6 +49,7 @@ struct BillingRetries {
             }
         recoveries = BillingRetries.recoveries(timeline)
         guard isMentioned || !recoveries.isEmpty else { return nil }
+
         var signals: [Signal] = []
         for statement in statements {
             guard let isInRetry = statement.isInBillingRetry, let offset = statement.retryOffset
@@ -66,6 +67,7 @@ struct BillingRetries {
                 )
             )
         }
+
         for keyed in timeline.announcements {
             guard let isInRetry = BillingRetries.isInRetry(keyed.assertion) else { continue }
             signals.append(

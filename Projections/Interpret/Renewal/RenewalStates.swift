@@ -112,6 +112,7 @@ private struct EarlyCharge {
             )
             return [charged, givenBack].filter { $0.from < $0.to }
         }
+
         guard early.count > 1 else { return early }
         let ordered = early.sorted { left, right in
             if (left.from, left.to) != (right.from, right.to) {
@@ -198,6 +199,7 @@ private struct StateDrafts {
             terms: terms,
             citations: citations
         )
+
         if let last = drafts.last, last.to == from, last.agrees(with: draft) {
             drafts[drafts.count - 1].to = to
             if let terms, let known = last.terms {

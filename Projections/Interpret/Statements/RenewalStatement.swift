@@ -52,6 +52,7 @@ struct RenewalStatement {
         case .none: isInBillingRetry = false
         case .unknown: isInBillingRetry = nil
         }
+
         if case .value(.integer(let intent)) = sweep.state(of: .expirationIntent) {
             expirationIntent = intent
         } else {
@@ -60,6 +61,7 @@ struct RenewalStatement {
         statesExpirationIntent =
             expirationIntent != nil && sweep.fresh(.expirationIntent) != .unknown
         intentOffset = sweep.decider(of: .expirationIntent)
+
         isAutoRenewOn = RenewalStatement.flag(sweep.state(of: .autoRenewStatus))
         statesAutoRenew = RenewalStatement.flag(sweep.fresh(.autoRenewStatus)) != nil
         let listed: [Field] = [.autoRenewStatus, .autoRenewProductId, .productId, .renewalDate]
@@ -71,6 +73,7 @@ struct RenewalStatement {
         } else {
             autoRenewProductId = nil
         }
+
         switch sweep.state(of: .priceIncreaseStatus) {
         case .value(.integer(0)): priceConsent = .pending
         case .value(.integer(1)): priceConsent = .accepted

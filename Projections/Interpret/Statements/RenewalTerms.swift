@@ -114,6 +114,7 @@ extension RenewalTerms {
         func text(_ field: Field) -> String? {
             if case .value(.text(let text)) = sweep.fresh(field) { text } else { nil }
         }
+
         let (type, identifier) = (integer(.offerType), text(.offerIdentifier))
         let price = integer(.renewalPrice)
         let offer =
@@ -127,6 +128,7 @@ extension RenewalTerms {
             )
         let plan = text(.renewalBillingPlanType)
         let commitment = text(.commitmentInfo).map { Commitment(ExtraObject($0)) }
+
         guard price != nil || offer != nil || plan != nil || commitment != nil || seats != nil
         else { return (nil, nil) }
         return (

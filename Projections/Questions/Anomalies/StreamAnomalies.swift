@@ -73,6 +73,7 @@ public struct StreamAnomalies: Sendable {
         let immediate = changes.filter(\.isLooping).compactMap { change in
             change.effective.map { (at: $0, change: change) }
         }.sorted { $0.at < $1.at }
+
         var best = 0..<0
         var start = 0
         for end in immediate.indices {
@@ -83,6 +84,7 @@ public struct StreamAnomalies: Sendable {
         guard best.count >= limits.loopChangesMin, let first = immediate[best].first,
             let last = immediate[best].last
         else { return nil }
+
         let given = refunds.filter { row in
             row.isNet
                 && row.revoked.map { first.at <= $0 && $0 <= last.at.afterReplacement } ?? false

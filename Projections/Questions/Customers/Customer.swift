@@ -53,6 +53,7 @@ public struct Customer: Sendable {
         let members = all.indices.filter { parties[$0] == party }
         var customerId: String?
         if case .customer(.text(let id))? = party { customerId = id }
+
         self.name = name
         self.environment = environment
         self.customerId = customerId
@@ -65,6 +66,7 @@ public struct Customer: Sendable {
         tokens = TokenValue.unique(streams.flatMap(\.tokens)).filter { token in
             TokenValue.areEqual(token, name) || !foreign.contains(TokenValue(token))
         }
+
         let names = [name] + (customerId.map { [$0] } ?? [])
         let times = CustomerTimes(
             all,
@@ -80,6 +82,7 @@ public struct Customer: Sendable {
             parties[index] != party
                 && (everOwned.contains(index) || all[index].isClaimed(byAnyOf: names))
         }.map { all[$0] }
+
         self.all = all
         self.times = times
         ambiguous = all.indices.compactMap { index in

@@ -53,11 +53,13 @@ struct CustomerParties {
         let linked = streams.map { stream in
             instant.map { stream.claims.linkedCustomer(at: $0) } ?? stream.claims.linkedCustomer
         }
+
         // The groups that bonds form do not depend on the order in which bonds are processed.
         for (indexes, _) in sharers.bonds {
             let unlinked = indexes.filter { linked[$0] == nil }
             for index in unlinked.dropFirst() { join(unlinked[0], index) }
         }
+
         var leads: [Int: [String]] = [:]
         for (indexes, isToken) in sharers.bonds {
             let unlinked = indexes.filter { linked[$0] == nil }
@@ -82,6 +84,7 @@ struct CustomerParties {
         if let instant, namingBeforeFirstLink {
             addFirstLinks(after: instant, of: streams, linked, to: &leads)
         }
+
         for index in streams.indices { groups.append(linked[index] == nil ? root(of: index) : nil) }
         parties = streams.indices.map { index in
             if let customer = linked[index] { return .customer(.text(customer)) }

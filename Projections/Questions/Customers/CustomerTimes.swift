@@ -40,12 +40,14 @@ struct CustomerTimes {
         let linkChanges = Set(links.map(\.from) + links.compactMap(\.to))
         let tokenChanges = all.flatMap { $0.claims.tokens.map(\.from) }
         changes = linkChanges.union(tokenChanges).filter { $0 > .epoch }.sorted()
+
         let values = Set(tokens.map(TokenValue.init))
         let asked = TokenValue(name)
         let having = all.indices.map { all[$0].claims.tokens.map { TokenValue($0.token) } }
         func parties(at instant: Instant) -> CustomerParties {
             CustomerParties(all, sharers, at: instant, namingBeforeFirstLink: !isNamedByLink)
         }
+
         // A change of token does not change any party.
         var held = parties(at: .epoch)
         owned = ([.epoch] + changes).map { instant in

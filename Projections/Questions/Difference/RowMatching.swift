@@ -24,6 +24,7 @@ struct RowMatching {
         let newKeys = (head..<new.count - tail).map {
             RowKey(bytes: new[$0].canonicalBytes, row: $0)
         }
+
         // The remaining rows stay in the order of their bytes, in which equal keys are then paired,
         // so the order of the rows does not affect the pairing.
         var equals = RowKey.Join(RowKey.sorted(oldKeys), RowKey.sorted(newKeys))
@@ -31,6 +32,7 @@ struct RowMatching {
             reordered = zip(oldKeys, newKeys).count { $0.bytes != $1.bytes }
             return
         }
+
         for identity in identities where !equals.oldRest.isEmpty && !equals.newRest.isEmpty {
             let next = RowKey.Join(
                 RowKey.sorted(equals.oldRest.compactMap { RowKey(old[$0], row: $0, identity) }),

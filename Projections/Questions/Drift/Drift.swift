@@ -98,6 +98,7 @@ private struct Past {
                 )
             )
         }
+
         if event.fact.kind == .notification {
             guard let raw = content.integer(.status) else { return [] }
             // An unknown status is compared as a number, and never agrees with any of ours.
@@ -105,6 +106,7 @@ private struct Past {
             compare(.status, apple, status.map { "\($0)" })
             return found
         }
+
         if let date = content.instant(.renewalDate) {
             compare(.renewalDate, "\(date.flooredToSecond)", "\(newest.expiresDate)")
         }

@@ -72,6 +72,7 @@ public struct Explanation: Sendable {
         }
         let accesses = histories.map { access(connections[$0.stream].map($0.asFirstSeen) ?? $0) }
         let end = accesses.instants.last ?? instant
+
         rowsNow = accesses.rows(knownAt: max(end, instant))
         rowsThen = accesses.rows(knownAt: instant)
         oneTimeNow = accesses.oneTimePurchases(knownAt: max(end, instant))
@@ -83,12 +84,14 @@ public struct Explanation: Sendable {
             afterEndOf: [entitled.period, served.period].compactMap { $0 },
             under: policy
         )
+
         let wrong = WrongAnswers(accesses, firstCommit: firstCommit).stretch(holding: instant)
         difference = wrong
         notAsked =
             now.map { $0 < instant } ?? false
             ? .inFuture
             : accesses.notAsked(at: instant, served: served, wrong, firstCommit: firstCommit)
+
         let stated = histories.map {
             KnownAccess(stated: $0, product: product, under: policy, catalogs, tenures[$0.stream])
         }

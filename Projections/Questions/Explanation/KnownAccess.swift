@@ -76,6 +76,7 @@ struct KnownAccess {
         func ended(_ rows: [ActivePeriod]) -> [ActivePeriod] {
             tenure.map { bounds in rows.compactMap { $0.ending(by: bounds.upperBound) } } ?? rows
         }
+
         steps = instants.map { instant in
             let timeline = Timeline(known(instant)).under(policy)
             let periods = ActivePeriods(timeline)

@@ -83,6 +83,7 @@ extension [KnownAccess] {
         guard let history = first(where: { $0.history.stream == stream })?.history else {
             return []
         }
+
         var notifications: [Int64: [Fact]] = [:]
         var events: [Position: Event] = [:]
         for event in history.events {
@@ -91,6 +92,7 @@ extension [KnownAccess] {
                 notifications[event.evidence, default: []].append(event.fact)
             }
         }
+
         var entries = history.events.map { event in
             KnownEntry(
                 event: event,

@@ -52,11 +52,13 @@ private struct StateReading {
         {
             read(purchase, answer)
         }
+
         let owner = StreamClaims(timeline).owners.last {
             $0.owner != nil && ($0.from.map { $0 <= instant } ?? true)
                 && ($0.to.map { instant < $0 } ?? true)
         }
         if let name = owner?.owner?.name { add("owner", .text(name), owner?.offset) }
+
         let known = timeline.renewals.sorted.prefix { $0.asOf <= instant }
         let renewals = Assertions(inOrder: known)
         for field in [

@@ -43,6 +43,7 @@ struct TimelinePencil {
         func answer(at instant: Instant) -> AccessAnswer {
             AccessAnswer(rows, oneTime, isKnown: true, at: instant)
         }
+
         for column in 0..<axis.columns {
             let instant = axis.middle(of: column)
             switch answer(at: instant) {
@@ -52,6 +53,7 @@ struct TimelinePencil {
                 if instant >= first { lane.set(column, glyphs.nothing) }
             }
         }
+
         let isFree = lane.cells.map { $0 == " " || $0 == glyphs.nothing }
         let short = rows.filter { $0.validFrom < $0.validTo && axis.isBetweenMiddles($0) }
         for row in short {
@@ -60,6 +62,7 @@ struct TimelinePencil {
                 lane.set(column, glyphs.cell(row.kind))
             }
         }
+
         for row in rows where row.endReason == .refunded || row.endReason == .revoked {
             guard axis.start <= row.validTo, row.validTo < axis.end else { continue }
             let column = axis.column(of: row.validTo)

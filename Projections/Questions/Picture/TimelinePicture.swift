@@ -55,6 +55,7 @@ public struct TimelinePicture: Sendable {
             columns: columns
         )
         let pencil = TimelinePencil(axis: axis, glyphs: TimelineGlyphs(style))
+
         let timelines = histories.map { Timeline($0.latest) }
         let lanes = [
             pencil.labels, pencil.marks(asked: explanation.at),
@@ -63,6 +64,7 @@ public struct TimelinePicture: Sendable {
             pencil.products(explanation.rowsNow),
             pencil.renewals(timelines), pencil.money(timelines),
         ]
+
         let notes = ["access": "   now known", "then": "   known at asked time"]
         var drawn = lanes.map { lane in
             TimelinePicture.line(lane, note: notes[lane.name] ?? "")

@@ -18,6 +18,7 @@ extension MovementFold {
                 isContinuing: isContinuing,
                 isChange: replaced != nil
             )
+
             append(
                 kind,
                 at: purchase.purchaseDate,
@@ -33,6 +34,7 @@ extension MovementFold {
                 citing: terms[index].citations
             )
             takeAdditions(to: purchase)
+
             guard let previous, replaced != nil, isContinuing,
                 timeline.succession.tookEffect(index)
             else { continue }

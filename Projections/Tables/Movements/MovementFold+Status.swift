@@ -216,6 +216,7 @@ extension MovementFold {
                 (.refundRequested, row.requested, nil),
                 (.refundDeclined, row.declined, nil),
             ]
+
             for (kind, occurred, amount) in steps {
                 guard let occurred else { continue }
                 append(

@@ -101,6 +101,7 @@ private struct MovementJournal {
                 left[bytes]?.removeFirst()
             }
         }
+
         for (bytes, places) in left where !places.isEmpty {
             standing[bytes]?.removeAll { places.contains($0) }
         }

@@ -36,6 +36,7 @@ struct RenewalSignals {
             let subject = statement.renewalDate.map(Failure.Subject.expiry) ?? .unstated
             failures.append(Failure(asOf: statement.asOf, subject: subject, offset: offset))
         }
+
         let announcements = timeline.announcements
         let hasBillingError = announcements.indices.contains {
             announcements[$0].assertion.content.isOfBillingError
@@ -51,6 +52,7 @@ struct RenewalSignals {
                 )
             }
         }
+
         self.failures = failures.sorted { ($0.asOf, $0.offset) < ($1.asOf, $1.offset) }
     }
 

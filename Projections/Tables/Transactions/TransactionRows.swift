@@ -95,6 +95,7 @@ private struct TransactionCourse {
         let money = money(of: purchase, refunds, &citations)
         let time = time(of: purchase, in: index, &citations)
         let place = place(of: index, kind, money, terms, after: before, &paidPeriods, &citations)
+
         return TransactionRow(
             stream: timeline.stream,
             subject: .subscription(index),
@@ -127,6 +128,7 @@ private struct TransactionCourse {
         let refunds = refunds(of: .addition(number, of: index))
         let kind = addition.kind(citing: &citations)
         let money = money(of: addition, refunds, &citations)
+
         return TransactionRow(
             stream: timeline.stream,
             subject: .addition(number, of: index),
@@ -163,6 +165,7 @@ private struct TransactionCourse {
         citations.cite(purchase.datesOffset)
         let refunds = refunds(of: .oneTime(index))
         let revoked = refunds.last?.revocation.map { max($0, purchase.purchaseDate) }
+
         return TransactionRow(
             stream: timeline.stream,
             subject: .oneTime(index),
@@ -307,6 +310,7 @@ extension TransactionCourse {
             under: policy,
             citing: &citations
         )
+
         let served =
             end.isNatural ? graces?.end(after: index, under: policy, citing: &citations) : nil
         // A grace that was revoked when it began does not count.
@@ -317,6 +321,7 @@ extension TransactionCourse {
             let last = own.map { policy.refundIsRetroactive ? purchase.purchaseDate : $0 }
             accessEnd = max(purchase.purchaseDate, min(accessEnd, last ?? accessEnd))
         }
+
         let isCounted = policy.familyCounts || !purchase.isFamilyShared
         return TransactionRow.Time(
             start: purchase.purchaseDate,
@@ -344,6 +349,7 @@ extension TransactionCourse {
             || terms.offerDiscountType == "FREE_TRIAL" || purchase.sharing != nil
         // Free periods inside a chain neither count nor break it.
         paidPeriods = (chained == nil ? 0 : paidPeriods) + (isFree ? 0 : 1)
+
         let gap = continuity.accessEnds[index].map {
             (purchase.purchaseDate.milliseconds - $0.milliseconds) / 1000
         }
@@ -358,6 +364,7 @@ extension TransactionCourse {
             )
             citations.cite(before.datesOffset)
         }
+
         return TransactionRow.Place(
             renewalNumber: (chained?.renewalNumber ?? 0) + 1,
             consecutivePaidPeriods: isFree ? 0 : paidPeriods,

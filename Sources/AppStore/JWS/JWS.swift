@@ -146,6 +146,7 @@ struct JWSHeader {
                 "The JWS requires unknown header extensions."
             )
         }
+
         let elements = header["x5c"]?.elements ?? []
         guard !elements.isEmpty else {
             throw Rejection(
@@ -159,6 +160,7 @@ struct JWSHeader {
                 "The JWS has \(elements.count) certificates in x5c; three expected."
             )
         }
+
         var certificates: [[UInt8]] = []
         for element in elements {
             guard let text = element.utf8, let der = Base64.decodeStandard(text) else {

@@ -141,6 +141,7 @@ extension SigningChain {
             self = local
             return
         }
+
         guard certificates.count == SigningChain.certificateCount else {
             throw Rejection(
                 .chainLength,

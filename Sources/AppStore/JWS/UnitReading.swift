@@ -107,6 +107,7 @@ struct UnitReading {
         let inner = try openNested(parts.transaction, expecting: .transaction)
         let renewalInfo = try openNested(parts.renewal, expecting: .renewalInfo)
         let appTransaction = try openNested(parts.appTransaction, expecting: .appTransaction)
+
         var bundleId = parts.bundleId
         if bundleId == nil { bundleId = try inner?.bundleId }
         try intake.policy.checkBundleId(bundleId, of: Statement.Kind.notification.rawValue)
@@ -119,6 +120,7 @@ struct UnitReading {
         try intake.policy.checkAppAppleId(parts.appAppleId, in: environment)
         let surroundings = Surroundings(environment: environment, bundleId: bundleId)
         if let appTransaction { try surroundings.check(appTransaction) }
+
         var nested: [Fact] = []
         if let inner { nested.append(try transaction(inner, in: surroundings)) }
         if let renewalInfo {
@@ -235,6 +237,7 @@ extension UnitReading {
             sibling?.stream.environment
         )
         try intake.policy.checkEnvironment(environment, of: statement)
+
         let fact = try Translation.renewal(
             statement.claims,
             Provenance(

@@ -61,6 +61,7 @@ struct BERBounds {
                     + " \(BERReader.elementCountMax) ASN.1 elements."
             )
         }
+
         let tag = try nextByte()
         // Tags above 30 take several bytes; no element of a receipt has one.
         guard tag & 0x1f != 0x1f else { throw malformed }
@@ -71,6 +72,7 @@ struct BERBounds {
             position += length
             return
         }
+
         guard open.count < BERReader.depthMax else {
             throw Rejection(
                 .receiptTooDeep,

@@ -90,6 +90,7 @@ struct SignatureAlgorithm {
                     + " for \(found.rawValue)."
             )
         }
+
         switch (key, declared) {
         case (.rsa, .sha1): return .sha1WithRSAEncryption
         case (.rsa, .sha256): return .sha256WithRSAEncryption

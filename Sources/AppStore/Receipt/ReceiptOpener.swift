@@ -104,6 +104,7 @@ extension SignedData {
             }
             signed = attributes.signedBytes[...]
         }
+
         guard
             chain.key.isValidSignature(
                 signer.signature,

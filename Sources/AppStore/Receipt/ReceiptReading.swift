@@ -27,6 +27,7 @@ struct ReceiptReading {
         } else {
             opened = try opener.open(message, receivedAt: intake.receivedAt)
         }
+
         let receipt = opened.receipt
         try intake.policy.checkBundleId(receipt.bundleId, of: "an app receipt")
         let named = try environment(of: receipt)
@@ -43,6 +44,7 @@ struct ReceiptReading {
             bundleId: receipt.bundleId,
             asOf: asOf
         )
+
         var facts: [Fact] = []
         facts.reserveCapacity(receipt.inApp.count)
         var unusable = receipt.unusable.map { row in
@@ -120,6 +122,7 @@ extension Translation {
                 "A transaction of an app receipt has no id, so it belongs to no subscription."
             )
         }
+
         var content = ContentBuilder(format: .receiptTransaction)
         content.set(.transactionId, purchase.transactionId.map(FieldValue.text))
         // A purchase that is not a subscription has a zero here.
@@ -140,6 +143,7 @@ extension Translation {
         where !attributesWithoutName.contains(attribute.type) {
             content.keep(attribute)
         }
+
         return Fact(
             stream: StreamID(
                 environment: provenance.environment,

@@ -42,6 +42,7 @@ struct SignedAttributes {
                 )
             }
         }
+
         guard let type = values[Self.contentType], let digest = values[Self.messageDigest] else {
             throw SignedAttributes.unfit("Content type or digest is missing.")
         }

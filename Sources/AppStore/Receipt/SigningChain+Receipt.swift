@@ -20,6 +20,7 @@ extension SigningChain {
                     + "signer."
             )
         }
+
         let leaf = signer.certificate
         if let local = try SigningChain(local: leaf, der: signer.der, roots: roots) {
             self = local
@@ -35,6 +36,7 @@ extension SigningChain {
                     + " issued the signer's certificate."
             )
         }
+
         var failure: Rejection?
         for issuer in issuers.map(\.certificate) {
             for root in roots where root.certificate.subject == issuer.issuer {

@@ -84,6 +84,7 @@ extension CustomerLink {
                 )
             }
         }
+
         guard let environment = try Claims.environment(body) else {
             throw CustomerLink.missing("environment", "the environment of the purchase")
         }
@@ -104,6 +105,7 @@ extension CustomerLink {
         guard let customer = body["customer"] else {
             throw CustomerLink.missing("customer", "a name, or null for no customer")
         }
+
         self.init(
             stream: StreamID(environment: environment, originalTransactionId: id),
             customer: customer.kind == .null

@@ -41,6 +41,7 @@ struct DecodedStatement {
                     + " it and ingest the payload again."
             )
         }
+
         let bundleId = try Claims.bundleId(claims)
         // Renewal info names no app (Apple's data: JWS verification).
         if kind == .decodedTransaction {
@@ -55,6 +56,7 @@ struct DecodedStatement {
                     + " it cannot be placed on Apple's clock."
             )
         }
+
         let fact = try fact(
             Provenance(
                 environment: named.environment,

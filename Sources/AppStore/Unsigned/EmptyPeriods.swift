@@ -23,6 +23,7 @@ enum EmptyPeriods {
             return seen.insert(period).inserted ? period : nil
         }
         guard !periods.isEmpty else { return [] }
+
         let named = periods.prefix(namedMax).map { period in
             "\(period.stream.originalTransactionId) bought \(period.purchaseDate), expires"
                 + " \(period.expiresDate)"

@@ -15,6 +15,7 @@ enum StatusUpdate {
     ) throws(Rejection) -> Fact {
         let id = try subject(of: body, among: transactions, renewals) ?? ""
         let period = period(of: body, in: transactions, about: id)
+
         var content = ContentBuilder(format: .statusUpdateNotification)
         for (name, value) in body.members {
             guard !value.isBlank, !leftOut.contains(where: { name.equals($0) }) else { continue }
@@ -28,6 +29,7 @@ enum StatusUpdate {
                 content.keep(name, value)
             }
         }
+
         return Fact(
             stream: StreamID(
                 environment: provenance.environment,

@@ -64,6 +64,7 @@ struct UnsignedBody {
                 "The verifyReceipt response contains neither a receipt nor a transaction."
             )
         }
+
         kind = .verifyReceiptResponse
         self.body = body
         entries = reader.entries
@@ -156,6 +157,7 @@ extension UnsignedBody {
             bundleId: bundleId ?? "",
             asOf: creationDate ?? asOf
         )
+
         var facts: [Fact] = []
         facts.reserveCapacity(statementCount)
         for entry in entries {

@@ -16,6 +16,7 @@ struct UnsignedReading {
         let password = password(in: original)
         let trust = trust(password)
         let (body, payload) = try withoutSecrets(original, own)
+
         var notices: [VerifiedPayload.Notice] = []
         var proven: ReceiptReading.Proven?
         do throws(Rejection) {
@@ -29,6 +30,7 @@ struct UnsignedReading {
             notices.append(UnsignedReading.unverified(error))
         }
         notices += (proven?.notices ?? []) + UnusableRow.notices(body.unusable)
+
         if let proven, let contradiction = try contradiction(of: body, to: proven) {
             return VerifiedPayload([proven.group], notices: notices + [contradiction])
         }
@@ -41,6 +43,7 @@ struct UnsignedReading {
                 notices: notices + leftOut(of: body, provenBy: proven, password)
             )
         }
+
         let named = try environment(of: body, embedding: proven)
         try policy.checkBundleId(body.bundleId, of: body.kind.title)
         let facts = try body.facts(
@@ -162,6 +165,7 @@ extension UnsignedReading {
         if let environment = body.environment, environment != proven.environment {
             return "it names the environment \(environment), the receipt \(proven.environment)"
         }
+
         let rows = Dictionary(
             proven.group.value.map { ($0.content[.transactionId], $0) },
             uniquingKeysWith: { first, _ in first }
@@ -174,6 +178,7 @@ extension UnsignedReading {
             environment: proven.environment,
             receiptDate: proven.receiptDate
         )
+
         for (entry, fact) in zip(body.entries, stated) {
             let row =
                 fact.content[.transactionId].flatMap { rows[$0] }
@@ -236,6 +241,7 @@ extension UnsignedReading {
         }
         let count = body.statementCount - shown
         guard count > 0 else { return [] }
+
         let left =
             "Of \(body.statementCount) statements, \(UnsignedReading.counted(count)) left out"
         if password == .wrong {

@@ -230,6 +230,7 @@ extension AppStoreServerClient {
                 retryAt: Instant(milliseconds: clock().milliseconds + Int64(seconds) * 1000)
             )
         }
+
         var request = HTTPClientRequest(url: hosts.api(environment) + call.target)
         request.method = HTTPMethod(rawValue: call.method)
         request.headers.add(name: "User-Agent", value: AppStoreServerClient.userAgent)
@@ -242,6 +243,7 @@ extension AppStoreServerClient {
             request.headers.add(name: "Content-Type", value: "application/json")
             request.body = .bytes(Array(body.utf8))
         }
+
         let sent = ContinuousClock.now
         let reply = try await exchange(request, call.path)
         guard (200...299).contains(reply.status) else {
@@ -284,6 +286,7 @@ extension ServerError {
         let words = code.map { "error \($0)" } ?? "HTTP status \(reply.status)"
         let response =
             code?.response ?? ServerErrorCode.response(toStatus: reply.status)
+
         switch (reply.status, response) {
         case (401, _):
             self.init(

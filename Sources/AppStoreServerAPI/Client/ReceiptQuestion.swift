@@ -34,6 +34,7 @@ struct ReceiptQuestion {
                 "\(path): Apple answered with HTTP status \(reply.status)"
             )
         }
+
         let root: JSON.Value
         do throws(JSON.Failure) {
             root = try JSON(reply.body).root
@@ -44,6 +45,7 @@ struct ReceiptQuestion {
                     + "\(error.offset) of \(reply.body.count). Nothing of it was taken"
             )
         }
+
         guard let status = root["status"]?.integer else {
             throw ServerError(.answerUnreadable, "the answer of \(path) has no status")
         }

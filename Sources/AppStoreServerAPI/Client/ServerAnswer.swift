@@ -52,6 +52,7 @@ public struct ServerAnswer: Sendable {
         self.payload = payload
         self.environment = environment
         testNotificationToken = try form.text("testNotificationToken")
+
         switch request {
         case .transactionHistory, .refundHistory:
             statementCount = try form.texts("signedTransactions")
@@ -82,6 +83,7 @@ public struct ServerAnswer: Sendable {
         case .extensionStatus, .testNotification, .customerGroups, .seats:
             (statementCount, hasMore, continuation) = (0, false, nil)
         }
+
         if hasMore, continuation == nil {
             throw form.unreadable("there are more pages, and nothing names the next one")
         }

@@ -97,6 +97,7 @@ extension Poller {
                 try await askForAllNotifications(progress, in: environment, &report.asked, watch)
                 && isDone
         }
+
         for environment in options.environments {
             guard let seconds = begun[environment]?.secondsSinceStart else { continue }
             let pause = { seconds + (ContinuousClock.now - begunAt) / .seconds(1) }
@@ -110,6 +111,7 @@ extension Poller {
                     watch
                 ) && isDone
         }
+
         report.isComplete = isDone && report.asked.failed == report.asked.refused
         guard report.isComplete else { return }
         for environment in options.environments {
@@ -200,6 +202,7 @@ extension Poller {
                 subscribers = false
                 continue
             }
+
             report.reasons[PollSubject.Reason.asked.rawValue, default: 0] += selected.streams.count
             let answered = report.answered
             let hasEnded = try await ask(

@@ -99,6 +99,7 @@ extension Poller {
                 end: end,
                 onlyFailures: span.onlyFailures
             )
+
             let before = taken.notifications
             do {
                 guard try await takePages(of: part, under: lease, &taken, watch) else {
@@ -110,6 +111,7 @@ extension Poller {
                 length = (end - start) / 2
                 continue
             }
+
             // A dense hour is not a reason to continue in small steps.
             let most = client.limits.pagesMax * Poller.pageMax
             if 2 * (taken.notifications - before) <= most {

@@ -136,6 +136,7 @@ public struct Poller: Sendable {
             guard environments.contains(due.environment) else { return }
             urgent.add(PollSubject(due))
         }
+
         let (subjects, left, reasons) = urgent.finish()
         let answers = try await answers(about: subjects)
         var open: [PollSubject] = []
@@ -147,6 +148,7 @@ public struct Poller: Sendable {
             open.append(subject)
             oldest = max(oldest, age.map { $0 - pause } ?? subject.secondsSinceDue(at: now))
         }
+
         let chosen = open.inTurn(answers.mapValues(\.answeredAt)).prefix(options.subscriptionsMax)
         report.oldestDueSeconds = max(report.oldestDueSeconds ?? 0, oldest)
         report.unreadable += unreadable.count
@@ -191,6 +193,7 @@ public struct Poller: Sendable {
         report.reasons[PollSubject.Reason.asked.rawValue, default: 0] += subscribers.recent
         report.skipped += subscribers.recent
         let hasEnded = try await ask(subscribers.streams, pauseSeconds: least, &report, watch)
+
         let room = options.subscriptionsMax - subscribers.streams.count
         // What another poller is asking about now may cover the rest too.
         guard !hasEnded, room > 0,

@@ -45,6 +45,7 @@ struct CertificateIssuer {
     ) throws -> [[UInt8]] {
         let intermediateName = try name(authority.intermediateName)
         let isAuthority = !flaws.contains(.intermediateWithoutAuthority)
+
         return try [
             der(
                 serial: serials[0],

@@ -64,6 +64,7 @@ public struct SimulatedPKI: Sendable {
         let intermediateKey = DeterministicSigningKey(from: &generator)
         leafKey = DeterministicSigningKey(from: &generator)
         let issuer = CertificateIssuer(serialNumbers: generator)
+
         let chain: [[UInt8]]
         do {
             chain =
@@ -83,6 +84,7 @@ public struct SimulatedPKI: Sendable {
         } catch {
             preconditionFailure("the certificates of seed \(seed) could not be made: \(error)")
         }
+
         rootDER = chain[2]
         chainDER = flaws.contains(.twoCertificates) ? Array(chain.prefix(2)) : chain
         self.flaws = flaws

@@ -23,6 +23,7 @@ extension LifeMachine {
             .wrongProduct,
             "an introductory offer applies only to the first purchase"
         )
+
         if let newest = state.newest {
             let gap = at.milliseconds - newest.expiresDate.milliseconds
             if gap > Self.retryDuration { state.runStart = at }
@@ -34,6 +35,7 @@ extension LifeMachine {
         }
         if identity.isFamilyShared { kinds.insert(.familyShared) }
         if identity.bundle != nil { kinds.insert(.inBundle) }
+
         state.billingDay = SimulatedCalendar.dayOfMonth(at)
         let number = buy(
             product,
@@ -116,6 +118,7 @@ extension LifeMachine {
                 expectation: "billing must have failed before it can recover"
             )
         }
+
         let number = renewPurchase(from: start, after: current, chargedAt: at)
         try require(
             state.purchases[number].expiresDate > at,
@@ -187,6 +190,7 @@ extension LifeMachine {
                 productId: product.id
             )
         }
+
         let isWholePeriod = offer.map { $0.discount != .payAsYouGo } ?? false
         let duration = isWholePeriod ? offer?.duration ?? product.duration : product.duration
         let end = SimulatedCalendar.end(of: duration, from: start, billingDay: state.billingDay)
@@ -208,6 +212,7 @@ extension LifeMachine {
                 modifiedAt: chargedAt
             )
         )
+
         state.lineItemsUsed += 1
         state.renewalProduct = product
         state.isPriceIncreaseAccepted = nil

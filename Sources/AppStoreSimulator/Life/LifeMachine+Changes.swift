@@ -27,6 +27,7 @@ extension LifeMachine {
             .wrongTime,
             "the current period must have begun"
         )
+
         let isUpgrade = product.level < old.level
         kinds.insert(isUpgrade ? .upgraded : .crossgraded)
         if at == current.purchaseDate { kinds.insert(.upgradedInRenewalSecond) }
@@ -36,6 +37,7 @@ extension LifeMachine {
         state.coming = nil
         state.isAutoRenewOn = true
         state.billingDay = SimulatedCalendar.dayOfMonth(at)
+
         let new = buy(
             product,
             offer: offer,
@@ -79,6 +81,7 @@ extension LifeMachine {
             .wrongProduct,
             "an active subscription accepts promotional offers and offer codes, if it renews"
         )
+
         state.renewalProduct = product
         state.coming = offer.map {
             LifeState.CurrentOffer(offer: $0, periodsLeft: $0.periodCount)
@@ -109,6 +112,7 @@ extension LifeMachine {
         try require(state.isAutoRenewOn, .wrongState, "automatic renewal must be on")
         let disabled = notice("DID_CHANGE_RENEWAL_STATUS", "AUTO_RENEW_DISABLED", about: number)
         state.isAutoRenewOn = false
+
         switch state.phase {
         case .active:
             kinds.insert(.autoRenewOff)
@@ -127,6 +131,7 @@ extension LifeMachine {
                 expectation: "the subscription must run"
             )
         }
+
         state.expire(.voluntary)
         state.isRenewalForgotten = true
         endRetry()

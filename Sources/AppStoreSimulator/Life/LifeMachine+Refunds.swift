@@ -30,6 +30,7 @@ extension LifeMachine {
                 "the purchase before a running grace period cannot be refunded"
             )
         }
+
         noteRefund(of: purchase, number: number, percentage: percentage, at: at)
         let revocation = LifeState.Revocation(
             date: at,
@@ -42,6 +43,7 @@ extension LifeMachine {
         state.grantRefund(of: number, revocation, seatsBefore: seatsBefore, at: signedAt)
         state.purchases[number].timesRefunded += 1
         state.purchases[number].modifiedAt = at
+
         let isCurrent = number == state.purchases.count - 1 && at < purchase.expiresDate
         if isCurrent && state.phase == .active && state.revocation(ofPeriod: number) != nil {
             state.phase = .revoked(autoRenew: state.isAutoRenewOn)

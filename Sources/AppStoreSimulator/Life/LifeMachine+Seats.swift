@@ -36,6 +36,7 @@ extension LifeMachine {
         try requireQuantity(quantity)
         try require(at > current.purchaseDate, .wrongTime, "the current period must have begun")
         guard let seats = current.seats, let coming = state.seats else { return [] }
+
         let bought = state.seatCount(ofPeriod: number)
         let left = current.expiresDate.milliseconds - at.milliseconds
         let whole = current.expiresDate.milliseconds - current.purchaseDate.milliseconds
@@ -57,6 +58,7 @@ extension LifeMachine {
                 modifiedAt: at
             )
         )
+
         state.lineItemsUsed += 1
         // Every transaction of a period states that there are several.
         state.purchases[number].modifiedAt = at
@@ -138,6 +140,7 @@ extension LifeMachine {
     ) throws(ScriptError) -> [Notice] {
         let addition = state.additions[number]
         try requireRefundable(state.purchase(of: addition), quantity, at: at)
+
         var refund = LifeState.Refund(purchase: addition.period, addition: number, seats: quantity)
         refund.seatsBefore = addition.seats.revoked
         state.additions[number].modifiedAt = at
@@ -155,6 +158,7 @@ extension LifeMachine {
             kinds.insert(.additionRefunded)
         }
         noteSeatRefund(refund)
+
         let period = addition.period
         if period == state.purchases.count - 1, at < state.purchases[period].expiresDate,
             state.phase == .active, state.revocation(ofPeriod: period) != nil

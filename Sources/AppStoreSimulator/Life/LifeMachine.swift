@@ -135,6 +135,7 @@ struct LifeMachine: Sendable {
             .tooLong,
             "a life has at most \(Self.stepCountMax) steps and 1000 transaction ids"
         )
+
         guard let end = endOfPhase else { return }
         switch step {
         case .expire, .failToRenew, .endGrace, .renew: return

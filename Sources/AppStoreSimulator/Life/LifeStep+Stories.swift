@@ -23,6 +23,7 @@ extension LifeStep {
                 billingDay: SimulatedCalendar.dayOfMonth(first)
             )
         }
+
         let firstEnd = month(from: start, billedAs: start)
         let secondEnd = month(from: firstEnd, billedAs: start)
         let upgradedEnd = month(from: day(85), billedAs: day(85))

@@ -115,6 +115,7 @@ struct RandomStory {
             drawRenewal(current.expiresDate)
             return
         }
+
         // The last day of a period is reserved for the renewal.
         let end = current.expiresDate.milliseconds - SimulatedCalendar.day
         for _ in 0..<generator.integer(in: 0...2) {

@@ -96,6 +96,7 @@ struct PayloadContent {
         if !identity.isMember, let offers = state.winBackOfferIds {
             json.add("eligibleWinBackOfferIds", plainTexts: offers.map { Array($0.utf8) })
         }
+
         let offer = state.coming?.offer
         if state.isAutoRenewOn {
             if !identity.isMember {

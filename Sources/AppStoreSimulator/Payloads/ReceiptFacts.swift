@@ -41,6 +41,7 @@ struct ReceiptFacts {
         downloadId = isSandbox ? 0 : download
         versionExternalId = isSandbox ? 0 : version
         appItemId = isSandbox ? 0 : life.store.appAppleId
+
         let daysBefore = generator.integer(in: 0...400)
         if !isSandbox, let start = life.chapters.first?.step.at {
             let before = daysBefore * SimulatedCalendar.day + SimulatedCalendar.hour
@@ -51,6 +52,7 @@ struct ReceiptFacts {
         preorderDate =
             generator.chance(percent: 10) && !isSandbox
             ? Instant(milliseconds: downloadDate.milliseconds - 30 * SimulatedCalendar.day) : nil
+
         originalVersion = isSandbox ? "1.0" : "30"
         deviceIdentifier = generator.bytes(16)
         uniqueVendorIdentifier = generator.uuid().uppercased()

@@ -45,6 +45,7 @@ struct StatusUpdate {
             [StatusUpdate(type: type, purchase: purchase ?? newest)]
                 + (isToggled ? [status] : [])
         }
+
         switch step {
         case .subscribe(let product, _, _), .buySeats(let product, _, _):
             guard let last = before.newest else {

@@ -86,6 +86,7 @@ extension SubscriptionLife {
         json.add("bundleId", store.bundleId)
         json.add("bundleVersion", "42")
         json.add("environment", store.environment.word)
+
         switch notice.subject {
         case .purchase, .addition:
             let transaction = content.transaction(
@@ -104,6 +105,7 @@ extension SubscriptionLife {
             json.add("signedTransactionInfo", plain: store.pki.sign(payloadJSON: transaction))
         case .seatClaims: break
         }
+
         if notice.type == "CONSUMPTION_REQUEST" {
             json.add("consumptionRequestReason", "UNINTENDED_PURCHASE")
         }

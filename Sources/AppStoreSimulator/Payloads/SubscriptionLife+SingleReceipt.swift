@@ -22,6 +22,7 @@ extension SubscriptionLife {
         let sent = ReceiptContent(life: self, style: style.union(.subsecondDates))
         let latest = content.singleObject(of: state.purchases.count - 1, in: state)
         let isOver = newest.expiresDate <= instant || newest.revocation != nil
+
         var json = content.writer()
         json.value("receipt", json: sent.singleObject(of: number, in: state))
         if isOver {
@@ -33,6 +34,7 @@ extension SubscriptionLife {
                 singleReceiptBase64(ofPurchase: state.purchases.count - 1, in: state, style: style)
             )
         }
+
         json.number("auto_renew_status", state.isAutoRenewOn ? 1 : 0)
         json.text("auto_renew_product_id", (state.renewalProduct ?? newest.product).id)
         let billing = PendingBilling(state)
@@ -57,6 +59,7 @@ extension SubscriptionLife {
         let purchase = shifted(row.purchaseDate)
         let original = shifted(row.originalPurchaseDate)
         let expiry = row.subscription.map { shifted($0.expiresDate) }
+
         let info = propertyList([
             ("original-purchase-date-pst", AppleDateText.pacific(original)),
             ("quantity", String(row.quantity)),
@@ -78,6 +81,7 @@ extension SubscriptionLife {
             ("original-purchase-date", AppleDateText.gmt(original)),
             ("purchase-date-pst", AppleDateText.pacific(purchase)),
         ])
+
         let signature = store.pki.receipts.oldSignature(over: info)
         let receipt = propertyList([
             ("signature", Data(signature).base64EncodedString()),
@@ -116,6 +120,7 @@ extension ReceiptContent {
         let row = life.row(ofPurchase: number, in: state, style: style)
         let facts = ReceiptFacts(life)
         var json = writer()
+
         json.digits("quantity", row.quantity)
         json.text("product_id", row.productId)
         json.digits("transaction_id", row.transactionId)
@@ -134,6 +139,7 @@ extension ReceiptContent {
         } else if style.contains(.emptyTexts) {
             json.text("cancellation_date", "")
         }
+
         guard let subscription = row.subscription else { return json.object }
         if !style.contains(.withoutLineItemIds) {
             json.digits("web_order_line_item_id", subscription.lineItemId)

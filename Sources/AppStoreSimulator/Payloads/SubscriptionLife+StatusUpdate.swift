@@ -36,6 +36,7 @@ extension SubscriptionLife {
                 toggledAt = chapter.step.at
             }
             before = chapter.state
+
             let sent = updates.filter {
                 $0.isSent(
                     toMember: identity.isFamilyShared,

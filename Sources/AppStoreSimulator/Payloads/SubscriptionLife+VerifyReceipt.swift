@@ -92,6 +92,7 @@ extension SubscriptionLife {
         let facts = ReceiptFacts(self)
         let isSandbox = store.environment == .sandbox
         let isVolume = style.contains(.volumePurchase)
+
         var json = content.writer()
         json.text(
             "receipt_type",
@@ -118,6 +119,7 @@ extension SubscriptionLife {
                 Instant(milliseconds: made.milliseconds + Self.volumePurchaseTerm)
             )
         }
+
         var generator = SeededGenerator(
             seed: identity.seed ^ UInt64(identity.index),
             branch: UInt64(made.milliseconds)

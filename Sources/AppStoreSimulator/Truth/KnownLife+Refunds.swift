@@ -29,6 +29,7 @@ extension KnownLife {
         let purchase = transaction(of: refund)
         let kind = kind(of: refund)
         let price = identity.isMember ? nil : purchase.price
+
         return SimulatedRefund(
             productId: purchase.product.id,
             purchaseDate: purchase.purchaseDate,

@@ -54,6 +54,7 @@ extension KnownLife {
         let changed = previous.flatMap { $0.product == purchase.product ? nil : $0.product }
         let price = identity.isMember ? nil : purchase.price
         let grace = graceEnd(after: purchase)
+
         return SimulatedTransaction(
             storeTransactionId: identity.transactionId(purchase.transactionNumber),
             productId: purchase.product.id,

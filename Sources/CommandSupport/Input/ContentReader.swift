@@ -64,12 +64,14 @@ final class ContentReader {
             guard !more.isEmpty else { break }
             head += more
         }
+
         if GzipReader.recognises(head) {
             let reader = GzipReader()
             reader.append(head)
             packing = .gzip(reader)
             return try read(reader)
         }
+
         guard ZstdProgram.recognises(head) else {
             packing = .none
             return head

@@ -210,6 +210,7 @@ package struct PayloadWalk {
                 bytesDone += file.content.bytesRead
             }
         }
+
         file.fill()
         guard let piece = file.ready.popLast() else {
             // An upload that was truncated at its first byte must not pass for an empty input.
@@ -219,6 +220,7 @@ package struct PayloadWalk {
                 payload: .failure(Rejection(.payloadEmpty, "The file is empty."))
             )
         }
+
         file.delivered += 1
         // Whether the first payload is the only one shows only after a look at the rest; the next
         // payload of a pipe may be an hour away.

@@ -27,6 +27,7 @@ extension ServiceMetrics {
         }
         set(.notificationAt, startedAt.milliseconds / 1000)
         _ = Recorder(label: Name.lag.rawValue, aggregate: true, factory: registry)
+
         for source in Self.sources {
             for outcome in ["appended", "duplicate", "erased"] {
                 counter(.facts, [("source", source), ("outcome", outcome)]).increment(by: 0)

@@ -175,6 +175,7 @@ extension ServiceMetrics {
         )
         set(.poolWaiting, Int64(statistics.waitingReads))
         setMemory()
+
         do {
             // Whoever reads the metrics gives up soon, and gets the rest in any case.
             try await AnswerLimit(seconds: ServiceMetrics.readSecondsMax).run {

@@ -34,6 +34,7 @@ extension LedgerRoutes {
                 body: ResponseBody(byteBuffer: ByteBuffer(bytes: evidence.payload))
             )
         }
+
         on(.get, "/v1/checkpoint", of: router, for: .support, or: .operator) { call in
             try call.check([])
             let checkpoint = try await ledger.log.checkpoint()

@@ -68,6 +68,7 @@ extension LedgerRoutes {
             if case .offsets(let offsets)? = KnownAt(text) { offsets } else { nil }
         }
         guard let wanted else { return }
+
         let laneCount = ledger.log.identity.lanes.value
         guard wanted.allSatisfy({ $0.value >= 0 && (0..<laneCount).contains($0.key) }) else {
             throw Problem(
@@ -78,6 +79,7 @@ extension LedgerRoutes {
                     + (laneCount == 1 ? "lane" : "lanes") + ", counted from 0."
             )
         }
+
         let end = ContinuousClock.now + .seconds(limits.positionSecondsMax)
         while true {
             let heads = try await ledger.log.heads()

@@ -51,9 +51,11 @@ extension LedgerRoutes {
                         + "key, or run `subledger poll ID`."
                 )
             }
+
             let subject = try call.subject("id", alone: false)
             let seconds = try call.wait() ?? LedgerRoutes.refreshSeconds
             try await audit(call, "refresh", about: subject.id)
+
             let before = try await access(of: subject)
             let streams = before.subscriptions.map {
                 StreamID(
@@ -120,6 +122,7 @@ extension LedgerRoutes {
         case .answered, .recent, nil:
             preconditionFailure("an answer is not a problem: \(String(describing: outcome))")
         }
+
         var problem = Problem(.serviceUnavailable, code, detail)
         let wait = retryAt.map { Int(($0.milliseconds - clock().milliseconds + 999) / 1000) }
         let usual =

@@ -208,6 +208,7 @@ extension LedgerRoutes {
             )
             return (owned, [])
         }
+
         let start = try await reading {
             try await ledger.linkStart(of: stream, for: customer, now: instant)
         }
@@ -221,6 +222,7 @@ extension LedgerRoutes {
             ),
             receivedAt: instant
         )
+
         var (holder, refusal): (String?, String?) = (customer, nil)
         var positions: [Position] = []
         switch outcome {

@@ -105,6 +105,7 @@ public final class TLSFiles: Sendable {
                 description: "\(path) cannot be read: \(String(cString: strerror(errno)))"
             )
         }
+
         do {
             let chain = try NIOSSLCertificate.fromPEMFile(certificate)
             guard !chain.isEmpty else {

@@ -101,6 +101,7 @@ public struct CatalogStore: Sendable {
     ) async throws -> Import {
         let known = try await log.catalogs()
         let body = try CatalogDocument(content.version(0, effectiveFrom: recordedAt)).bytes()
+
         let outcome: CatalogOutcome
         if isDryRun {
             outcome = CatalogOutcome.expected(

@@ -132,6 +132,7 @@ extension CustomerDocument.Stream {
             bundleId: stream.bundleId,
             customer.ground(of: stream.stream) ?? .named
         )
+
         owners = claims.owners.map { ownership in
             var (customer, token): (String?, String?)
             switch ownership.owner {
@@ -149,6 +150,7 @@ extension CustomerDocument.Stream {
                 }
             )
         }
+
         let lines = ClaimDocument.all(of: claims)
         links = lines.filter { $0.customer != nil }
         tokens = lines.filter { $0.appAccountToken != nil }

@@ -45,6 +45,7 @@ extension Ledger {
         let names = customer.spellingsOfUUID.map(StreamKey.customer)
         var streams = Set(try await log.streams(with: names + [.appAccountToken(customer)]))
         guard !streams.isEmpty else { return [] }
+
         let naming = streams
         // The tokens of the customer's own subscriptions name the customer wherever they appear.
         var tokens: Set<String> = []
@@ -61,6 +62,7 @@ extension Ledger {
             try await log.streams(with: tokens.sorted().map(StreamKey.appAccountToken))
         )
         streams.formUnion(try await bonded(to: customer, tokens: tokens))
+
         var targets: [ErasureTarget] = []
         for stream in streams.subtracting(naming).sorted() + naming.sorted() {
             let claims = StreamClaims(Timeline(try await log.history(of: stream)))
@@ -177,6 +179,7 @@ extension Ledger {
         ) {
             throw Rejection(.claimMalformed, "erase: \(refusal)")
         }
+
         let own = Set(targets.map(\.stream))
         var sharing = own
         let others = try await plannedErasures(of: targets).map(\.stream).filter {
@@ -187,6 +190,7 @@ extension Ledger {
         } else if !others.isEmpty {
             throw EventLogError.sharedPayloads(Array(Set(others)).sorted())
         }
+
         var erased: [StreamErasure] = []
         for target in targets {
             let done = try await log.erase(target, sharingWith: sharing) { stream, erasure, now in

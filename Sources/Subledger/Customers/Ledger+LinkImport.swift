@@ -88,12 +88,14 @@ extension Ledger {
         let lines = batch.values.sorted { $0.number < $1.number }
         batch = [:]
         guard !lines.isEmpty else { return }
+
         let found = try await log.streams(
             withOriginalTransactionIds: lines.map(\.originalTransactionId)
         )
         let named = Dictionary(grouping: found, by: \.stream.originalTransactionId)
         let claims = try await claims(of: found.filter(\.isLinked).map(\.stream))
         let taken = try await takenNames(lines, Set(found.map(\.stream)))
+
         var links: [(line: LinkLine, payload: VerifiedPayload)] = []
         for line in lines {
             do {
@@ -121,6 +123,7 @@ extension Ledger {
                 document.refuse(line.refused(error.code.rawValue, error.message))
             }
         }
+
         guard !list.isDryRun else {
             document.appended += links.count
             return
@@ -184,11 +187,13 @@ extension Ledger {
                     + "list accepts no other ids, but `subledger customers link` does"
             )
         }
+
         let subject = SubjectID(line.originalTransactionId, in: list.environment, alone: true)
         let stream = StreamID(
             environment: try subject.environment(among: known.sorted { $0.word < $1.word }),
             originalTransactionId: line.originalTransactionId
         )
+
         let held = claims(stream)
         let start =
             line.from

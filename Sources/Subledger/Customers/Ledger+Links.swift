@@ -68,6 +68,7 @@ extension Ledger {
         {
             return .nameIsId(of: other)
         }
+
         guard let customer = link.customer else {
             guard claims.mayUnlink(expected, at: link.statedAt) else { return .notLinked }
             // An unlink sorts before a link of the same instant, so it would end nothing.
@@ -84,6 +85,7 @@ extension Ledger {
             }
             return try await append([verified], to: history)
         }
+
         guard let hold = claims.hold(against: customer, from: link.statedAt) else {
             return try await append([verified], to: history)
         }
@@ -98,6 +100,7 @@ extension Ledger {
                 )
             )
         }
+
         let unlink = CustomerLink(
             stream: link.stream,
             customer: nil,

@@ -40,6 +40,7 @@ extension Ledger {
             )
             let keys = ids.sorted().map(StreamKey.appTransactionId)
             guard !keys.isEmpty else { continue }
+
             for stream in try await log.streams(with: keys).sorted()
             where stream != erased && stream.environment == erased.environment {
                 let returned = try await log.history(of: stream).events.first {

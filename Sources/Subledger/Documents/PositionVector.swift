@@ -52,6 +52,7 @@ package struct PositionVector: Sendable {
     ) async throws {
         let lanes = log.identity.lanes
         let heads = try await log.heads()
+
         for (lane, offset) in offsets.sorted(by: { $0.key < $1.key }) {
             guard (0..<lanes.value).contains(lane) else {
                 throw QuestionError(
@@ -72,6 +73,7 @@ package struct PositionVector: Sendable {
                 )
             }
         }
+
         for lane in needed ?? Array(0..<lanes.value) where offsets[lane] == nil {
             throw QuestionError(
                 .unknownPosition,

@@ -30,6 +30,7 @@ struct ExportRun {
         for file in named + finished.map({ (table: $0.table, path: $0.file.path) }) {
             try folder.check(file.path, of: file.table)
         }
+
         let tables = try await tables(relations)
         var exported: [String: ExportManifest.Table] = [:]
         var documents: [ExportDocument.Table] = []
@@ -55,6 +56,7 @@ struct ExportRun {
                 )
             )
         }
+
         return ExportDocument(
             folder: request.folder,
             positions: PositionVector(ground.offsets).document,
@@ -133,6 +135,7 @@ extension ExportRun {
                 )
             )
         }
+
         for name in request.partitions ?? [] where !divided.contains(name) {
             throw ExportError(
                 .unknownPartition,
@@ -178,6 +181,7 @@ extension ExportRun {
                 )
             ).single().int8IfPresent(0)
         }
+
         let definition = relations.map(\.sql) + [table.copySQL()] + table.columns.map(\.name)
         return ExportManifest.Table(
             name: table.name,

@@ -79,6 +79,7 @@ public struct IngestDocument: Codable, Hashable, Sendable {
         leftOutByReason = report.noticeGroups
         rejectedByReason = report.rejectionGroups
         bodiesNotKept = report.bodiesNotKept
+
         rejections = report.rejections.map {
             Refusal(
                 path: $0.path,

@@ -117,6 +117,7 @@ extension IngestPlan {
         let started = clock.now
         var tally = PlanTally()
         var wasStopped = false
+
         try await withThrowingTaskGroup(of: PlanTally.self) { group in
             var (running, numbered, isAtEnd) = (0, Int64(0), false)
             func finishOne() async throws {
@@ -141,6 +142,7 @@ extension IngestPlan {
             }
             while running > 0 { try await finishOne() }
         }
+
         return IngestPlan(
             tally,
             skipped: await skipped(),

@@ -154,6 +154,7 @@ public struct IngestReport: Sendable {
         for notice in ingestion.notices where notices.count < IngestReport.rejectionsMax {
             notices.append(Remark(notice: notice, place: place))
         }
+
         for outcome in ingestion.outcomes {
             if outcome.isErased {
                 erased += 1
@@ -167,6 +168,7 @@ public struct IngestReport: Sendable {
             let (lane, offset) = (outcome.position.lane.number, outcome.position.offset)
             positions[lane] = max(positions[lane] ?? 0, offset)
         }
+
         for fact in ingestion.facts where !fact.stream.originalTransactionId.isEmpty {
             guard streamHashes.count < IngestReport.streamsMax else { return }
             streamHashes.insert(fact.stream.hashValue)

@@ -140,6 +140,7 @@ extension Ledger {
                 if !isReading || run.isIdle, let rest = run.takeChunk() {
                     start(rest, by: channel, in: &group)
                 }
+
                 guard let step = try await group.next() else { return }
                 switch step {
                 case .read(let located):
@@ -175,6 +176,7 @@ extension Ledger {
         // The signatures of bytes that are already evidence need no second check.
         let looked = chunk.mayBeKnown ? chunk.payloads.map(\.located.recognised) : nil
         let known = try await knownEvidence(looked ?? [])
+
         var ingested: [Ingested] = []
         var verified: [(NumberedPayload, VerifiedPayload)] = []
         for (index, numbered) in chunk.payloads.enumerated() {
@@ -202,6 +204,7 @@ extension Ledger {
                 )
             }
         }
+
         let appended = try await appendChunk(verified.map(\.1), known: Set(known.keys))
         if channel.mayHaveRefused {
             // A payload with a statement left out for lack of a proof stays open.

@@ -252,6 +252,7 @@ extension CitedPayload {
                 at: stranger.position
             )
         }
+
         guard !confirmations.isEmpty else { return nil }
         let bySubject = Dictionary(grouping: readings, by: \.subject)
         for repeated in confirmations {

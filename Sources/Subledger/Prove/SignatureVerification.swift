@@ -46,6 +46,7 @@ public struct SignatureVerification: Sendable {
             erasures: try await log.explainingErasures()
         )
         var report = SignatureReport()
+
         try await withThrowingTaskGroup(of: (number: Int, result: PageResult).self) { group in
             var waiting: [Int: PageResult] = [:]
             var (started, counted) = (0, 0)

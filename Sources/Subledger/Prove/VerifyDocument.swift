@@ -157,6 +157,7 @@ extension VerifyDocument {
         erasedEvents = report.erasedEvents
         heads = report.heads
         firstMismatch = OrNull(report.firstMismatch)
+
         self.since = report.since.map {
             Mark(lane: nil, commit: nil, source: since ?? "", takenAt: $0.takenAt)
         }

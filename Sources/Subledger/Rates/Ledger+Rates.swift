@@ -45,6 +45,7 @@ extension Ledger {
                 }
             }
         }
+
         let lines = first.values.sorted { $0.number < $1.number }
         let outcomes = try await log.addRates(lines.map(\.rate), isDryRun: isDryRun)
         for (line, outcome) in zip(lines, outcomes) { document.count(outcome, of: line) }

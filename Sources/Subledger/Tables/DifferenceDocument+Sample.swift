@@ -15,6 +15,7 @@ extension DifferenceDocument.Sample {
                 )
             }
         }
+
         originalTransactionId = difference.stream.originalTransactionId
         environment = difference.stream.environment
         customer = sample.customer
@@ -81,6 +82,7 @@ extension DifferenceDocument.Explanations {
                 )
             }
         }
+
         about = sample.subject.word
         old = DifferenceDocument.RowExplanation(
             at: sample.instant,

@@ -134,6 +134,7 @@ package struct ExplainedSample {
             (readable ?? RecordedHistory(stream: sample.stream, events: [], repetitions: []))
             .cut(to: knownAt)
         let timeline = Timeline(history.latest).under(policy)
+
         difference = sample
         customer = StreamClaims(timeline).currentOwner?.name
         let subject = Subject(sample, in: tables)
@@ -155,6 +156,7 @@ package struct ExplainedSample {
                 knownAt: knownAt,
                 under: policy
             ) : nil
+
         // If the tables with access do not differ, both sides have the access of the fold.
         let spans =
             readable != nil && tables.contains(where: \.hasAccess)

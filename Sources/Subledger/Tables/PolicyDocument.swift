@@ -49,6 +49,7 @@ public struct PolicyDocument: Codable, Hashable, Sendable {
                     + "accepted, and a policy needs about a hundred"
             )
         }
+
         do throws(JSON.Failure) {
             _ = try JSON(json)
         } catch {
@@ -60,6 +61,7 @@ public struct PolicyDocument: Codable, Hashable, Sendable {
                 )
             }
         }
+
         do {
             self = try JSONDecoder().decode(PolicyDocument.self, from: Data(json))
         } catch let error as PolicyError {

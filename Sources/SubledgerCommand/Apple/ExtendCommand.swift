@@ -87,6 +87,7 @@ struct ExtendCommand: AsyncParsableCommand {
         if try await change.poll.printsConfig() { return }
         let wanted = try `extension`.wanted()
         let request = AppleRequestDocument(.extendRenewalDate(id, wanted))
+
         let result = try await change.withClient { client, environment in
             guard change.execute else {
                 _ = try await client.answer(to: .subscriptionStatuses(id), in: environment)
@@ -94,6 +95,7 @@ struct ExtendCommand: AsyncParsableCommand {
             }
             return try await client.extendRenewalDate(of: id, by: wanted, in: environment)
         }
+
         let document = Document(executed: change.execute, request: request, result: result)
         if change.poll.output.json {
             try Terminal.print(json: document)
@@ -162,6 +164,7 @@ struct ExtendAllCommand: AsyncParsableCommand {
         let request = AppleRequestDocument(
             .extendRenewalDates(productId: productId, storefronts: storefront, wanted)
         )
+
         let (identifier, status) = try await change.withClient { client, environment in
             let status = try await client.extensionStatus(
                 ofProduct: productId,
@@ -177,6 +180,7 @@ struct ExtendAllCommand: AsyncParsableCommand {
             )
             return (identifier, nil)
         }
+
         let isSent = change.execute && status == nil
         if change.poll.output.json {
             try Terminal.print(

@@ -80,6 +80,7 @@ extension SeatChange {
             }
             return (nil, try await send(client, environment))
         }
+
         if change.poll.output.json {
             let document = SeatDocument(
                 executed: execute,

@@ -34,6 +34,7 @@ struct CatalogShowCommand: AsyncParsableCommand {
             "version \(record.version), effective from \(record.effectiveFrom.clock), imported "
                 + "\(record.recordedAt.clock) from \(record.source)"
         )
+
         if !version.catalog.subscriptions.isEmpty {
             var table = TextTable(["group", "level", "period", "price", "product", "offers"])
             for group in PlanChangeMatrix(version.catalog).groups {
@@ -48,6 +49,7 @@ struct CatalogShowCommand: AsyncParsableCommand {
             }
             Terminal.print(table.text)
         }
+
         for product in version.catalog.subscriptions where product.contents != .itself {
             let parts = product.contents.productIds.joined(separator: ", ")
             Terminal.print(

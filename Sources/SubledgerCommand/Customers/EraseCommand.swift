@@ -175,6 +175,7 @@ extension ErasureDocument {
             Terminal.print("nothing to erase")
             return
         }
+
         var table = TextTable([
             "subscription", "environment", "removes", "events", "payloads", "event",
         ])
@@ -186,6 +187,7 @@ extension ErasureDocument {
             ])
         }
         Terminal.print(table.text)
+
         let streams = erasures.map {
             StreamID(
                 environment: $0.environment,

@@ -37,6 +37,7 @@ struct ExportCustomerCommand: AsyncParsableCommand, ZonedCommand {
         )
         let now = Instant.systemClock()
         let whole = SubjectID(customer.name, in: customer.environment)
+
         for question in Questions.all where !isAboutOne(question) {
             try await folder.write(question, QuestionInput(whole, now: now), from: ledger, "")
         }
@@ -57,6 +58,7 @@ struct ExportCustomerCommand: AsyncParsableCommand, ZonedCommand {
             }
             try await folder.writeEvidence(of: stream, from: ledger.log)
         }
+
         await ledger.close()
         try folder.finish(customer, now)
         if output.json {

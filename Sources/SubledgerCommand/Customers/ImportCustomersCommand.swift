@@ -78,6 +78,7 @@ struct ImportCustomersCommand: AsyncParsableCommand {
         Interrupt.heed()
         let isQuiet = output.quiet
         var progress = Progress("customers import", isQuiet: isQuiet)
+
         let answer = try await ledger.importLinks(
             LinkImport(
                 environment: environment,
@@ -93,6 +94,7 @@ struct ImportCustomersCommand: AsyncParsableCommand {
             },
             progress: { progress.report($0, "lines") }
         )
+
         progress.finish()
         await ledger.close()
         if output.json { try Terminal.print(json: answer) } else { answer.printText(file) }

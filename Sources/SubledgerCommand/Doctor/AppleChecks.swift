@@ -39,6 +39,7 @@ struct AppleChecks {
             )
             return ([none], nil)
         }
+
         var checks: [DoctorCheck] = []
         var asker: Asker?
         for (command, apple, trust) in plan.keys {
@@ -77,12 +78,14 @@ struct AppleChecks {
         case .success(.named(let text)): (url, isNamed) = (text, true)
         case .success(.byDefault(let text)): (url, isNamed) = (text, false)
         }
+
         let endpoint: NotificationEndpoint
         do throws(ServerError) {
             endpoint = try NotificationEndpoint(url: url)
         } catch {
             return .wrong("service", error.description, "pass --url https://HOST")
         }
+
         switch try await endpoint.check() {
         case .service(let isLivezReachable):
             let livez = isLivezReachable ? "" : "; /livez is not reachable there"
@@ -119,6 +122,7 @@ struct AppleChecks {
         guard let asker else {
             return .notChecked("apple", "Apple cannot be asked without a key")
         }
+
         var limits = ServerLimits()
         // Two requests a minute leave room for any other program.
         limits.rateShare = 1
@@ -129,6 +133,7 @@ struct AppleChecks {
         )
         let only = asker.environments.compactMap(TrustOptions.knownEnvironment)
         let environment = only == [.sandbox] ? Environment.sandbox : .production
+
         let check: DoctorCheck
         do {
             check = AppleChecks.check(

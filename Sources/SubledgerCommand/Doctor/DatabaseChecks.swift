@@ -38,6 +38,7 @@ struct DatabaseChecks {
         } catch let error as EmbeddedServerError {
             return unreachable(error.description)
         }
+
         let inspector = LedgerInspector(settings)
         let skew = try DatabaseOptions.logOptions().clockSkewSecondsMax
         var checks = [
@@ -45,6 +46,7 @@ struct DatabaseChecks {
             server.roleCheck, server.namesCheck,
             await clock(inspector, skewSecondsMax: skew), server.diskCheck,
         ]
+
         let schema = await self.schema(settings, server)
         checks.append(schema)
         guard schema.result == .ok else {

@@ -163,6 +163,7 @@ extension Projector.Table {
                 "run `subledger verify`, then `subledger rebuild`"
             )
         }
+
         let stale = live.filter { !$0.isCurrent && $0.policy == nil }
         guard stale.isEmpty else {
             return .warning(
@@ -171,6 +172,7 @@ extension Projector.Table {
                 "run `subledger tables diff`, then `subledger tables promote`"
             )
         }
+
         let refused = live.map(\.refused).max() ?? 0
         guard refused == 0 else {
             return .warning(
@@ -179,6 +181,7 @@ extension Projector.Table {
                 "run `subledger tables check` to see which, and why"
             )
         }
+
         let age = oldest.map { now.milliseconds - $0.milliseconds } ?? 0
         guard age <= lagMillisecondsMax else {
             return .warning(

@@ -49,6 +49,7 @@ struct DoctorPlan {
                 database: command.database
             )
         }
+
         var database = command.database
         service = try await DoctorPlan.reading {
             var settings = try await CommandSettings(
@@ -65,6 +66,7 @@ struct DoctorPlan {
                 trust: try ServePlan.trust(&settings)
             )
         }
+
         if database.databaseUrl == nil, case .success(let plan) = poll {
             database = plan.database
         }

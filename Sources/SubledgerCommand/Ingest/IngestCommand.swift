@@ -116,6 +116,7 @@ struct IngestCommand: AsyncParsableCommand {
             currentPath: { reader.currentPath }
         )
         if plan { return try await printPlan(reader, policy, work) }
+
         let ledger = try await Ledger.open(
             try await database.settings(),
             policy: policy,
@@ -133,6 +134,7 @@ struct IngestCommand: AsyncParsableCommand {
                 progress: progress
             )
         }
+
         await ledger.log.close()
         if !output.quiet { for remark in await reader.remarks { Terminal.write(remark) } }
         try IngestSummary(

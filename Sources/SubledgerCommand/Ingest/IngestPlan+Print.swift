@@ -15,6 +15,7 @@ extension IngestPlan {
         if let from = from.value, let to = to.value {
             Terminal.print("from \(from.clock) to \(to.clock) UTC")
         }
+
         printTable(forms, "form", "payloads")
         printTable(bundleIds, "app", "facts")
         printTable(environments, "environment", "facts")
@@ -23,6 +24,7 @@ extension IngestPlan {
         {
             Terminal.print(line)
         }
+
         Terminal.print(
             "an ingest will take roughly \(durationWords(estimatedSeconds)): reading and verifying "
                 + "took \(durationWords(readingSeconds)); writing depends on the database"

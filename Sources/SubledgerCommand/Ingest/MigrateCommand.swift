@@ -100,11 +100,13 @@ struct MigrateCommand: AsyncParsableCommand {
                 lockTimeoutSeconds: lockTimeout,
                 notice: { Terminal.write($0) }
             )
+
             if !dryRun || changes.applied.isEmpty { try await reportViews(settings) }
             if output.json {
                 try Terminal.print(json: Report(changes, dryRun: dryRun))
                 return
             }
+
             let (applied, mended, built, distributed) =
                 dryRun
                 ? ("would apply", "would repair", "would build", "would create")

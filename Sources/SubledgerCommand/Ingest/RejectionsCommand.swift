@@ -88,6 +88,7 @@ struct RejectionsCommand: AsyncParsableCommand, ZonedCommand {
         guard retry || !vouch && trust.areDefaults else {
             throw ValidationError("the options of `ingest` need --retry")
         }
+
         guard let body else { return }
         if Digest(hex: body) == nil {
             throw ValidationError(

@@ -68,6 +68,7 @@ struct BackfillCommand: AsyncParsableCommand {
             try await printEstimate(of: scope, plan, at: now)
             return
         }
+
         Interrupt.heed()
         let progress = SharedProgress("backfill", isQuiet: options.output.quiet)
         defer { progress.finish() }
@@ -76,6 +77,7 @@ struct BackfillCommand: AsyncParsableCommand {
                 progress.report($0)
             }
         }
+
         progress.finish()
         report.asked.printFailures(of: "backfill")
         if options.output.json {

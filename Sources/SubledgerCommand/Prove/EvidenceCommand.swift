@@ -54,6 +54,7 @@ struct MoveEvidenceCommand: AsyncParsableCommand {
                 "there is no folder \(folder) for the files; create it on the disk that is to keep them"
             )
         }
+
         let log = try await database.openLog(try DatabaseOptions.logOptions())
         let instant = zone.instant(before, "--before", now: .systemClock(), isQuiet: output.quiet)
         var files: [MovedEvidenceFile] = []
@@ -61,6 +62,7 @@ struct MoveEvidenceCommand: AsyncParsableCommand {
             try await log.moveEvidence(before: instant, to: folder) { files.append($0) }
         }
         await log.close()
+
         let document = MovedEvidenceDocument(files)
         if output.json {
             try Terminal.print(json: document)

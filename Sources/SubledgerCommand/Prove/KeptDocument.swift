@@ -80,6 +80,7 @@ struct KeptDocument {
                 checkpoint: nil
             )
         }
+
         guard let document = decoded(CheckpointDocument.self, data) else {
             throw Refusal(
                 reason: "is not a document of `checkpoint`: a member is missing or invalid"
@@ -95,6 +96,7 @@ struct KeptDocument {
                     : "is not a document of `checkpoint`: a value is invalid"
             )
         }
+
         try accept(signed, keys)
         return KeptDocument(
             name: name,

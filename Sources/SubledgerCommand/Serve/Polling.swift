@@ -69,6 +69,7 @@ struct Polling: Service {
                         await note(report.asked, "backfill")
                         if report.isComplete { missedSince[environment] = nil }
                     }
+
                     let report = try await poller.poll(
                         .due(withinMilliseconds: options.within),
                         isStopped: { isStopped.isSet }

@@ -224,6 +224,7 @@ struct ServeCommand: AsyncParsableCommand {
                 throw Failure(Exit.configuration, error.description)
             }
         }
+
         let ledger = try await DatabaseWait(logger: logger).open(
             try await plan.database.settings(),
             policy: try plan.trust.policy(),
@@ -231,6 +232,7 @@ struct ServeCommand: AsyncParsableCommand {
         )
         if let fault = ledger.log.durabilityFault { logger.warning("\(fault)") }
         if options.follows { try await ledger.projector.checkMayFollow() }
+
         let asking = try await plan.asking(ledger, credentials)
         let announce = plan.announcer(logger)
         var limits = plan.limits
@@ -245,6 +247,7 @@ struct ServeCommand: AsyncParsableCommand {
             logger: logger
         )
         options.others = asking.map { [Polling($0, routes, logger)] } ?? []
+
         let server = LedgerServer(routes, options: options, logger: logger) { url in
             announce("listening at \(url)")
         }

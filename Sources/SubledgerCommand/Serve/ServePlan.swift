@@ -50,6 +50,7 @@ struct ServePlan {
             environment: environment,
             file: command.config
         )
+
         (server.host, server.port) = try settings.place()
         appendSeconds = try settings.seconds(.appendSeconds, 1...86_400, default: 10)
         limits.answerSecondsMax = try settings.seconds(
@@ -90,6 +91,7 @@ struct ServePlan {
         ) { content in
             if case .int(let id) = content, id > 0 { .some(Int64(id)) } else { nil }
         }
+
         trust.environments = try settings.texts(.environment, "environments: " + environments) {
             TrustOptions.knownEnvironment($0) != nil
         }

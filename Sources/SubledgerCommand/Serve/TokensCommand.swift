@@ -110,6 +110,7 @@ extension TokensCommand {
             let log = try await database.openLog()
             let tokens = try await log.tokens()
             await log.close()
+
             if output.json {
                 try Terminal.print(json: tokens.map(TokenDocument.init))
                 return
@@ -120,6 +121,7 @@ extension TokensCommand {
                 )
                 return
             }
+
             var table = TextTable([
                 "name", "roles", "created", "last used", "revoked", "expires", "per minute",
             ])

@@ -50,6 +50,7 @@ struct CommandSettings {
         for variable in ours.keys.sorted() where !variables.contains(variable) {
             throw Self.unknown(variable, variables)
         }
+
         var sources = [
             Source(
                 provider: InMemoryProvider(
@@ -70,6 +71,7 @@ struct CommandSettings {
                 name: command.variable
             ),
         ]
+
         if let file {
             try Self.check(file, of: command)
             do {

@@ -124,6 +124,7 @@ struct FollowCommand: AsyncParsableCommand {
         let progress = FollowProgress(isQuiet: output.quiet)
         options.progress = { progress.report($0) }
         options.notice = { Terminal.write("follow: \($0)") }
+
         let heads = try await log.heads().mapValues(\.offset)
         let done = try await projector.follow(options)
         progress.finish()
@@ -133,6 +134,7 @@ struct FollowCommand: AsyncParsableCommand {
         if !progress.isThere || !done.notFollowed.isEmpty {
             lag = max(lag, try await FollowCommand.lag(projector, heads))
         }
+
         try print(done, lag: lag, positions: try await projector.livePositions(), of: log.identity)
         if once, !progress.isThere {
             let left = lag == 1 ? "1 event is left" : "\(lag) events are left"
@@ -193,6 +195,7 @@ struct FollowCommand: AsyncParsableCommand {
         let isThere = try await projector.wait(for: awaited.vector.offsets) {
             Interrupt.isRequested || ContinuousClock.now >= end
         }
+
         if output.json {
             try Terminal.print(
                 json: WaitDocument(
@@ -204,6 +207,7 @@ struct FollowCommand: AsyncParsableCommand {
         }
         if isThere { return .success }
         if Interrupt.isRequested { return Exit.interrupted }
+
         let position = log.identity.lanes.text(awaited.vector.offsets)
         let others = try await projector.tables().filter {
             $0.state == .live && $0.isKnown && !$0.isCurrent

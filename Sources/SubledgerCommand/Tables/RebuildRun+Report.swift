@@ -67,6 +67,7 @@ extension RebuildRun {
         for line in RefusalWording.lines(comparison.refusals) {
             Terminal.write("\(work.name): \(line)")
         }
+
         guard !work.output.quiet else { return }
         let erased = comparison.pendingErasures.count
         if erased > 0 {

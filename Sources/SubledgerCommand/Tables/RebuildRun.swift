@@ -115,6 +115,7 @@ struct RebuildRun {
             options
         )
         progress.finish()
+
         let report = try await report(comparison)
         // With --json, the report and the promotion are printed as one document.
         let isPromoted = work.action == .diff(isPromoted: true)
@@ -123,6 +124,7 @@ struct RebuildRun {
         printFindings(of: comparison)
         // A refusal that is unchanged is not a difference.
         if work.action == .check { return comparison.isClean ? .success : Exit.mismatch }
+
         let unmatched = comparison.unmatched.map(\.name)
         let end = end(
             comparison.tables,

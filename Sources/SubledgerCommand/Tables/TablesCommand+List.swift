@@ -35,6 +35,7 @@ extension TablesCommand {
             let projector = Projector(log: log, settings: settings)
             let tables = try await projector.tables()
             await log.close()
+
             if output.json {
                 try Terminal.print(json: tables)
                 return
@@ -43,6 +44,7 @@ extension TablesCommand {
                 Terminal.write("no tables exist yet; `subledger rebuild` creates them")
                 return
             }
+
             var text = TextTable([
                 "projection", "state", "schema", "version", "rows", "lag", "refused", "digest",
             ])
@@ -54,6 +56,7 @@ extension TablesCommand {
                 ])
             }
             Terminal.print(text.text)
+
             let retired = tables.filter { $0.state == .live && !$0.isKnown }.map(\.name)
             if !retired.isEmpty {
                 Terminal.write(

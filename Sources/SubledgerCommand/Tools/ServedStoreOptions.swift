@@ -89,6 +89,7 @@ struct ServedStoreOptions: ParsableArguments {
             }
             return
         }
+
         guard (0...65_535).contains(serve) else {
             throw ValidationError("--serve must be a port from 0 to 65535")
         }
@@ -145,12 +146,14 @@ struct ServedStoreOptions: ParsableArguments {
         (options.failing, options.rateShare) = (fail, rate)
         options.sharedSecret = sharedSecret
         options.port = port
+
         let logger = Logger(label: "simulate") { _ in
             TextLogHandler(level: .warning) { Terminal.write($0) }
         }
         let server = SimulatedStoreServer(options, logger: logger) { url in
             Terminal.write(ServedStoreOptions.words(url, folder: folder))
         }
+
         let writer = try SimulationWriter(folder: folder, isOneFileEach: false)
         try writer.write(root: server.rootDER)
         try writer.write(catalog: SimulatedCatalog.storekit)

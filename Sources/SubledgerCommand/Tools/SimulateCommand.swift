@@ -144,6 +144,7 @@ struct SimulateCommand: AsyncParsableCommand {
                 sharedSecret: sharedSecret
             )
         }
+
         let simulator = AppStoreSimulator(
             seed: seed,
             environment: Environment(environment),
@@ -158,6 +159,7 @@ struct SimulateCommand: AsyncParsableCommand {
         try writer.write(catalog: SimulatedCatalog.storekit)
         let truthFile = try truth.map(SimulationWriter.create)
         var progress = Progress("simulate", isQuiet: output.quiet)
+
         for (index, life) in simulator.lives(subscriptions).enumerated() {
             for format in SimulationFormat.chosen(formats) {
                 let deliveries = format.deliveries(of: life, sharedSecret: sharedSecret)
