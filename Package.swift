@@ -99,7 +99,7 @@ let package = Package(
         .target(name: "Events", dependencies: [crypto], swiftSettings: strict),
         .target(
             name: "AppStore",
-            dependencies: ["Events", crypto, x509, asn1],
+            dependencies: ["CZlib", "Events", crypto, x509, asn1],
             swiftSettings: strict
         ),
         .target(
@@ -214,8 +214,7 @@ let package = Package(
         .target(
             name: "CommandSupport",
             dependencies: [
-                "AppStore", "CZlib", "EmbeddedPostgres", "EventLog", "Postgres", "Subledger",
-                argumentParser,
+                "AppStore", "EmbeddedPostgres", "EventLog", "Postgres", "Subledger", argumentParser,
             ],
             swiftSettings: strict
         ),

@@ -222,6 +222,13 @@ public enum Schema {
             sql: text(PackageResources.v015_evidence_file_sql),
             check: text(PackageResources.check_v015_evidence_file_sql)
         ),
+        Migration(
+            version: 16,
+            name: "v016-apple-order",
+            sql: text(PackageResources.v016_apple_order_sql),
+            check: text(PackageResources.check_v016_apple_order_sql),
+            workingTable: "operation.apple_order"
+        ),
     ]
 
     private static func text(_ bytes: [UInt8]) -> String {

@@ -1054,6 +1054,18 @@ COMMENT ON COLUMN ledger.root_certificate.root_key IS 'First 4 bytes of digest.'
 
 COMMENT ON COLUMN ledger.root_certificate.digest IS 'SHA-256 of the certificate in DER. The records of evidence cover it.';
 
+CREATE TABLE operation.apple_order (
+    lane integer NOT NULL,
+    environment text NOT NULL COLLATE pg_catalog."C",
+    original_transaction_id text NOT NULL COLLATE pg_catalog."C",
+    order_id text NOT NULL COLLATE pg_catalog."C",
+    CONSTRAINT apple_order_id_is_upper_case CHECK ((order_id ~ '^[0-9A-Z]{1,32}$'::text))
+);
+
+COMMENT ON TABLE operation.apple_order IS 'The order ids that `subledger import` asked Apple about: one row for each subscription in the order. Not part of the log; a lost row costs one request.';
+
+COMMENT ON COLUMN operation.apple_order.order_id IS 'The order id of the invoice, in upper case as Apple writes it.';
+
 CREATE TABLE operation.audit (
     asked_at timestamp with time zone NOT NULL,
     request_id text NOT NULL COLLATE pg_catalog."C",
@@ -1288,6 +1300,9 @@ ALTER TABLE ONLY ledger.repair
 ALTER TABLE ONLY ledger.root_certificate
     ADD CONSTRAINT root_certificate_pkey PRIMARY KEY (lane, root_key);
 
+ALTER TABLE ONLY operation.apple_order
+    ADD CONSTRAINT apple_order_pkey PRIMARY KEY (lane, environment, original_transaction_id, order_id);
+
 ALTER TABLE ONLY operation.audit
     ADD CONSTRAINT audit_pkey PRIMARY KEY (asked_at, request_id);
 
@@ -1338,6 +1353,8 @@ CREATE INDEX event_web_order_line_item_id ON ledger.event USING btree (web_order
 CREATE INDEX evidence_digest ON ledger.evidence USING btree (substr(digest, 1, 7));
 
 CREATE INDEX rejection_in_order ON ledger.rejection USING btree (run_started_at, input_no);
+
+CREATE INDEX apple_order_by_id ON operation.apple_order USING btree (order_id);
 
 CREATE INDEX audit_kept_until ON operation.audit USING btree (kept_until);
 
@@ -1528,6 +1545,10 @@ GRANT SELECT ON TABLE ledger.repair TO ledger_reader;
 
 GRANT SELECT,INSERT ON TABLE ledger.root_certificate TO ledger_writer;
 GRANT SELECT ON TABLE ledger.root_certificate TO ledger_reader;
+
+GRANT SELECT,INSERT ON TABLE operation.apple_order TO ledger_writer;
+GRANT SELECT ON TABLE operation.apple_order TO ledger_reader;
+GRANT DELETE ON TABLE operation.apple_order TO ledger_eraser;
 
 GRANT SELECT,INSERT ON TABLE operation.audit TO ledger_writer;
 GRANT SELECT ON TABLE operation.audit TO ledger_reader;

@@ -12,6 +12,7 @@ enum ForeignFormat {
             )
         }
         if has("errorCode") { return unsupported("an error response of the App Store Server API") }
+        if has("x5c") { return ForeignFormat.certificate }
         if has("receipt-data") { return unsupported("a verifyReceipt request") }
         if has("subscriptionGroups", "nonRenewingSubscriptions") {
             return unsupported("a .storekit configuration")
@@ -21,6 +22,14 @@ enum ForeignFormat {
         }
         return unsupported("a JSON object of unknown form")
     }
+
+    /// The rejection of a certificate or of a chain of them, which an `x5c` holds.
+    static let certificate = Rejection(
+        .unsupportedFormat,
+        "The payload is a certificate, such as the x5c chain of a JWS has, and not the JWS. Give the "
+            + "whole JWS that contains the chain: header, payload and signature, with dots between "
+            + "them."
+    )
 
     /// The rejection of text in braces that is not JSON but another known form.
     static func rejection(ofText text: ArraySlice<UInt8>) -> Rejection? {

@@ -26,6 +26,8 @@ enum PayloadForm {
             try self.init(object: text.count == payload.count ? payload : Array(text))
         } else if Envelope.isJWSText(text) {
             self = .signed(Envelope(compact: text))
+        } else if ReceiptEncoding.looksLikeCertificate(payload[...]) {
+            throw ForeignFormat.certificate
         } else if ReceiptEncoding.looksLikeReceipt(payload[...]) {
             self = .receipt(payload[...])
         } else {

@@ -1,6 +1,7 @@
 @testable import AppStoreServerAPI
 import AppStoreSimulator
 import EventLog
+import Events
 import Foundation
 import Postgres
 import SimulatedStoreService
@@ -132,6 +133,46 @@ struct ImportCommandTests {
             )
             #expect(asked["Production statuses"]?["requests"] == 6, "\(asked)")
             #expect(asked["Production order"]?["requests"] == 6)
+        }
+    }
+
+    @Test func `an order id that was imported finds its subscription in every question`()
+        async throws
+    {
+        try await Self.run { place in
+            let life = Self.lives[5]
+            let id = life.originalTransactionId
+            let list = try place.list("orders", ["m\(id)", "M\(id)", "m404"])
+            let database = ["DATABASE_URL": place.settings.fullConnectionString]
+            let unknown = try await subledger(["explain", "m\(id)"], place.settings)
+            #expect(unknown.code == 4, "\(unknown.errors)")
+            let first = try await Program("subledger").run(
+                ["import", "-", "--quiet"] + place.store.flags,
+                environment: database,
+                inputFile: list
+            )
+            #expect(first.code == 4, "m404 is unknown: \(first.errors)")
+            #expect(first.errors.contains("Apple knows no order M404"), "\(first.errors)")
+            #expect(first.output.contains("order M\(id): subscription \(id)\n"), "\(first.output)")
+            let at = ["--at", "\(Instant.systemClock().milliseconds)"]
+            let plain = try await subledger(["explain", id] + at, place.settings)
+            for order in ["M\(id)", "m\(id)", "#m\(id)"] {
+                let found = try await subledger(["explain", order] + at, place.settings)
+                #expect(found.code == 0, "\(order): \(found.errors)")
+                // The first line is the text to paste.
+                #expect(found.output.prefix { $0 != "\n" } == plain.output.prefix { $0 != "\n" })
+                let periods = try await subledger(["periods", order], place.settings)
+                #expect(periods.code == 0, "\(order): \(periods.errors)")
+            }
+            // The answer is known, so neither Apple is asked again nor an order taken for a stream.
+            let again = try await place.importing([try place.list("again", ["M\(id)"])])
+            #expect(again.skipped == 1 && again.requests == 0, "\(again)")
+            let session = try await PostgresSession.connect(place.settings)
+            let polled = try await session.query(
+                "SELECT count(*) FROM operation.poll WHERE original_transaction_id ~ '[A-Za-z]'"
+            )
+            await session.close()
+            #expect(try polled.single().int8(0) == 0)
         }
     }
 

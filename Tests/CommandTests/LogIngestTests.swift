@@ -38,6 +38,59 @@ struct LogIngestTests {
         }
     }
 
+    @Test func `base64 of gzip is unpacked and searched, in a field, a line and a file`()
+        async throws
+    {
+        let simulation = try await Simulation.shared
+        let folder = try TestFolder()
+        let payloads = try Array(simulation.allPayloads().prefix(4))
+        try #require(payloads.count == 4)
+        let texts = payloads.map { String(decoding: $0, as: UTF8.self) }
+        let packed = payloads.map { Self.packed(Array($0)) }
+        let nested = Self.packed(Array("INFO a\nINFO body=\(packed[3]) ms=3\n".utf8))
+        try folder.write("field.ndjson", Array("{\"data\":\"\(packed[0])\"}\n".utf8))
+        try folder.write("line.log", Array("10:00 INFO got \(packed[1]) in 3 ms\n".utf8))
+        try folder.write("whole.txt", Array(packed[2].utf8))
+        try folder.write("nested.log", Array("10:00 \(nested)\n10:01 nothing\n".utf8))
+        // What is packed without a payload is a line without one.
+        let other = Self.packed(Array(repeating: UInt8(ascii: "a"), count: 100_000))
+        try folder.write("other.log", Array("10:00 \(other)\n10:01 \(texts[0])\n".utf8))
+        try await withLedger { command, _ in
+            let report = try await command.ingest(
+                "--root-certificate",
+                simulation.root,
+                folder.path
+            )
+            #expect(report.payloads == 5 && report.rejected == 0, "\(report.rejections)")
+        }
+    }
+
+    @Test func `base64 of gzip that is cut off or unpacks to too much is refused`() async throws {
+        let simulation = try await Simulation.shared
+        let payload = try #require(try simulation.allPayloads().first)
+        let folder = try TestFolder()
+        let cut = Self.packed(Array(payload)).dropLast(64)
+        try folder.write("cut.log", Array("10:00 body=\(cut) ms=3\n".utf8))
+        let bomb = Self.packed(Array(repeating: UInt8(ascii: " "), count: (16 << 20) + 1))
+        try folder.write("bomb.log", Array("10:00 body=\(bomb) ms=3\n".utf8))
+        try await withLedger { command, _ in
+            let report = try await command.ingest(
+                exit: 65,
+                "--root-certificate",
+                simulation.root,
+                folder.path
+            )
+            let messages = report.rejections.map(\.message).sorted()
+            #expect(report.appended == 0, "\(messages)")
+            #expect(messages.contains { $0.contains("damaged or cut off") }, "\(messages)")
+            #expect(messages.contains { $0.contains("more than 16777216 bytes") }, "\(messages)")
+        }
+    }
+
+    private static func packed(_ bytes: [UInt8]) -> String {
+        Data(GzipWriter.member(bytes)).base64EncodedString()
+    }
+
     @Test func `a folder of logs gives the same as the plain payloads`() async throws {
         let folder = try TestFolder()
         let lives = Acceptance.count("SUBLEDGER_LOG_LIVES", test: 16, acceptance: 1000)
@@ -74,6 +127,7 @@ struct LogIngestTests {
         for word in [
             "prefixed.log.gz", "table.csv", "dump.sql", "mongo.json", "firestore.json", "mysql.sql",
             "rails.log", "nginx.log", "docker.log", "kubernetes.log", "excel.csv",
+            "cloudwatch.ndjson",
         ] {
             #expect(names.contains { $0.hasSuffix(word) }, "\(word) in none of the names")
         }

@@ -1,3 +1,4 @@
+import EventLog
 import Events
 import Foundation
 import TestSupport
@@ -34,6 +35,23 @@ struct SupportDeskTests {
             #expect(mode as? Int == 0o700)
             let again = try await command.run("customers", "export", ids[0], "--to", place)
             #expect(again.code == 65 && again.errors.contains("exists already"), "\(again.errors)")
+        }
+    }
+
+    @Test func `an export names the order ids that were asked about`() async throws {
+        let simulation = try await Simulation.shared
+        let folder = try TestFolder()
+        try await withLedger { command, settings in
+            try await command.expect(0, simulation.arguments + [simulation.payloads])
+            let log = try await EventLog.open(settings)
+            let stream = try #require(
+                try await log.streams().map(\.stream).first { $0.environment == .production }
+            )
+            try await log.record(try #require(OrderID("MK5TS1XYZ7")), of: [stream])
+            await log.close()
+            let place = folder.path(of: "person")
+            try await command.expect(0, "customers", "export", "mk5ts1xyz7", "--to", place)
+            #expect(try Self.text(place, "README.txt").contains("asked about: MK5TS1XYZ7."))
         }
     }
 

@@ -149,6 +149,14 @@ struct MigrationRepairTests {
             sql: "GRANT DELETE ON operation.lookup_key TO ledger_writer",
             mended: ["privileges on operation.lookup_key"]
         ),
+        Damage(
+            sql: "DROP TABLE operation.apple_order",
+            mended: ["table operation.apple_order"]
+        ),
+        Damage(
+            sql: "GRANT DELETE ON operation.apple_order TO ledger_writer",
+            mended: ["privileges on operation.apple_order"]
+        ),
         Damage(sql: "DROP TABLE operation.poll", mended: ["table operation.poll"]),
         Damage(sql: "DROP TABLE operation.backfill", mended: ["table operation.backfill"]),
         Damage(

@@ -100,7 +100,7 @@ import Testing
             "CPostgres": ["Sources/Postgres/"],
             "CSpawn": ["Sources/EmbeddedPostgres/"],
             "CZlib": [
-                "Sources/CommandSupport/Input/Gzip", "Sources/EventLog/Evidence/Deflate.swift",
+                "Sources/AppStore/Logs/GzipReader.swift", "Sources/EventLog/Evidence/Deflate.swift",
                 "Sources/EventLog/Evidence/ZlibStream.swift",
                 "Sources/Subledger/Export/GzipWriter.swift",
             ],

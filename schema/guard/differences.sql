@@ -13,7 +13,8 @@ appended (relname) AS (VALUES
     ('ledger.event'), ('ledger.confirmation'), ('ledger.evidence'), ('ledger.root_certificate'),
     ('ledger.evidence_segment'), ('ledger.commit'), ('ledger.rejection'),
     ('ledger.rejection_taken'), ('ledger.ingestion'), ('ledger.catalog'), ('ledger.checkpoint'),
-    ('operation.audit'), ('operation.currency_rate'), ('operation.lookup_key')),
+    ('operation.apple_order'), ('operation.audit'), ('operation.currency_rate'),
+    ('operation.lookup_key')),
 -- All further privileges on tables and columns. SELECT … FOR UPDATE of a lane asks for UPDATE; the
 -- trigger refuses the use of it.
 further (relname, attname, grantee, privilege) AS (VALUES
@@ -24,6 +25,7 @@ further (relname, attname, grantee, privilege) AS (VALUES
     ('operation.newest_signature', '', 'ledger_projector', 'INSERT'),
     ('operation.newest_signature', '', 'ledger_projector', 'UPDATE'),
     ('operation.newest_signature', '', 'ledger_projector', 'DELETE'),
+    ('operation.apple_order', '', 'ledger_eraser', 'DELETE'),
     ('operation.lookup_key', '', 'ledger_eraser', 'DELETE'),
     ('operation.lookup_lane', '', 'ledger_writer', 'UPDATE'),
     ('operation.token', 'last_used_at', 'ledger_writer', 'UPDATE'),
@@ -116,6 +118,8 @@ key (relname, name, definition) AS (VALUES
     ('ledger.rejection_taken', 'rejection_taken_pkey', 'PRIMARY KEY (lane, payload_digest)'),
     ('ledger.repair', 'repair_pkey', 'PRIMARY KEY (lane, repair_id)'),
     ('ledger.root_certificate', 'root_certificate_pkey', 'PRIMARY KEY (lane, root_key)'),
+    ('operation.apple_order', 'apple_order_pkey',
+        'PRIMARY KEY (lane, environment, original_transaction_id, order_id)'),
     ('operation.audit', 'audit_pkey', 'PRIMARY KEY (asked_at, request_id)'),
     ('operation.backfill', 'backfill_pkey', 'PRIMARY KEY (environment, is_complete)'),
     ('operation.currency_rate', 'currency_rate_pkey',

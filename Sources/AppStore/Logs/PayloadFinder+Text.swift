@@ -52,7 +52,7 @@ extension PayloadFinder {
                         || bytes[index + 2] == UInt8(ascii: "\"")):
                     return text.startIndex + index
                 case UInt8(ascii: "e"), UInt8(ascii: "M"), UInt8(ascii: "W"), UInt8(ascii: "T"),
-                    UInt8(ascii: "Z"):
+                    UInt8(ascii: "Z"), UInt8(ascii: "H"):
                     if !isInToken, index + 2 < bytes.count,
                         EncodedForm.mayStart(byte, bytes[index + 1], bytes[index + 2])
                     {
@@ -193,6 +193,7 @@ enum EncodedForm {
         case (UInt8(ascii: "e"), UInt8(ascii: "y")), (UInt8(ascii: "e"), UInt8(ascii: "w")): true
         case (UInt8(ascii: "W"), UInt8(ascii: "3")), (UInt8(ascii: "W"), UInt8(ascii: "y")): true
         case (UInt8(ascii: "M"), UInt8(ascii: "I")): true
+        case (UInt8(ascii: "H"), UInt8(ascii: "4")): third == UInt8(ascii: "s")
         default: false
         }
     }
@@ -205,6 +206,11 @@ enum EncodedForm {
     }
 
     private static let textByteCountMin = 16
+
+    /// Whether a text starts like base64 of gzip: its first three bytes never differ.
+    static func startsLikeGzip(_ text: ArraySlice<UInt8>) -> Bool {
+        text.starts(with: Array("H4sI".utf8))
+    }
 
     /// Whether a text starts like base64 of PKCS #7; a certificate starts differently.
     static func startsLikeReceipt(_ text: ArraySlice<UInt8>) -> Bool {

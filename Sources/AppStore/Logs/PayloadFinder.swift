@@ -21,6 +21,7 @@ struct PayloadFinder {
     private var decoded: [[UInt8]] = []
     // A log that mentions decoded data is not a store of it.
     private var takesDecoded = true
+    private var unpackedByteCount = 0
     private var work = 0
     private var workMax = PayloadFinder.workByteCountMin
 
@@ -32,6 +33,9 @@ struct PayloadFinder {
 
     /// The same limit, as a multiple of the input.
     static let workFactor = 8
+
+    /// Bytes that base64 of gzip in one piece of input may unpack to, in all.
+    static let unpackedByteCountMax = AppStoreVerifier.payloadByteCountMax
 
     /// A finder that has found nothing.
     init(isLine: Bool = false) { self.isLine = isLine }
@@ -140,7 +144,7 @@ struct PayloadFinder {
         }
     }
 
-    /// Whether a whole text was a JWS, or base64 of a receipt or of JSON.
+    /// Whether a whole text was a JWS, or base64 of a receipt, of gzip or of JSON.
     mutating func search(encoded text: ArraySlice<UInt8>, textDepth: Int) -> Bool {
         if text.first == UInt8(ascii: "e"), Envelope.isJWSText(text), EncodedForm.isAppleJWS(text) {
             take(text)
@@ -150,11 +154,46 @@ struct PayloadFinder {
             take(text)
             return true
         }
+        if EncodedForm.startsLikeGzip(text), EncodedForm.isBase64(text),
+            let packed = ReceiptEncoding.base64Decoded(text)
+        {
+            search(gzip: packed, textDepth: textDepth)
+            return true
+        }
         guard EncodedForm.startsLikeText(text), let decoded = EncodedForm.decodedText(text) else {
             return false
         }
         search(decoded[...], textDepth: textDepth + 1)
         return true
+    }
+
+    // CloudWatch, for example, hands logs on like this.
+    private mutating func search(gzip packed: [UInt8], textDepth: Int) {
+        let reader = GzipReader()
+        reader.append(packed)
+        var text: [UInt8] = []
+        while case .bytes(let bytes) = reader.next() {
+            unpackedByteCount += bytes.count
+            guard unpackedByteCount <= PayloadFinder.unpackedByteCountMax else {
+                return refuse(
+                    "The line has base64 of gzip that unpacks to more than "
+                        + "\(PayloadFinder.unpackedByteCountMax) bytes; it was not searched for "
+                        + "payloads. Unpack it and ingest what it contains."
+                )
+            }
+            text += bytes
+        }
+        allow(text.count)
+        search(text[...], textDepth: textDepth + 1)
+        guard !reader.isAtEndOfMember, PayloadMarks.areMentioned(in: text[...]) else { return }
+        refuse(
+            "The line has base64 of gzip that is damaged or cut off; \(text.count) bytes of its "
+                + "content were searched for payloads. Ingest the whole text."
+        )
+    }
+
+    private mutating func refuse(_ message: String) {
+        pieces.append(.failure(Rejection(.unsupportedFormat, message)))
     }
 
     /// Raises the limit of work by what a text of that length is worth.
@@ -170,14 +209,9 @@ struct PayloadFinder {
         guard work <= workMax else { return false }
         work += byteCount
         guard work > workMax else { return true }
-        pieces.append(
-            .failure(
-                Rejection(
-                    .unsupportedFormat,
-                    "The line has too many unclosed objects to search it for payloads: \(rest) "
-                        + "bytes were not searched. Extract the payloads and ingest those."
-                )
-            )
+        refuse(
+            "The line has too many unclosed objects to search it for payloads: \(rest) "
+                + "bytes were not searched. Extract the payloads and ingest those."
         )
         return false
     }

@@ -36,6 +36,32 @@ enum ReceiptEncoding {
         return isBER(head[...])
     }
 
+    /// Whether the bytes begin like a certificate of X.509 (version 2 or 3), like its base64 or like
+    /// its PEM: no receipt does, however damaged it is after its type.
+    static func looksLikeCertificate(_ bytes: ArraySlice<UInt8>) -> Bool {
+        if isCertificateHead(bytes) { return true }
+        let text = Envelope.trimmed(bytes)
+        if text.starts(with: Array("-----BEGIN CERTIFICATE-----".utf8)) { return true }
+        let letters = text.lazy.filter { !Envelope.isWhitespace($0) }
+            .prefix(certificateLetterCount)
+        guard letters.count == certificateLetterCount,
+            let head = base64Decoded(Array(letters)[...])
+        else { return false }
+        return isCertificateHead(head[...])
+    }
+
+    // A sequence of a sequence that begins with its version, which only certificates have there.
+    private static func isCertificateHead(_ bytes: ArraySlice<UInt8>) -> Bool {
+        guard isBER(bytes) else { return false }
+        let content = bytes.dropFirst(2 + Int(bytes[bytes.startIndex + 1] & 0x7f))
+        guard isBER(content) else { return false }
+        return content.dropFirst(2 + Int(content[content.startIndex + 1] & 0x7f))
+            .starts(with: [0xa0, 0x03, 0x02, 0x01])
+    }
+
+    // Two tags with lengths of at most four bytes each, and the version.
+    private static let certificateLetterCount = 24
+
     /// Whether a line is the base64 of a whole app receipt: DER that ends where its length says.
     ///
     /// False for the first line of a receipt that is wrapped over many.

@@ -1,5 +1,5 @@
 internal import AppStore
-internal import EventLog
+public import EventLog
 public import Events
 public import Subledger
 
@@ -19,11 +19,12 @@ public struct HistoryImport: Sendable {
         /// A transaction id, an original transaction id or an app transaction id.
         case transaction(String)
         /// An order id, as in the customer's invoice; production only.
-        case order(String)
+        case order(OrderID)
 
         var id: String {
             switch self {
-            case .transaction(let id), .order(let id): id
+            case .transaction(let id): id
+            case .order(let order): order.text
             }
         }
     }
@@ -64,6 +65,13 @@ public struct HistoryImport: Sendable {
         self.options = options
     }
 
+    /// What came of one id.
+    private struct Asked: Sendable {
+        var outcome: Outcome
+        /// The subscriptions of an order; nil for other ids.
+        var order: ImportReport.Order?
+    }
+
     /// The result for one id.
     private enum Outcome: Sendable {
         case answered(TakenAnswers)
@@ -92,7 +100,7 @@ public struct HistoryImport: Sendable {
         var (begun, done, unavailable) = (0, 0, 0)
         var isEnding = false
         var parts = ImportParts(count: subjects.count, parts: options.concurrency)
-        try await withThrowingTaskGroup(of: (part: Int, Subject, Outcome).self) { group in
+        try await withThrowingTaskGroup(of: (part: Int, Subject, Asked).self) { group in
             func begin(_ part: Int) {
                 guard !isEnding, !isStopped(), let index = parts.next(of: part) else { return }
                 let subject = subjects[index]
@@ -100,9 +108,10 @@ public struct HistoryImport: Sendable {
                 group.addTask { (part, subject, try await ask(about: subject)) }
             }
             for part in 0..<options.concurrency { begin(part) }
-            while let (part, subject, outcome) = try await group.next() {
+            while let (part, subject, asked) = try await group.next() {
                 done += 1
-                switch outcome {
+                if let order = asked.order { report.add(order) }
+                switch asked.outcome {
                 case .answered(let taken):
                     unavailable = 0
                     report.answer(taken)
@@ -126,20 +135,55 @@ public struct HistoryImport: Sendable {
 }
 
 extension HistoryImport {
-    private func ask(about subject: Subject) async throws -> Outcome {
-        let stream = try await known(subject)
-        guard let lease = try await lease(on: stream) else { return .skipped }
+    private func ask(about subject: Subject) async throws -> Asked {
         var taken = TakenAnswers()
+        var streams = try await known(subject)
+        if case .order(let order) = subject, streams.isEmpty {
+            do {
+                streams = try await take(order, &taken)
+            } catch let error as ServerError {
+                taken.requests += error.errorCode == nil ? 0 : 1
+                return Asked(outcome: .failed(error, taken))
+            }
+            // The answer was refused, and is among the rejections.
+            guard !streams.isEmpty else { return Asked(outcome: .answered(taken)) }
+        }
+        var asked = Asked(outcome: .skipped)
+        if case .order(let order) = subject {
+            asked.order = ImportReport.Order(
+                orderId: order.text,
+                originalTransactionIds: streams.map(\.originalTransactionId)
+            )
+        }
+        let stream =
+            streams.first
+            ?? StreamID(environment: .production, originalTransactionId: subject.id)
+        if let lease = try await lease(on: stream) {
+            let id = asked.order == nil ? subject.id : stream.originalTransactionId
+            asked.outcome = try await outcome(of: id, under: lease, taken)
+        } else if taken.requests > 0 {
+            // The customer of an order became known only now, and was answered about before.
+            asked.outcome = .answered(taken)
+        }
+        return asked
+    }
+
+    private func outcome(
+        of id: String,
+        under lease: PollLease,
+        _ before: TakenAnswers
+    ) async throws -> Outcome {
+        var taken = before
         var answered: Set<StreamID> = []
         do {
-            let revision = try await takeAll(about: subject, &taken, &answered)
+            let revision = try await takeAll(about: id, &taken, &answered)
             let isWhole = taken.rejected == 0
             // What could not be verified is requested again.
-            for other in answered where isWhole && other != stream {
+            for other in answered where isWhole && other != lease.subject {
                 guard let lease = try await self.lease(on: other) else { continue }
                 try await end(lease, at: nil, isAnswered: true)
             }
-            let isOfStream = answered.contains(stream)
+            let isOfStream = answered.contains(lease.subject)
             try await end(lease, at: isOfStream && isWhole ? revision : nil, isAnswered: isWhole)
             return .answered(taken)
         } catch let error as ServerError {
@@ -149,40 +193,38 @@ extension HistoryImport {
         }
     }
 
-    // The subscription that the ledger knows under the id; without one, the id itself is used.
-    private func known(_ subject: Subject) async throws -> StreamID {
-        let streams: [StreamID] =
+    // The subscriptions that the ledger knows under the id.
+    private func known(_ subject: Subject) async throws -> [StreamID] {
+        let keys: [StreamKey] =
             switch subject {
             case .transaction(let id):
-                try await ledger.log.streams(
-                    with: [.originalTransactionId(id), .transactionId(id), .appTransactionId(id)]
-                ).filter { options.environments.contains($0.environment) }
-            // No payload contains an order id.
-            case .order: []
+                [.originalTransactionId(id), .transactionId(id), .appTransactionId(id)]
+            case .order(let order): [.orderId(order.text)]
             }
-        return streams.first
-            ?? StreamID(environment: .production, originalTransactionId: subject.id)
+        return try await ledger.log.streams(with: keys)
+            .filter { options.environments.contains($0.environment) }
+    }
+
+    // Which subscriptions an order has only Apple says, so that is recorded.
+    private func take(
+        _ order: OrderID,
+        _ taken: inout TakenAnswers
+    ) async throws -> [StreamID] {
+        let answer = try await client.answer(to: .order(order.text), in: .production)
+        guard answer.statementCount > 0 else {
+            throw ServerError(.refused, "Apple knows no order \(order.text) of this app")
+        }
+        var streams: Set<StreamID> = []
+        try await take(answer, &taken, &streams)
+        try await ledger.log.record(order, of: streams)
+        return streams.sorted()
     }
 
     private func takeAll(
-        about subject: Subject,
+        about id: String,
         _ taken: inout TakenAnswers,
         _ answered: inout Set<StreamID>
     ) async throws -> String? {
-        var id = subject.id
-        if case .order = subject {
-            let order = try await client.answer(to: .order(id), in: .production)
-            try await take(order, &taken, &answered)
-            guard let stream = answered.first else {
-                throw ServerError(.refused, "Apple knows no order \(id) of this app")
-            }
-            // No payload contains an order id, so the customer of an order becomes known only now.
-            let answers = try await ledger.log.pollAnswers(about: Array(answered))
-            if answers.values.contains(where: { $0.ageSeconds < options.pauseSeconds }) {
-                return nil
-            }
-            id = stream.originalTransactionId
-        }
         let statuses = try await statuses(of: id)
         try await take(statuses, &taken, &answered)
         return try await client.forEachPage(

@@ -26,11 +26,26 @@ public struct ImportReport: Codable, Hashable, Sendable {
     public internal(set) var rejected = 0
     /// Ids that are unknown or were not answered; only the first are listed.
     public internal(set) var failures: [Failure] = []
+    /// Orders of which the subscriptions are known.
+    public internal(set) var ordersFound = 0
+    /// The first of these orders, with their subscriptions.
+    public internal(set) var orders: [Order] = []
     /// When to continue, if a rate limit ended the run.
     public internal(set) var retryAt: Instant?
 
     /// Most failures to list; all are counted.
     static let failuresMax = 20
+
+    /// Most orders to list; all are counted.
+    static let ordersMax = 100
+
+    /// An order of Apple's invoices, and the subscriptions or other purchases in it.
+    public struct Order: Codable, Hashable, Sendable {
+        /// In upper case, as Apple writes it.
+        public let orderId: String
+        /// Those of the purchases in the order; all are of production.
+        public let originalTransactionIds: [String]
+    }
 
     /// An id without an answer.
     public struct Failure: Codable, Hashable, Sendable {
@@ -43,6 +58,11 @@ public struct ImportReport: Codable, Hashable, Sendable {
     }
 
     init(ids: Int) { self.ids = ids }
+
+    mutating func add(_ order: Order) {
+        ordersFound += 1
+        if orders.count < ImportReport.ordersMax { orders.append(order) }
+    }
 
     mutating func answer(_ taken: TakenAnswers) {
         answered += 1

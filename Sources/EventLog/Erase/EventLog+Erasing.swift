@@ -11,27 +11,32 @@ extension EventLog {
         guard !streams.isEmpty else { return [] }
         let lanes = identity.lanes
         let asked = Dictionary(grouping: streams) { lanes.lane(of: $0.originalTransactionId) }
-        let statements = asked.sorted { $0.key < $1.key }.map { lane, streams in
-            PostgresStatement(
-                """
-                SELECT \(EventRows.columns)
-                FROM unnest($2::text[], $3::text[]) AS stream (environment, id)
-                JOIN ledger.event e ON e.kind = 'erasure' AND e.lane = $1
-                    AND e.original_transaction_id = stream.id
-                    AND e.environment = stream.environment
-                ORDER BY e.lane_offset
-                """,
-                [
-                    .int4(Int32(lane)), .textArray(streams.map(\.environment.word)),
-                    .textArray(streams.map(\.originalTransactionId)),
-                ]
-            )
+        let statements = asked.sorted { $0.key < $1.key }.map {
+            EventLog.erasures(inLane: $0, of: $1)
         }
         return try await reading("look for erasures") { session in
             try await session.lookUp(statements).flatMap { rows in
                 try rows.map { try EventRows.event(in: $0, of: lanes) }
             }
         }
+    }
+
+    /// Selects the erasures of subscriptions of a lane, by position.
+    static func erasures(inLane lane: Int, of streams: [StreamID]) -> PostgresStatement {
+        PostgresStatement(
+            """
+            SELECT \(EventRows.columns)
+            FROM unnest($2::text[], $3::text[]) AS stream (environment, id)
+            JOIN ledger.event e ON e.kind = 'erasure' AND e.lane = $1
+                AND e.original_transaction_id = stream.id
+                AND e.environment = stream.environment
+            ORDER BY e.lane_offset
+            """,
+            [
+                .int4(Int32(lane)), .textArray(streams.map(\.environment.word)),
+                .textArray(streams.map(\.originalTransactionId)),
+            ]
+        )
     }
 
     /// Makes the operator's statement for an erasure of that subscription, as of that instant on
@@ -265,6 +270,7 @@ private struct ErasureAttempt: Sendable {
     /// What it erased, and the ids and payloads that it removed.
     func run(in session: isolated PostgresSession) throws -> ErasedLane {
         try session.query(AppendSQL.lockLane, [.int4(Int32(lane))])
+        if let target { try EventLog.forgetOrders(of: target.stream, lane: lane, in: session) }
         let head = try AppendSQL.head(
             in: session.query(AppendSQL.readHead, [.int4(Int32(lane))]),
             lane: lane,

@@ -165,8 +165,16 @@ extension EventLog {
         _ sql: String,
         _ parameters: [PostgresValue]
     ) async throws(EventLogError) {
+        try await writing(action) { try $0.query(sql, parameters) }
+    }
+
+    /// The same for several statements.
+    func writing(
+        _ action: String,
+        _ body: @escaping @Sendable (isolated PostgresSession) throws -> Void
+    ) async throws(EventLogError) {
         try await retryingUntilDeadline { deadline throws(EventLogError) in
-            try await write(action, sql, parameters, by: deadline)
+            try await write(action, by: deadline, body)
         }
     }
 
@@ -195,16 +203,15 @@ extension EventLog {
 
     private func write(
         _ action: String,
-        _ sql: String,
-        _ parameters: [PostgresValue],
-        by deadline: Deadline
+        by deadline: Deadline,
+        _ body: @escaping @Sendable (isolated PostgresSession) throws -> Void
     ) async throws(EventLogError) {
         let prepare = AppendSQL.prepareTransaction(secondsMax: limits.secondsMax)
         try await reading(action, on: payloadPool, by: deadline) { session in
             do {
                 try await session.atomically { session in
                     try session.execute(prepare)
-                    try session.query(sql, parameters)
+                    try body(session)
                 }
             } catch let error as PostgresError where error.sqlState == "25006" {
                 // A connection to a primary that was demoted still serves readers; writers need

@@ -5,7 +5,8 @@ internal import Projections
 /// The subject of a question: any id that the ledger knows, and where the purchases were made.
 public struct SubjectID: Hashable, Sendable {
     /// An original or another transaction id, an app account token in any letter case, an
-    /// `appTransactionId`, a `webOrderLineItemId`, or the app's own id for a customer.
+    /// `appTransactionId`, a `webOrderLineItemId`, the app's own id for a customer, or the order id
+    /// of an invoice about which an import has asked Apple.
     public var id: String
     /// Where the purchases were made; nil for the one environment in which the id is known.
     ///
@@ -52,11 +53,11 @@ extension Ledger {
             return only
         }
         let customer = try await customer(subject.id, in: environment)
-        guard let first = customer.streams.first?.stream else {
-            throw try await unknown(subject)
-        }
-        guard customer.streams.count == 1 else {
-            throw subject.several(customer.streams.map(\.stream.originalTransactionId))
+        // An order may have subscriptions that nothing else joins.
+        let streams = Set(customer.streams.map(\.stream)).union(named).sorted()
+        guard let first = streams.first else { throw try await unknown(subject) }
+        guard streams.count == 1 else {
+            throw subject.several(streams.map(\.originalTransactionId))
         }
         try await check(knownAt, of: first)
         return first
@@ -124,7 +125,7 @@ extension SubjectID {
 
     /// The keys of the subscriptions that have an id, or a purchase with it.
     static func ownKeys(_ id: String) -> [StreamKey] {
-        [.originalTransactionId(id), .transactionId(id), .webOrderLineItemId(id)]
+        [.originalTransactionId(id), .transactionId(id), .webOrderLineItemId(id), .orderId(id)]
     }
 
     /// Which of the subscriptions found by `ownKeys` the id means.
@@ -159,10 +160,15 @@ extension SubjectID {
     }
 
     fileprivate var unknown: QuestionError {
-        QuestionError(
+        let order = OrderID(id.withoutSurroundings)
+        return QuestionError(
             .unknownId,
             "no subscription has \(id) as its original transaction, transaction, app account "
                 + "token, appTransactionId, web order line item or customer"
+                + (order?.hasAppleLetter == true
+                    ? ", and no import has asked Apple about it as an order id. If it is the order "
+                        + "id of an invoice, `subledger import -` asks Apple for its subscription"
+                    : "")
         )
     }
 

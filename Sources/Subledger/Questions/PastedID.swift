@@ -46,7 +46,7 @@ extension Ledger {
 extension String {
     /// The text without the white space, quotation marks, brackets, number signs and punctuation
     /// that surround an id in a message.
-    fileprivate var withoutSurroundings: String {
+    var withoutSurroundings: String {
         let marks: Set<Character> = [
             "\"", "'", "`", "“", "”", "„", "‘", "’", "«", "»", "{", "}", "[", "]", "(", ")", "<",
             ">", "#", ",", ";", ":", ".", "!", "?",

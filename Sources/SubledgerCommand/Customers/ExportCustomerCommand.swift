@@ -57,6 +57,7 @@ struct ExportCustomerCommand: AsyncParsableCommand, ZonedCommand {
                 )
             }
             try await folder.writeEvidence(of: stream, from: ledger.log)
+            folder.orders += try await ledger.log.orders(of: stream).map(\.text)
         }
 
         await ledger.close()
@@ -79,6 +80,8 @@ private struct ExportFolder {
     private let part: String
     private var seen: Set<String> = []
     private(set) var report: Report
+    /// The order ids of Apple's invoices, as far as an import has asked about them.
+    var orders: [String] = []
 
     /// What was written.
     struct Report: Encodable {
@@ -153,6 +156,10 @@ private struct ExportFolder {
             ".txt is for people, .json for programs; instants in JSON are milliseconds since 1970, "
                 + "amounts thousandths of the currency's unit.",
         ]
+        if !orders.isEmpty {
+            let ids = Set(orders).sorted().joined(separator: ", ")
+            lines += ["", "Order ids of Apple's invoices that were asked about: \(ids)."]
+        }
         if !report.payloadsNotKept.isEmpty {
             let events = report.payloadsNotKept.joined(separator: ", ")
             lines += ["", "Erased, so without a payload: the events \(events)."]

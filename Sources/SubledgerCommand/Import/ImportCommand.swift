@@ -14,7 +14,8 @@ struct ImportCommand: AsyncParsableCommand {
             transaction id or an order id. Or it is a CSV file whose header names such columns: \
             originalTransactionId, transactionId, appTransactionId, orderId, in any spelling \
             (store_transaction_id); other columns are left out, and what is used is printed. Apple \
-            finds nothing by app account token. With --known it asks about every \
+            finds nothing by app account token. After the import, the order id of an invoice (M…, in \
+            either letter case) finds its subscription in every question. With --known it asks about every \
             subscription in the ledger instead, for example those of old receipts.
 
             It prints first how many requests that takes, and how long by Apple's rate limits, of \
@@ -197,6 +198,7 @@ extension ImportCommand {
                 )
             )
         } else {
+            report.printOrders()
             Terminal.print(report.table)
         }
     }
@@ -223,6 +225,19 @@ extension ImportEstimate {
 }
 
 extension ImportReport {
+    fileprivate func printOrders() {
+        for order in orders {
+            let ids = order.originalTransactionIds
+            Terminal.print(
+                "order \(order.orderId): \(ids.count == 1 ? "subscription" : "subscriptions") "
+                    + ids.joined(separator: ", ")
+            )
+        }
+        if ordersFound > orders.count {
+            Terminal.print("… and \(counted(ordersFound - orders.count, "order")) more")
+        }
+    }
+
     fileprivate var table: String {
         var table = TextTable(["", "count"])
         table.add(["ids", "\(ids)"])

@@ -24,8 +24,7 @@ struct ImportIDFile {
 
     /// The most refused lines that are listed; all are counted.
     private static let refusedLinesMax = 20
-    /// The longest id, in bytes: Apple's transaction ids have at most twenty digits, order ids ten
-    /// characters.
+    /// The longest transaction id, in bytes: Apple's have at most twenty digits.
     private static let idByteCountMax = 32
 
     /// The message for app account tokens, as a column and as a line.
@@ -168,12 +167,9 @@ struct ImportIDFile {
         let bytes = Array(value.utf8)
         let isShort = (1...ImportIDFile.idByteCountMax).contains(bytes.count)
         let isNumber = isShort && bytes.allSatisfy { 0x30...0x39 ~= $0 }
-        let isWord = isShort && value.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber) }
         switch column {
-        case .orderId where isWord: return .order(value)
         case nil where isNumber: return .transaction(value)
-        case nil where isWord: return .order(value)
-        case .orderId?, nil: break
+        case .orderId?, nil: if let order = OrderID(value) { return .order(order) }
         case _?: if isNumber { return .transaction(value) }
         }
         if UUID(uuidString: value) != nil { return refuse(line, ImportIDFile.tokenWords) }

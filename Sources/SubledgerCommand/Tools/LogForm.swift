@@ -6,14 +6,14 @@ import Subledger
 /// A format in which logs, tables and databases store payloads.
 enum LogForm: String, CaseIterable {
     case prefixed, syslog, records, gateway, table, dump, strings, printed, mongo, dynamo
-    case firestore, rows, mysql, rails, nginx, docker, kubernetes, excel
+    case firestore, rows, mysql, rails, nginx, docker, kubernetes, excel, cloudwatch
 
     /// The suffix of the file's name; its content is recognised without it.
     var ending: String {
         switch self {
         case .prefixed: "log.gz"
         case .syslog, .rails, .nginx, .docker, .kubernetes: "log"
-        case .records, .strings: "ndjson"
+        case .records, .strings, .cloudwatch: "ndjson"
         case .table, .excel: "csv"
         case .dump, .mysql: "sql"
         case .rows: "copy"
@@ -68,6 +68,7 @@ enum LogForm: String, CaseIterable {
             )
         case .dump: dump(payloads)
         case .rows: lines(payloads.map { "\($0.number)\t\($0.time)\t\(escaped($0.text))\t\\N" })
+        case .cloudwatch: lines(payloads.map(delivered))
         case .strings: lines(payloads.map { quoted($0.text) })
         case .printed: try printed(payloads)
         case .mongo: lines(try payloads.map(document))
@@ -131,6 +132,16 @@ enum LogForm: String, CaseIterable {
         let body =
             isEncoded ? "\"\(String(decoding: base64, as: UTF8.self))\"" : quoted(payload.text)
         return "{\"resource\":\"/hook\",\"isBase64Encoded\":\(isEncoded),\"body\":\(body)}"
+    }
+
+    // As CloudWatch hands a log on: base64 of gzip.
+    private func delivered(_ payload: LogPayload) -> String {
+        let message =
+            "{\"messageType\":\"DATA_MESSAGE\",\"logEvents\":[{\"id\":\"\(payload.number)\","
+            + "\"message\":\(quoted("INFO body=\(payload.text)"))}]}"
+        var base64: [UInt8] = []
+        Base64.encodeStandard(GzipWriter.member(Array(message.utf8))[...], to: &base64)
+        return "{\"awslogs\":{\"data\":\"\(String(decoding: base64, as: UTF8.self))\"}}"
     }
 
     private func dump(_ payloads: [LogPayload]) -> [UInt8] {

@@ -1,51 +1,59 @@
 internal import CZlib
-internal import EventLog
 
 /// Decompresses gzip as a stream: returns complete data at once, and never more than a buffer.
 ///
 /// A file may contain several members one after the other (RFC 1952 §2.2), as joined logs do. Zeros
 /// after the last are padding.
-final class GzipReader {
+package final class GzipReader {
     /// The result of a call.
-    enum Step {
+    package enum Step {
         case bytes([UInt8])
         case needsInput
         case damaged
     }
 
-    private let zlib = ZlibStream(
-        start: { stream in
-            inflateInit2_(
-                stream,
-                GzipReader.windowBits,
-                ZLIB_VERSION,
-                Int32(MemoryLayout<z_stream>.size)
-            )
-        },
-        end: inflateEnd
-    )
-    private var stream: UnsafeMutablePointer<z_stream> { zlib.pointer }
+    // At a fixed address, because zlib's state points back to it.
+    private let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
     private var input: [UInt8] = []
     private var position = 0
     private var isInMember = true
 
     /// Bytes that are decompressed at once, however many the input claims to contain.
-    static let outputByteCountMax = 1 << 18
+    package static let outputByteCountMax = 1 << 18
 
     // The largest window, and 16 for the header and the checksum of gzip.
     private static let windowBits: Int32 = 15 + 16
 
     /// Whether bytes begin like gzip.
-    static func recognises(_ head: [UInt8]) -> Bool { head.starts(with: [0x1f, 0x8b, 0x08]) }
+    package static func recognises(_ head: [UInt8]) -> Bool {
+        head.starts(with: [0x1f, 0x8b, 0x08])
+    }
+
+    /// A reader without input.
+    package init() {
+        stream.initialize(to: z_stream())
+        let status = inflateInit2_(
+            stream,
+            GzipReader.windowBits,
+            ZLIB_VERSION,
+            Int32(MemoryLayout<z_stream>.size)
+        )
+        precondition(status == Z_OK, "zlib cannot start a stream: status \(status)")
+    }
+
+    deinit {
+        inflateEnd(stream)
+        stream.deallocate()
+    }
 
     /// Whether the input may end here.
-    var isAtEndOfMember: Bool { !isInMember }
+    package var isAtEndOfMember: Bool { !isInMember }
 
     /// Adds compressed bytes; all before them must have been decompressed.
-    func append(_ bytes: [UInt8]) { (input, position) = (bytes, 0) }
+    package func append(_ bytes: [UInt8]) { (input, position) = (bytes, 0) }
 
     /// The next bytes.
-    func next() -> Step {
+    package func next() -> Step {
         while true {
             if !isInMember {
                 while position < input.count, input[position] == 0 { position += 1 }
