@@ -290,7 +290,6 @@ private struct ErasureAttempt: Sendable {
         guard strangers.isEmpty else { throw EventLogError.sharedPayloads(strangers) }
         let removed = rows.reduce(into: Set<Int64>()) { $0.formUnion($1.value.evidence) }
         try log.evidenceSources.requireErasable(removed, lane: lane, in: session)
-
         let server = try session.query("SELECT clock_timestamp()")[0].timestamptz(0)
         let now = log.making.clock?() ?? Instant(microseconds: server)
         var batch: [Submission] = []
