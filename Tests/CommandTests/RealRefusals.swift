@@ -56,11 +56,6 @@ enum RealRefusals {
             apple + "models/transactionInfoResponse.json",
             getmimo + "JWSIsMissingAPart_Fails.jws",
         ],
-        "receipt-malformed": [
-            "imdhemy__laravel-in-app-purchases/x5c-chain.json#1",
-            "imdhemy__laravel-in-app-purchases/x5c-chain.json#2",
-            "imdhemy__laravel-in-app-purchases/x5c-chain.json#3",
-        ],
         "receipt-status-environment": [
             crashoverride + "ReceiptResponseSandbox.json"
         ],
@@ -71,6 +66,9 @@ enum RealRefusals {
             "alexalok__AppStoreServerNotificationsV2/v2-tampered-Sandbox_Resubscription.json"
         ],
         "unsupported-format": [
+            "imdhemy__laravel-in-app-purchases/x5c-chain.json#1",
+            "imdhemy__laravel-in-app-purchases/x5c-chain.json#2",
+            "imdhemy__laravel-in-app-purchases/x5c-chain.json#3",
             "IdeasOnCanvas__AppReceiptValidator/not_a_receipt",
             apple + "models/appTransaction.json",
             apple + "models/appTransactionDoesNotExistError.json",
