@@ -135,7 +135,7 @@ private struct RefundNotices {
     private static let types = words.map(\.key)
 
     private static func word(_ notice: ServerNotification) -> RefundMachine.Word? {
-        if notice.isRefund, byBytes(notice.subtype, Seats.Word.refundOfSeats) == nil {
+        if notice.isRefundOfSeats {
             return .refundNotice(ofSeats: true)
         }
         return words.first { byBytes($0.key, notice.notificationType) == nil }?.value
@@ -145,6 +145,10 @@ private struct RefundNotices {
 extension ServerNotification {
     fileprivate var isRefund: Bool { notificationType == "REFUND" }
     fileprivate var isReversal: Bool { notificationType == "REFUND_REVERSED" }
+
+    fileprivate var isRefundOfSeats: Bool {
+        isRefund && byBytes(subtype, Seats.Word.refundOfSeats) == nil
+    }
 }
 
 extension Timeline {
@@ -152,11 +156,16 @@ extension Timeline {
     // done so until one was extended, and a notification contains no more than that (Apple's data:
     // trap 40). Only a refunded purchase can be reversed, and a purchase stated as refunded is the
     // announced one; of two such, it is the one stated at about that time to be no longer refunded.
+    // A refund of seats is only about a purchase that was stated with seats taken back.
     fileprivate func refundedTwin(of index: Int, _ notice: ServerNotification) -> Int? {
+        func isMeant(_ purchase: Purchase) -> Bool {
+            if notice.isRefundOfSeats { return purchase.wasASeatRefunded }
+            return notice.isReversal ? purchase.wasEverRefunded : purchase.wasEverRevoked
+        }
         let refunded = purchases[startingAt: purchases[index].purchaseDate].indices.filter {
             (purchases[$0].expiresDate == purchases[index].expiresDate
                 || purchases[$0].everExpired(on: notice.expiresDate))
-                && purchases[$0].wasEverRevoked
+                && isMeant(purchases[$0])
         }
         guard refunded.count > 1 else { return refunded.first }
         let distances = refunded.map { purchases[$0].distanceOfDenial(from: notice.asOf) }

@@ -1,7 +1,7 @@
 /// The table `movements`: the rows of `Movements`.
 struct MovementsProjection: Projection {
     let name = "movements"
-    let version = 6
+    let version = 7
     let columns = [
         "movement", "apple_event", "apple_event_grouping",
         "apple_event_sub_type", "rc_event", "occurred_at", "product_identifier",

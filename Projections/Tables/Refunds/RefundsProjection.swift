@@ -1,7 +1,7 @@
 /// The table `refunds`: the rows of `Refunds`.
 struct RefundsProjection: Projection {
     let name = "refunds"
-    let version = 5
+    let version = 6
     let columns = [
         "product_identifier", "purchase_date_ms", "expires_date_ms", "refund_kind",
         "revocation_percentage", "revocation_reason",

@@ -1,7 +1,7 @@
 /// The table `transactions`: the rows of `TransactionRows`.
 struct TransactionsProjection: Projection {
     let name = "transactions"
-    let version = 6
+    let version = 7
     let columns = [
         "store_transaction_id", "duplicate_transaction_ids", "web_order_line_item_id",
         "purchase_date_ms", "expires_date_ms",
