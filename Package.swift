@@ -96,7 +96,7 @@ let package = Package(
             dependencies: ["CSpawn", "Postgres"],
             swiftSettings: strict
         ),
-        .target(name: "Events", dependencies: [crypto], swiftSettings: strict),
+        .target(name: "Events", dependencies: ["CZlib", crypto], swiftSettings: strict),
         .target(
             name: "AppStore",
             dependencies: ["CZlib", "Events", crypto, x509, asn1],

@@ -101,7 +101,7 @@ import Testing
             "CSpawn": ["Sources/EmbeddedPostgres/"],
             "CZlib": [
                 "Sources/AppStore/Logs/GzipReader.swift", "Sources/EventLog/Evidence/Deflate.swift",
-                "Sources/EventLog/Evidence/ZlibStream.swift",
+                "Sources/Events/Bytes/ZlibStream.swift",
                 "Sources/Subledger/Export/GzipWriter.swift",
             ],
             // The modules that speak HTTP to others: the client of Apple's API, and the store that

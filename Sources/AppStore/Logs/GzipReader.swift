@@ -1,4 +1,5 @@
 internal import CZlib
+internal import Events
 
 /// Decompresses gzip as a stream: returns complete data at once, and never more than a buffer.
 ///
@@ -12,8 +13,18 @@ package final class GzipReader {
         case damaged
     }
 
-    // At a fixed address, because zlib's state points back to it.
-    private let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
+    private let zlib = ZlibStream(
+        start: { stream in
+            inflateInit2_(
+                stream,
+                GzipReader.windowBits,
+                ZLIB_VERSION,
+                Int32(MemoryLayout<z_stream>.size)
+            )
+        },
+        end: inflateEnd
+    )
+    private var stream: UnsafeMutablePointer<z_stream> { zlib.pointer }
     private var input: [UInt8] = []
     private var position = 0
     private var isInMember = true
@@ -30,21 +41,7 @@ package final class GzipReader {
     }
 
     /// A reader without input.
-    package init() {
-        stream.initialize(to: z_stream())
-        let status = inflateInit2_(
-            stream,
-            GzipReader.windowBits,
-            ZLIB_VERSION,
-            Int32(MemoryLayout<z_stream>.size)
-        )
-        precondition(status == Z_OK, "zlib cannot start a stream: status \(status)")
-    }
-
-    deinit {
-        inflateEnd(stream)
-        stream.deallocate()
-    }
+    package init() {}
 
     /// Whether the input may end here.
     package var isAtEndOfMember: Bool { !isInMember }

@@ -1,4 +1,5 @@
 internal import CZlib
+internal import Events
 internal import Synchronization
 
 /// Raw deflate (RFC 1951) with a preset dictionary, using zlib.

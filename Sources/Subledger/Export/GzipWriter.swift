@@ -1,5 +1,5 @@
 internal import CZlib
-internal import EventLog
+internal import Events
 
 /// Compresses bytes in gzip format as they arrive; the same bytes give the same file.
 package final class GzipWriter {
