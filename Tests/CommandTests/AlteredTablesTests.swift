@@ -40,6 +40,26 @@ struct AlteredTablesTests {
         }
     }
 
+    @Test func `a digest that is not that of the rows is reported`() async throws {
+        try await withSimulatedLedger(rebuilt: true) { command, settings in
+            try await settings.meddle(
+                """
+                UPDATE projection.ledger_projection SET digest = (SELECT digest
+                    FROM projection.ledger_projection WHERE name = 'movements' LIMIT 1)
+                WHERE name = 'refunds'
+                """
+            )
+            let check = try await command.run("tables", "check")
+            #expect(check.code == 3, "\(check.errors)")
+            #expect(
+                check.errors.contains("refunds has the rows of a rebuild"),
+                "\(check.errors)"
+            )
+            try await command.expect(0, "rebuild", "refunds", "--quiet")
+            try await command.expect(0, "tables", "check", "--quiet")
+        }
+    }
+
     @Test func `what reports read besides the tables is compared`() async throws {
         try await withSimulatedLedger(rebuilt: true) { command, settings in
             try await settings.meddle(

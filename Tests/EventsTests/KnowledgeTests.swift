@@ -79,6 +79,17 @@ import Testing
         #expect(knowledge.state(of: .price, upTo: at(2)) == .value(.integer(2)))
     }
 
+    @Test func `a late fact is judged by what was known as of its own time`() {
+        var knowledge = Knowledge()
+        knowledge.learn(offset: 1, asOf: at(1), content: price(1))
+        knowledge.learn(offset: 2, asOf: at(3), content: price(2))
+        #expect(knowledge.judge(fact(asOf: 2, price(2))) == .new)
+        guard case .known(1, _) = knowledge.judge(fact(asOf: 2, price(1))) else {
+            Issue.record("what held at 2 is news, because another value holds at 3")
+            return
+        }
+    }
+
     @Test func `refunded, reversed and refunded again are three facts`() {
         var knowledge = Knowledge()
         for (offset, date) in [(1, Int64(5)), (2, nil), (3, 5)] as [(Int64, Int64?)] {
