@@ -195,14 +195,15 @@ extension HistoryImport {
 
     // The subscriptions that the ledger knows under the id.
     private func known(_ subject: Subject) async throws -> [StreamID] {
-        let keys: [StreamKey] =
+        let streams =
             switch subject {
             case .transaction(let id):
-                [.originalTransactionId(id), .transactionId(id), .appTransactionId(id)]
-            case .order(let order): [.orderId(order.text)]
+                try await ledger.log.streams(
+                    with: [.originalTransactionId(id), .transactionId(id), .appTransactionId(id)]
+                )
+            case .order(let order): try await ledger.log.streams(of: order)
             }
-        return try await ledger.log.streams(with: keys)
-            .filter { options.environments.contains($0.environment) }
+        return streams.filter { options.environments.contains($0.environment) }
     }
 
     // Which subscriptions an order has only Apple says, so that is recorded.

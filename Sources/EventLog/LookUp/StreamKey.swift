@@ -24,11 +24,6 @@ public enum StreamKey: Hashable, Sendable {
     /// The subscription that, according to Apple, it continues: after a migration the new one names
     /// the old one's `originalTransactionId`, but not vice versa.
     case previousOriginalTransactionId(String)
-    /// An order id of Apple's invoices, if an import has asked Apple about it; in either letter case.
-    ///
-    /// No event has it: it is looked up in a table beside the log, and matches nothing where its
-    /// text cannot be one (`OrderID`).
-    case orderId(String)
     /// An app receipt, verifyReceipt response or version 1 notification that proved or confirmed
     /// anything about it: subscriptions in one receipt belong to one Apple account.
     case receipt(Digest)

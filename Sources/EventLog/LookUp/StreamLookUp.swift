@@ -33,7 +33,6 @@ struct StreamLookUp {
             case .originalTransactionId:
                 let places = Dictionary(grouping: keys) { lanes.lane(of: $0.text) }
                 lookUps += places.map { StreamLookUp(keys: [(kind, $1)], lane: $0) }
-            case .orderId: lookUps.append(StreamLookUp(keys: [(kind, keys)], lane: nil))
             case .receipt:
                 lookUps += anywhere.map { StreamLookUp(keys: [(kind, keys)], lane: $0) }
             default: shared.append((kind, keys))
@@ -77,11 +76,6 @@ struct StreamLookUp {
             """
             SELECT DISTINCT environment, original_transaction_id FROM ledger.event
             WHERE original_transaction_id = ANY ($1) AND lane = $3 LIMIT $2
-            """
-        case .orderId:
-            """
-            SELECT DISTINCT environment, original_transaction_id FROM operation.apple_order
-            WHERE order_id = ANY ($1) LIMIT $2
             """
         case .receipt: receiptSQL
         default: sharedSQL
@@ -167,7 +161,6 @@ extension StreamKey {
         case .webOrderLineItemId: .webOrderLineItemId
         case .appTransactionId: .appTransactionId
         case .previousOriginalTransactionId: .previousOriginalTransactionId
-        case .orderId: .orderId
         case .receipt: .receipt
         }
     }
@@ -179,7 +172,6 @@ extension StreamKey {
             .transactionId(let text), .webOrderLineItemId(let text), .appTransactionId(let text),
             .previousOriginalTransactionId(let text):
             text
-        case .orderId(let text): OrderID(text)?.text ?? text
         case .receipt(let digest): digest.hex
         }
     }
@@ -190,7 +182,6 @@ extension StreamKey {
         case .appAccountToken(let text), .webOrderLineItemId(let text),
             .appTransactionId(let text):
             text.isPlaceholder
-        case .orderId(let text): OrderID(text) == nil
         default: text.isEmpty
         }
     }
@@ -198,7 +189,7 @@ extension StreamKey {
     /// Its keys in the directory of lanes: none if it decides its lane.
     var directoryKeys: [Int64] {
         switch self {
-        case .originalTransactionId, .orderId: []
+        case .originalTransactionId: []
         case .receipt(let digest): [LaneDirectory.key(digest)]
         case .appAccountToken(let token): token.spellingsOfUUID.map { LaneDirectory.key($0.utf8) }
         default: [LaneDirectory.key(text.utf8)]
@@ -211,7 +202,7 @@ extension StreamKey {
 
 private enum StreamKeyKind: Int {
     case originalTransactionId, customer, appAccountToken, transactionId, webOrderLineItemId
-    case appTransactionId, previousOriginalTransactionId, orderId, receipt
+    case appTransactionId, previousOriginalTransactionId, receipt
 
     /// The kind as text.
     var name: String {
@@ -223,7 +214,6 @@ private enum StreamKeyKind: Int {
         case .webOrderLineItemId: "web order line item id"
         case .appTransactionId: "app transaction id"
         case .previousOriginalTransactionId: "previous original transaction id"
-        case .orderId: "order id"
         case .receipt: "receipt"
         }
     }
@@ -245,7 +235,7 @@ private enum StreamKeyKind: Int {
     /// Selects events by keys that may lead anywhere; nil for kinds with a statement of their own.
     func condition(_ parameter: String) -> String? {
         switch self {
-        case .originalTransactionId, .orderId, .receipt: nil
+        case .originalTransactionId, .receipt: nil
         case .customer: "customer_id = ANY (\(parameter))"
         case .appAccountToken: "app_account_token = ANY (\(parameter))"
         case .transactionId: "transaction_id = ANY (\(parameter))"

@@ -5,8 +5,7 @@ internal import Projections
 /// The subject of a question: any id that the ledger knows, and where the purchases were made.
 public struct SubjectID: Hashable, Sendable {
     /// An original or another transaction id, an app account token in any letter case, an
-    /// `appTransactionId`, a `webOrderLineItemId`, the app's own id for a customer, or the order id
-    /// of an invoice about which an import has asked Apple.
+    /// `appTransactionId`, a `webOrderLineItemId`, or the app's own id for a customer.
     public var id: String
     /// Where the purchases were made; nil for the one environment in which the id is known.
     ///
@@ -53,11 +52,11 @@ extension Ledger {
             return only
         }
         let customer = try await customer(subject.id, in: environment)
-        // An order may have subscriptions that nothing else joins.
-        let streams = Set(customer.streams.map(\.stream)).union(named).sorted()
-        guard let first = streams.first else { throw try await unknown(subject) }
-        guard streams.count == 1 else {
-            throw subject.several(streams.map(\.originalTransactionId))
+        guard let first = customer.streams.first?.stream else {
+            throw try await unknown(subject)
+        }
+        guard customer.streams.count == 1 else {
+            throw subject.several(customer.streams.map(\.stream.originalTransactionId))
         }
         try await check(knownAt, of: first)
         return first
@@ -125,7 +124,7 @@ extension SubjectID {
 
     /// The keys of the subscriptions that have an id, or a purchase with it.
     static func ownKeys(_ id: String) -> [StreamKey] {
-        [.originalTransactionId(id), .transactionId(id), .webOrderLineItemId(id), .orderId(id)]
+        [.originalTransactionId(id), .transactionId(id), .webOrderLineItemId(id)]
     }
 
     /// Which of the subscriptions found by `ownKeys` the id means.
@@ -160,15 +159,14 @@ extension SubjectID {
     }
 
     fileprivate var unknown: QuestionError {
-        let order = OrderID(id.withoutSurroundings)
+        let mayBeOrder = OrderID(id.withoutSurroundings)?.hasAppleLetter == true
         return QuestionError(
             .unknownId,
             "no subscription has \(id) as its original transaction, transaction, app account "
                 + "token, appTransactionId, web order line item or customer"
-                + (order?.hasAppleLetter == true
-                    ? ", and no import has asked Apple about it as an order id. If it is the order "
-                        + "id of an invoice, `subledger import -` asks Apple for its subscription"
-                    : "")
+                + (mayBeOrder
+                    ? "; if it is the order id of an invoice, `subledger import -` asks Apple for "
+                        + "its subscription" : "")
         )
     }
 

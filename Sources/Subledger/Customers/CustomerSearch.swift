@@ -19,8 +19,6 @@ struct CustomerSearch {
     /// Every subscription that was read and of which anything was known then.
     private(set) var found: [CustomerStream] = []
 
-    // An id by which the statements name the customer: none of them has the order id of an invoice.
-    private var statedName: String
     private var customerId: String?
     private var seen: Set<StreamID> = []
     private var asked: Set<StreamKey> = []
@@ -28,7 +26,6 @@ struct CustomerSearch {
     init(log: EventLog, name: String, environment: Environment, knownAt: KnownAt) {
         self.log = log
         self.name = name
-        statedName = name
         self.environment = environment
         self.knownAt = knownAt
     }
@@ -38,7 +35,7 @@ struct CustomerSearch {
         var next = [stream(name)] + (try await lookForName())
         while true {
             while !next.isEmpty { next = try await neighbours(of: try await read(next)) }
-            let customer = Customer(statedName, in: environment, among: found)
+            let customer = Customer(name, in: environment, among: found)
             // The customer that a group leads to no longer changes; what else they have is read
             // now.
             guard let id = customer.customerId, customerId == nil else { return customer }
@@ -58,15 +55,8 @@ struct CustomerSearch {
             named = [stream(name)]
             return try await log.streams(with: SubjectID.ownKeys(name) + others)
         }
-        let streams = try await log.streams(
-            withEach: [SubjectID.ownKeys(name), others, [.orderId(name)]]
-        )
+        let streams = try await log.streams(withEach: [SubjectID.ownKeys(name), others])
         named = SubjectID.named(name, in: environment, among: streams[0])
-        if let first = streams[2].first(where: { $0.environment == environment }),
-            Set(streams[0] + streams[1]) == Set(streams[2])
-        {
-            statedName = first.originalTransactionId
-        }
         return streams[0] + streams[1]
     }
 

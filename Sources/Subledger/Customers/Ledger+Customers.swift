@@ -6,7 +6,7 @@ extension Ledger {
     /// All subscriptions of a customer in one environment, with who claimed them when.
     ///
     /// Found by the app's own id for the customer, an app account token, an `appTransactionId`, a
-    /// transaction id, an original transaction id or an order id. Folded directly from the log.
+    /// transaction id or an original transaction id. Folded directly from the log.
     ///
     /// - Parameters:
     ///   - name: Any of the customer's ids.
@@ -35,7 +35,7 @@ extension Ledger {
         let streams = try await log.streams(with: [
             .originalTransactionId(name), .customer(name), .appAccountToken(name),
             .transactionId(name), .appTransactionId(name), .webOrderLineItemId(name),
-            .previousOriginalTransactionId(name), .orderId(name),
+            .previousOriginalTransactionId(name),
         ])
         let found = Set(streams.map(\.environment))
         return found.sorted { $0.word.utf8.lexicographicallyPrecedes($1.word.utf8) }

@@ -5,13 +5,14 @@ extension Ledger {
     /// The subject that an id means, as somebody pasted it into a command.
     ///
     /// An id that the ledger has is taken as it is written. Otherwise what surrounds it is left
-    /// out, a UUID gets its hyphens, and a customer's name is found in another case. That reads the
-    /// name of every link, so it is for people and not for requests of an app.
+    /// out, a UUID gets its hyphens, and a customer's name is found in another case; last, it may be
+    /// the order id of an invoice. That reads the name of every link, and Apple does not sign the
+    /// subscriptions of an order, so it is for people and not for requests of an app.
     ///
     /// - Parameter subject: Who or what is asked about, as written.
     /// - Returns: The subject by an id that the ledger has; as written if it has none of them.
-    /// - Throws: `QuestionError` if several customers' names differ from it only in case;
-    ///   `EventLogError`.
+    /// - Throws: `QuestionError` if several customers' names differ from it only in case, or if it
+    ///   is an order of several subscriptions; `EventLogError`.
     package func recognised(_ subject: SubjectID) async throws -> SubjectID {
         guard try await !isKnown(subject.id) else { return subject }
         for id in try await spellings(of: subject.id) where try await isKnown(id) {
@@ -19,7 +20,29 @@ extension Ledger {
             other.id = id
             return other
         }
-        return subject
+        return try await subscription(ofOrder: subject) ?? subject
+    }
+
+    // By its own id, so that the answer rests on the log alone.
+    private func subscription(ofOrder subject: SubjectID) async throws -> SubjectID? {
+        guard let order = OrderID(subject.id.withoutSurroundings) else { return nil }
+        let streams = try await log.streams(of: order).filter { stream in
+            subject.environment.map { $0 == stream.environment } ?? true
+        }
+        let ids = streams.map(\.originalTransactionId)
+        guard ids.count <= 1 else {
+            throw QuestionError(
+                .severalSubscriptions,
+                "the order \(order.text) has \(ids.count) subscriptions; ask about one of them: "
+                    + ids.joined(separator: ", "),
+                subscriptions: ids
+            )
+        }
+        return streams.first.map { stream in
+            var other = subject
+            (other.id, other.environment) = (stream.originalTransactionId, stream.environment)
+            return other
+        }
     }
 
     private func isKnown(_ id: String) async throws -> Bool {

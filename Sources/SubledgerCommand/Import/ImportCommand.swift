@@ -14,8 +14,8 @@ struct ImportCommand: AsyncParsableCommand {
             transaction id or an order id. Or it is a CSV file whose header names such columns: \
             originalTransactionId, transactionId, appTransactionId, orderId, in any spelling \
             (store_transaction_id); other columns are left out, and what is used is printed. Apple \
-            finds nothing by app account token. After the import, the order id of an invoice (M…, in \
-            either letter case) finds its subscription in every question. With --known it asks about every \
+            finds nothing by app account token. After the import, commands find a subscription by the \
+            order id of an invoice (M…, in either letter case). With --known it asks about every \
             subscription in the ledger instead, for example those of old receipts.
 
             It prints first how many requests that takes, and how long by Apple's rate limits, of \

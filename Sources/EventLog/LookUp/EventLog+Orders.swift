@@ -40,6 +40,35 @@ extension EventLog {
         }
     }
 
+    /// The subscriptions that are recorded for an order, sorted.
+    ///
+    /// Nobody signed which they are, so this is for finding one, not for what is true of a customer.
+    ///
+    /// - Parameter order: The order.
+    /// - Returns: The subscriptions; empty if no import has asked Apple about it.
+    /// - Throws: `tooManyStreams` if there are more than `customerStreamsMax`,
+    ///   `databaseUnavailable`.
+    public func streams(of order: OrderID) async throws(EventLogError) -> [StreamID] {
+        let streams = try await reading("look up an order id") { session in
+            try await session.query(
+                """
+                SELECT environment, original_transaction_id FROM operation.apple_order
+                WHERE order_id = $1 LIMIT $2
+                """,
+                [.text(order.text), .int8(Int64(EventLog.customerStreamsMax + 1))]
+            ).map { row in
+                StreamID(
+                    environment: Environment(try row.text(0)),
+                    originalTransactionId: try row.text(1)
+                )
+            }
+        }
+        guard streams.count <= EventLog.customerStreamsMax else {
+            throw .tooManyStreams(order.text, "order id")
+        }
+        return streams.sorted()
+    }
+
     /// The order ids that are recorded for a subscription, in order.
     ///
     /// - Parameter stream: The subscription.
