@@ -229,6 +229,12 @@ public enum Schema {
             check: text(PackageResources.check_v016_apple_order_sql),
             workingTable: "operation.apple_order"
         ),
+        Migration(
+            version: 17,
+            name: "v017-bounded-values",
+            sql: text(PackageResources.v017_bounded_values_sql),
+            check: text(PackageResources.check_v017_bounded_values_sql)
+        ),
     ]
 
     private static func text(_ bytes: [UInt8]) -> String {

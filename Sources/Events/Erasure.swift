@@ -151,7 +151,14 @@ public struct NumberRanges: Hashable, Sendable {
     }
 
     /// Whether it holds a number.
-    public func contains(_ number: Int64) -> Bool { ranges.contains { $0.contains(number) } }
+    public func contains(_ number: Int64) -> Bool {
+        var (low, high) = (0, ranges.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if ranges[middle].upperBound < number { low = middle + 1 } else { high = middle }
+        }
+        return low < ranges.count && ranges[low].lowerBound <= number
+    }
 }
 
 extension NumberRanges: CustomStringConvertible {

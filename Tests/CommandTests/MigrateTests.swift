@@ -117,7 +117,7 @@ struct MigrateTests {
                     "v008-newest-signature", "v009-lookup-key", "v010-lookup-lane",
                     "v011-repair", "v012-rejection-standing",
                     "v013-token-limit", "v014-audit",
-                    "v015-evidence-file", "v016-apple-order",
+                    "v015-evidence-file", "v016-apple-order", "v017-bounded-values",
                 ]
             )
         }

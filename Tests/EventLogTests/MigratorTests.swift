@@ -90,6 +90,20 @@ struct MigratorTests {
         }
     }
 
+    @Test func `a migration that is recorded twice is named`() async throws {
+        try await Variant.plain.withDatabase { settings in
+            try await change(
+                settings,
+                """
+                ALTER TABLE ledger.migration DROP CONSTRAINT migration_pkey;
+                INSERT INTO ledger.migration SELECT * FROM ledger.migration WHERE version = 3
+                """
+            )
+            await expect(.migrationEdited) { _ = try await Migrator.migrate(settings) }
+            await expect(.migrationEdited) { _ = try await EventLog.open(settings, .test()) }
+        }
+    }
+
     @Test(arguments: ["checksum = 'x'", "name = 'v001-other'", "version = 0", "version = -7"])
     func `a migration that was edited after it was applied is refused`(
         change: String

@@ -27,6 +27,18 @@ struct ConfirmationRowTests {
         #expect(row.confirmations(lane: .only) == confirmations)
     }
 
+    @Test func `a repetition that a row states several times is read once`() throws {
+        // 2^3; event 7 by payload 5, then the same again and again.
+        let row = ConfirmationRow(
+            stream: stream,
+            asOf: Instant(milliseconds: 1_700_000_000_000),
+            evidence: 5,
+            repetitions: [0x01, 0x08, 0, 0x0e, 0, 0] + Array(repeating: 0, count: 4 * 300_000),
+            transactionIds: []
+        )
+        #expect(row.confirmations(lane: .only)?.map(\.position.offset) == [7])
+    }
+
     @Test(arguments: [UInt64(1), 2, 3])
     func `random sets are restored in any order, each repetition once`(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)

@@ -12,6 +12,15 @@ struct NumberRangesTests {
         #expect(NumberRanges([9, 3, 8, 7, 0, -1]).description == "3,7-9")
     }
 
+    @Test func `a number is found in the range that holds it`() {
+        let numbers: [Int64] = [1, 4, 5, 6, 9, 12, 13, .max]
+        let ranges = NumberRanges(numbers)
+        for number in Array(-1...15) + [.max - 1, .max] {
+            #expect(ranges.contains(number) == numbers.contains(number), "\(number)")
+        }
+        #expect(!NumberRanges([]).contains(1))
+    }
+
     @Test(
         arguments: [
             "0", "-1", "01", "+1", "1,", ",1", "1,2", "1-2,3", "3,1", "3-1", "1-2-3", "1-1", "a",

@@ -90,6 +90,48 @@ struct ForgedCommitTests {
         }
     }
 
+    @Test(arguments: [
+        "operation.currency_rate VALUES ('EUR', 'USD', '2025-01-01', 1, 'NaN', clock_timestamp())",
+        "operation.currency_rate VALUES ('EUR', 'USD', 'infinity', 1, 1, clock_timestamp())",
+        "operation.currency_rate VALUES ('EUR', 'USD', '-infinity', 1, 1, clock_timestamp())",
+        "operation.currency_rate VALUES ('EUR', 'USD', '10000-01-01', 1, 1, clock_timestamp())",
+        Self.run(payloads: "1000000000000"), Self.run(payloads: "9223372036854775807"),
+        Self.run(payloads: "1", reasons: #"{"a": 9223372036854775807}"#),
+        Self.run(payloads: "1", reasons: #"{"a": "x"}"#), Self.run(payloads: "1", reasons: "[]"),
+        Self.run(payloads: "1", reasons: #"{"a": -1}"#),
+    ])
+    func `a value that holds up or ends a report is refused`(row: String) async throws {
+        try await ErasureTests.withFilled(lanes: 1) { _, settings in
+            try await Self.asWriter(settings) { writer in
+                let refused = await #expect(throws: PostgresError.self) {
+                    try await writer.execute("INSERT INTO \(row)")
+                }
+                #expect(refused?.sqlState == "23514", "\(refused as Any)")
+            }
+        }
+    }
+
+    private static func run(payloads: String, reasons: String = "{}") -> String {
+        """
+        ledger.ingestion (lane, run_id, started_at, finished_at, payloads, rejected, appended,
+            duplicates, restored, streams, unchanged, was_stopped, source, rejected_by_reason)
+        SELECT ledger.lane_of(g::text), g, now(), now(), \(payloads), 0, 0, 0, 0, 0, 0, false, 'x',
+            '\(reasons)' FROM gen_random_uuid() g
+        """
+    }
+
+    @Test func `fractional counts of refusals are added up`() async throws {
+        try await ErasureTests.withFilled(lanes: 1) { ledger, settings in
+            let session = try await PostgresSession.connect(settings)
+            try await session.execute(
+                "INSERT INTO \(Self.run(payloads: "1", reasons: #"{"a": 1.0, "b": 0.4}"#))"
+            )
+            await session.close()
+            let quality = try await ledger.log.ingestQuality(source: "x")
+            #expect(quality.sources.first?.counts.rejectedByReason == ["a": 1, "b": 0])
+        }
+    }
+
     @Test(arguments: [1, 4])
     func `a commit dated before a checkpoint that lacks it is found`(lanes: Int) async throws {
         try await ErasureTests.withFilled(lanes: lanes) { ledger, settings in

@@ -85,6 +85,78 @@ struct MovedEvidenceTests {
         }
     }
 
+    @Test func `a file is believed only as far as it has bytes, and nothing else is opened`()
+        async throws
+    {
+        try await ErasureTests.withFilled(lanes: 1) { ledger, settings in
+            try await Self.inFolder { folder in
+                let file = try #require(try await Self.move(ledger, folder).first)
+                let url = URL(fileURLWithPath: file.path)
+                let content = try Data(contentsOf: url)
+                func expectNamed(_ reason: String) async throws {
+                    let found = try await ledger.log.verify().firstMismatch
+                    #expect(found?.reason.contains(file.path) == true, "\(found as Any)")
+                    #expect(found?.reason.contains(reason) == true, "\(found as Any)")
+                }
+
+                // The byte counts of the bodies are 4 bytes each and begin after the head.
+                let count = Int(file.last - file.first + 1)
+                let start = 4 + "subledger/evidence-file".utf8.count + 16 + 4 + 8 + 4
+                var forged = content
+                for byte in start..<start + 4 * count { forged[byte] = 0xff }
+                try forged.write(to: url)
+                try await expectNamed("shorter than it was written")
+                try FileManager.default.removeItem(at: url)
+                #expect(mkfifo(file.path, 0o600) == 0)
+                try await expectNamed("not a regular file")
+                try FileManager.default.removeItem(at: url)
+                try content.write(to: url)
+
+                // An owner's row may name any range.
+                let session = try await PostgresSession.connect(settings)
+                for last in [Int64.max, Int64.max / 4, 4_000_000_000] {
+                    try await session.execute(
+                        """
+                        BEGIN; SET LOCAL session_replication_role = replica;
+                        ALTER TABLE ledger.evidence_file DISABLE TRIGGER ALL;
+                        UPDATE ledger.evidence_file SET last_evidence_no = \(last)
+                        WHERE first_evidence_no = \(file.first); COMMIT
+                        """
+                    )
+                    try await expectNamed("shorter than it was written")
+                }
+                await session.close()
+            }
+        }
+    }
+
+    @Test func `what lies at the place of a new file is not written into`() async throws {
+        try await ErasureTests.withFilled(lanes: 1) { ledger, settings in
+            try await Self.inFolder { folder in
+                let session = try await PostgresSession.connect(settings)
+                try await session.execute(
+                    "ALTER TABLE ledger.evidence_file ADD CONSTRAINT test CHECK (false)"
+                )
+                await #expect(throws: EventLogError.self) { try await Self.move(ledger, folder) }
+                try await session.execute("ALTER TABLE ledger.evidence_file DROP CONSTRAINT test")
+                let name = try #require(
+                    FileManager.default.contentsOfDirectory(atPath: folder).first
+                )
+                try FileManager.default.removeItem(atPath: "\(folder)/\(name)")
+                let other = "\(folder)/other"
+                try Data("other".utf8).write(to: URL(fileURLWithPath: other))
+                try FileManager.default.createSymbolicLink(
+                    atPath: "\(folder)/\(name).part",
+                    withDestinationPath: other
+                )
+                #expect(try await !Self.move(ledger, folder).isEmpty)
+                #expect(try String(contentsOfFile: other, encoding: .utf8) == "other")
+                try await Self.expectProven(ledger)
+                await session.close()
+            }
+        }
+    }
+
     @Test(arguments: [1, 4])
     func `an erasure removes moved payloads from their files, also if it was interrupted`(
         lanes: Int

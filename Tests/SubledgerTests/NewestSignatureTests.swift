@@ -105,6 +105,34 @@ struct NewestSignatureTests {
         }
     }
 
+    @Test(.disabled(if: isOnCitus, onCitus))
+    func `a raised signature is found also where something was erased`() async throws {
+        try await FollowTests.withLedger(lanes: 1) { ledger, settings in
+            try await ledger.ingest(Array(FollowTests.deliveries(seed: 16).prefix(40)))
+            _ = try await ledger.projector.rebuild()
+            let before = Instant.systemClock().milliseconds
+            for stream in try await ledger.allStreams() {
+                _ = try await ledger.erase(
+                    [ErasureTarget(stream: stream, scope: .subscription)],
+                    reason: ErasureTests.reason,
+                    withSiblings: true
+                )
+            }
+            _ = try await ledger.projector.follow(.once("test"))
+            let newest = "SELECT as_of_ms::text FROM operation.newest_signature"
+            #expect(try await FollowTests.texts(settings, newest).count == 1)
+            let differing = try await FollowTests.texts(settings, Self.differing)
+            #expect(differing == [], "the newest may have been erased")
+            for raised in [before + 3_600_000, .max] {
+                _ = try await FollowTests.texts(
+                    settings,
+                    "UPDATE operation.newest_signature SET as_of_ms = \(raised) RETURNING lane::text"
+                )
+                #expect(try await FollowTests.texts(settings, Self.differing) == ["0"])
+            }
+        }
+    }
+
     @Test(.disabled(if: isOnCitus, onCitus), arguments: [Int64.min, .max])
     func `a newest signature at the edge of numbers ends no report`(edge: Int64) async throws {
         try await FollowTests.withLedger(lanes: 1) { ledger, settings in
@@ -117,6 +145,8 @@ struct NewestSignatureTests {
             for report in Report.all { _ = try await ledger.report(ReportQuestion(report)) }
         }
     }
+
+    private static let differing = "SELECT lane::text FROM (\(NewestSignature.differing)) d"
 
     private static let kept = "SELECT lane_offset::text FROM operation.newest_signature"
 

@@ -49,6 +49,30 @@ struct RejectionTests {
         }
     }
 
+    @Test func `rows that a writer dated between two milliseconds or never are tried once`()
+        async throws
+    {
+        try await withLedger(.migrated) { ledger, settings in
+            let session = try await PostgresSession.connect(settings)
+            for (number, started) in ["now() + interval '0.0004 s'", "'infinity'"].enumerated() {
+                // The digest is not that of the body either.
+                try await session.execute(
+                    """
+                    INSERT INTO ledger.rejection (lane, payload_digest, reason, byte_count, body,
+                        message, source, location, received_at, run_started_at, input_no,
+                        is_imported, standing)
+                    VALUES (ledger.lane_of(encode(sha256('\(number)'), 'hex')), sha256('\(number)'),
+                        'unsupported-format', 5, 'hello', 'x', 'test', '', now(), \(started), 1,
+                        false, 'unproven')
+                    """
+                )
+            }
+            let report = try await ledger.retryRejections()
+            #expect(report.payloads == 2)
+            await session.close()
+        }
+    }
+
     @Test func `an unreadable file is reported, not kept`() async throws {
         try await withLedger(.migrated) { ledger, _ in
             let rest = Mutex([

@@ -189,6 +189,40 @@ struct UnprovenFactTests {
         }
     }
 
+    @Test(arguments: [Erasure.Scope.subscription, .customer])
+    func `what arrives after an erasure may not say whose it is`(
+        scope: Erasure.Scope
+    ) async throws {
+        try await ErasureTests.withFilled(lanes: 1) { ledger, settings in
+            let stream = try await ErasureTests.longest(of: ledger)
+            _ = try await ledger.erase(
+                [ErasureTarget(stream: stream, scope: scope)],
+                reason: ErasureTests.reason,
+                withSiblings: true
+            )
+            let forger = Forger(log: ledger.log, settings: settings)
+            func forge(token: String?) async throws -> Position {
+                let fact = Self.years(id: stream.originalTransactionId, token: token)
+                return try await forger.commit(
+                    [fact],
+                    citing: try forger.unkept(.signedTransaction)
+                )
+            }
+            let nameless = try await forge(token: nil)
+            let report = try await Self.prove(ledger)
+            #expect(report.isOK)
+            #expect(
+                report.notKeptEvents.first?.arrivedAfterErasure.contains(nameless.offset) == true
+            )
+            // It would give the purchase to whom the token names.
+            let named = try await forge(token: "7f1c0a52-9d3e-4c6b-8a41-2b5d6e7f8091")
+            let failure = try #require(try await Self.prove(ledger).firstFailure)
+            #expect(failure.reason == "evidence-missing")
+            #expect(failure.position == named)
+            #expect(failure.message.contains("identifies a person"))
+        }
+    }
+
     @Test func `what an earlier version accepted without recording why is listed`() async throws {
         try await ErasureTests.withFilled(lanes: 1) { ledger, settings in
             let stream = try await ErasureTests.longest(of: ledger)

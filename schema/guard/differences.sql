@@ -340,6 +340,28 @@ difference (stage, what, statement) AS (
         format('DROP TRIGGER %I ON %s', t.tgname, r.name)
     FROM relation r JOIN pg_trigger t ON t.tgrelid = r.oid JOIN pg_proc p ON p.oid = t.tgfoid
     WHERE (r.is_log OR r.relkind IN ('r', 'p')) AND NOT t.tgisinternal AND t.tgparentid = 0
-        AND NOT (t.tgname LIKE 'append\_only\_%'
-            AND p.pronamespace = to_regnamespace('ledger')::oid))
+        AND NOT (p.pronamespace = to_regnamespace('ledger')::oid AND (
+            t.tgname = 'append_only_statement' AND r.oid IN (SELECT oid FROM guarded)
+            OR (r.name, t.tgname::text) IN (VALUES
+                ('ledger.event', 'append_only_row'), ('ledger.event', 'append_only_insert'),
+                ('ledger.event', 'append_only_proof'),
+                ('ledger.confirmation', 'append_only_row'),
+                ('ledger.confirmation', 'append_only_insert'),
+                ('ledger.confirmation', 'append_only_commit'),
+                ('ledger.evidence', 'append_only_row'), ('ledger.evidence', 'append_only_insert'),
+                ('ledger.evidence', 'append_only_proof'), ('ledger.commit', 'append_only_chain'),
+                ('operation.currency_rate', 'append_only_clock'))))
+    UNION ALL
+    -- A crash empties a table that is not logged, and no standby has it.
+    SELECT 7, format('%s is not logged', r.name), format('ALTER TABLE %s SET LOGGED', r.name)
+    FROM relation r JOIN pg_class c ON c.oid = r.oid
+    WHERE r.is_log AND r.relkind = 'r' AND c.relpersistence <> 'p'
+    UNION ALL
+    -- A further unique index refuses facts that differ.
+    SELECT 7, format('unique index %I of %s', x.relname, r.name),
+        format('DROP INDEX %I.%I', r.nspname, x.relname)
+    FROM relation r JOIN pg_index i ON i.indrelid = r.oid JOIN pg_class x ON x.oid = i.indexrelid
+    WHERE r.is_log AND i.indisunique
+        AND NOT EXISTS (SELECT FROM key k WHERE k.relname = r.name AND k.name = x.relname)
+        AND NOT EXISTS (SELECT FROM pg_inherits h WHERE h.inhrelid = x.oid))
 SELECT what, statement FROM difference ORDER BY stage, what COLLATE "C"

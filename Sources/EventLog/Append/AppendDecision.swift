@@ -141,7 +141,8 @@ struct AppendDecision {
                 return decide(prepared, of: submission, number, isKnown: isKnown, isCited: &isCited)
             }
             if let position = erasure.refusal(of: prepared.fact) { return .erased(position) }
-            let isStripped = erasure.strips(prepared.fact) && prepared.fact.content.identifiesPerson
+            // What no kept payload proves must not say whose it is.
+            let isStripped = reason != nil && prepared.fact.content.identifiesPerson
             let fact = isStripped ? PreparedFact(prepared.fact.withoutPerson) : prepared
             return decide(fact, of: submission, number, isKnown: isKnown, isCited: &isCited)
         }

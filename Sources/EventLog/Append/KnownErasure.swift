@@ -29,9 +29,4 @@ struct KnownErasure: Sendable {
         else { return nil }
         return bound.position
     }
-
-    /// Whether a fact may be accepted only without what identifies a person.
-    func strips(_ fact: Fact) -> Bool {
-        lasting != nil && fact.kind != .link && fact.kind != .erasure
-    }
 }

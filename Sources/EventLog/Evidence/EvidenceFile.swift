@@ -51,11 +51,22 @@ final class EvidenceFile {
     init(_ place: Place, forErasing: Bool = false) throws(EventLogError) {
         self.place = place
         let mode = forErasing ? O_RDWR : O_RDONLY
-        descriptor = open(place.path, mode | O_CLOEXEC)
+        // O_NONBLOCK: a pipe at that place would wait for a writer.
+        descriptor = open(place.path, mode | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw EvidenceFile.failure(place.path, "opened") }
+        var state = stat()
+        guard fstat(descriptor, &state) == 0, state.st_mode & S_IFMT == S_IFREG else {
+            throw EvidenceFile.failure(place.path, "used: it is not a regular file")
+        }
+
+        // What a row or the file itself states is believed only as far as the file has bytes.
         let head = place.head
-        let count = Int(place.last - place.first + 1)
-        let known = try bytes(at: 0, head.count + 4 * count)
+        let byteCount = Int64(state.st_size)
+        let count = place.last - place.first + 1
+        guard count > 0, count <= (byteCount - Int64(head.count)) / 4 else {
+            throw EvidenceFile.failure(place.path, EvidenceFile.tooShort)
+        }
+        let known = try bytes(at: 0, head.count + 4 * Int(count))
         guard ByteScan.areEqual(known[..<head.count], head[...]) else {
             throw EvidenceFile.failure(
                 place.path,
@@ -65,11 +76,16 @@ final class EvidenceFile {
         }
         var reader = ByteReader(known[head.count...])
         var starts = [Int64(known.count)]
-        while let byteCount = reader.integer(UInt32.self) {
-            starts.append(starts[starts.count - 1] + Int64(byteCount))
+        while let bodyByteCount = reader.integer(UInt32.self) {
+            starts.append(starts[starts.count - 1] + Int64(bodyByteCount))
+            guard starts[starts.count - 1] <= byteCount else {
+                throw EvidenceFile.failure(place.path, EvidenceFile.tooShort)
+            }
         }
         self.starts = starts
     }
+
+    private static let tooShort = "used: it is shorter than it was written"
 
     deinit { if descriptor >= 0 { close(descriptor) } }
 
@@ -107,7 +123,7 @@ final class EvidenceFile {
             guard more > 0 else {
                 throw more < 0
                     ? EvidenceFile.failure(place.path, "read")
-                    : EvidenceFile.failure(place.path, "used: it is shorter than it was written")
+                    : EvidenceFile.failure(place.path, EvidenceFile.tooShort)
             }
             done += more
         }
@@ -131,7 +147,9 @@ extension EvidenceFile {
         let isThere = access(place.path, F_OK) == 0
         if !isThere {
             let part = place.path + ".part"
-            let descriptor = open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+            // What an interrupted move left there, or somebody put there, is not written into.
+            unlink(part)
+            let descriptor = open(part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
             guard descriptor >= 0 else { throw failure(part, "written") }
             defer { close(descriptor) }
             try write(writer.bytes, to: descriptor, at: 0, place)

@@ -129,7 +129,7 @@ extension EventLog {
         """
 
     private static let sumReasons = """
-        SELECT i.source, r.key, sum(r.value::bigint)::bigint
+        SELECT i.source, r.key, sum(r.value::numeric)::bigint
         FROM \(matchingIngestions.replacing(
             "ledger.ingestion i",
             with: "ledger.ingestion i CROSS JOIN LATERAL jsonb_each_text(i.rejected_by_reason) r"

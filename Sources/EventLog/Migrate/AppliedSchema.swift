@@ -25,10 +25,15 @@ enum AppliedSchema {
                         + "migrations up to \(migrations.count); use a newer subledger"
                 )
             }
+            guard version == row + 1 else {
+                throw EventLogError(
+                    .migrationEdited,
+                    "ledger.migration must contain the versions 1, 2, 3 …, each once; its row "
+                        + "\(row + 1) is version \(version) (\(name)). Restore the table from a backup"
+                )
+            }
             let ours = migrations[row]
-            guard version == ours.version, name == ours.name,
-                try rows[row].text(2) == checksum(of: ours)
-            else {
+            guard name == ours.name, try rows[row].text(2) == checksum(of: ours) else {
                 throw EventLogError(
                     .migrationEdited,
                     "migration \(version) of the database (\(name)) is not the \(ours.name) that "

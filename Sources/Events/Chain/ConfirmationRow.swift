@@ -104,7 +104,8 @@ public struct ConfirmationRow: Hashable, Sendable {
 
     /// The repetitions in it; nil unless they are encoded as `rows(of:stream:)` writes them.
     ///
-    /// Ignores fields whose tags this program cannot hold.
+    /// Ignores fields whose tags this program cannot hold. One that is written several times is read
+    /// once: it says nothing more.
     public func confirmations(lane: Lane) -> [Confirmation]? {
         var reader = ByteReader(repetitions[...])
         guard let maskCount = reader.wideLEB128(), maskCount <= UInt64(repetitions.count) else {
@@ -131,15 +132,14 @@ public struct ConfirmationRow: Hashable, Sendable {
                 guard let place = reader.leb128(), place < transactionIds.count else { return nil }
                 id = transactionIds[place]
             }
-            confirmations.append(
-                Confirmation(
-                    position: Position(lane: lane, offset: offset),
-                    asOf: Instant(milliseconds: time),
-                    fields: masks[Int(mask >> 1)],
-                    transactionId: id,
-                    evidence: evidence
-                )
+            let confirmation = Confirmation(
+                position: Position(lane: lane, offset: offset),
+                asOf: Instant(milliseconds: time),
+                fields: masks[Int(mask >> 1)],
+                transactionId: id,
+                evidence: evidence
             )
+            if confirmation != confirmations.last { confirmations.append(confirmation) }
         }
         return confirmations
     }

@@ -95,18 +95,21 @@ package enum NewestSignature {
     /// The lanes whose stored values are not those of the log: `analytics.last_signed_at` rests on
     /// them.
     ///
-    /// An event that was erased later may have been the newest.
-    static let differing = """
+    /// An event that was erased later may have been the newest. Its as-of is gone, but it was signed
+    /// before it arrived, give or take five minutes between two clocks.
+    package static let differing = """
         SELECT DISTINCT k.lane
         FROM operation.newest_signature k
         CROSS JOIN LATERAL (
             SELECT max(e.as_of_ms) FILTER (WHERE \(isApples)) AS as_of_ms,
-                bool_or(e.kind = 'erased') AS has_erased
+                extract(epoch FROM max(e.recorded_at) FILTER (WHERE e.kind = 'erased'))
+                    * 1000 + 300000 AS erased_as_of_ms
             FROM ledger.event e
             WHERE e.lane = k.lane AND e.lane_offset <= k.lane_offset
                 AND e.environment = k.environment) e
         WHERE k.as_of_ms < e.as_of_ms
-            OR k.as_of_ms IS DISTINCT FROM e.as_of_ms AND e.has_erased IS DISTINCT FROM true
+            OR k.as_of_ms IS DISTINCT FROM e.as_of_ms
+                AND (k.as_of_ms <= e.erased_as_of_ms) IS DISTINCT FROM true
         ORDER BY 1
         """
 

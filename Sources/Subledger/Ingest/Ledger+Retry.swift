@@ -66,7 +66,11 @@ private actor OpenRejections {
             after: last,
             limit: OpenRejections.pageCount
         )
-        last = page.last ?? last
-        return page.isEmpty ? nil : page.map(LocatedPayload.init)
+        // A role that may insert could date one so that it follows itself.
+        guard let newest = page.last,
+            newest.place != last?.place || newest.original.digest != last?.original.digest
+        else { return nil }
+        last = newest
+        return page.map(LocatedPayload.init)
     }
 }

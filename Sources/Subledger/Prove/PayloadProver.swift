@@ -108,6 +108,10 @@ final class PayloadProver: Sendable {
         let named = cited.events.map(Optional.some) + cited.confirmations.map(\.event)
         for event in named {
             guard let event else { return .failure(Unproven.unexplained(at: nil)) }
+            // A token would give the purchase to whom it names.
+            guard !event.fact.content.identifiesPerson else {
+                return .failure(Unproven.identifying(at: event.position))
+            }
             let stream = event.fact.stream
             if erasures.explains(stream, before: cited.firstOffset) { continue }
             if isOfSeveral, erasures.explainsShared(stream, before: cited.firstOffset) { continue }
@@ -198,6 +202,15 @@ private struct Unproven: Error {
         Unproven(
             .evidenceMissing,
             "the payload is not kept, and no earlier erasure of its subscription explains this",
+            at: position
+        )
+    }
+
+    static func identifying(at position: Position) -> Unproven {
+        Unproven(
+            .evidenceMissing,
+            "the payload is not kept, but the event identifies a person; after an erasure, facts are"
+                + " stored without that",
             at: position
         )
     }
