@@ -40,11 +40,9 @@ struct SubledgerCommand: AsyncParsableCommand {
             ),
             CommandGroup(
                 name: "Ask",
-                subcommands: Questions.commands
-                    + [
-                        DiffCommand.self, ReplayCommand.self, BlameCommand.self, EventCommand.self,
-                        DueCommand.self, StreamsCommand.self,
-                    ]
+                subcommands: Questions.served.commands + [DiffCommand.self]
+                    + Questions.local.commands
+                    + [EventCommand.self, DueCommand.self, StreamsCommand.self]
             ),
             CommandGroup(
                 name: "Customers",

@@ -26,7 +26,7 @@ extension LedgerRoutes {
     /// questions of the command line, with the same answers.
     func addQuestions(to router: some RouterMethods<some RequestContext>) {
         for subjects in Subjects.allCases {
-            for question in Questions.all { add(question, about: subjects, to: router) }
+            for question in Questions.served { add(question, about: subjects, to: router) }
         }
     }
 

@@ -3,7 +3,8 @@ package import Events
 
 /// A question about a customer: its name, what it takes, its answer, and the answer as text.
 ///
-/// A question is one file of this folder. Its command and its routes follow from ``Questions``.
+/// A question is one file of this folder. Its command, and its routes if the service answers it,
+/// follow from ``Questions``.
 package protocol Question: Sendable {
     /// The answer, which is the JSON of the command and of the service.
     associatedtype Answer: Codable & Sendable
@@ -21,6 +22,9 @@ package protocol Question: Sendable {
 
     /// The parameters that may be given more than once.
     static var repeated: Set<QuestionParameter> { get }
+
+    /// Whether it is about all subscriptions of a customer unless one alone is asked for.
+    static var mayBeAlone: Bool { get }
 
     /// What is wrong with values that are valid each by itself; nil if nothing is.
     static func fault(_ values: [QuestionParameter: [String]]) -> String?
@@ -83,6 +87,7 @@ extension SubscriptionAnswer {
 
 extension Question {
     package static var repeated: Set<QuestionParameter> { [] }
+    package static var mayBeAlone: Bool { false }
     package static func fault(_ values: [QuestionParameter: [String]]) -> String? { nil }
 }
 
@@ -143,12 +148,17 @@ package struct QuestionInput: Sendable {
 }
 
 /// All questions of this folder, in the order of help.
+///
+/// Adding a question is adding its file and its name here.
 package enum Questions {
-    /// Adding a question is adding its file and its name here.
-    package static let all: [any Question.Type] = [
+    /// Those of the command line and of the service.
+    package static let served: [any Question.Type] = [
         AccessQuestion.self, ExplainQuestion.self,
         PeriodsQuestion.self, StateQuestion.self, ChangesQuestion.self, RefundsQuestion.self,
         ChargesQuestion.self, EligibilityQuestion.self,
         HistoryQuestion.self,
     ]
+
+    /// Those of the command line alone.
+    package static let local: [any Question.Type] = [ReplayQuestion.self, BlameQuestion.self]
 }

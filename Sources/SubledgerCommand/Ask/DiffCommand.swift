@@ -83,36 +83,3 @@ struct DiffCommand: AsyncParsableCommand, ZonedCommand {
         )
     }
 }
-
-extension KnowledgeDifferenceDocument {
-    /// The answer as text.
-    fileprivate func text(at instant: Instant) -> [String] {
-        var lines = lostAccess.map { "− access  \($0.start.clock) → \($0.end.clock)" }
-        lines += gainedAccess.map { "+ access  \($0.start.clock) → \($0.end.clock)" }
-        for change in periods {
-            if let row = change.before { lines.append("− period  \(row.text(at: instant))") }
-            if let row = change.after {
-                lines.append(
-                    "+ period  \(row.text(at: instant))  (\(change.role), \(row.positions.marks))"
-                )
-            }
-        }
-        for aspect in KnowledgeDifferenceDocument.Aspect.allCases {
-            lines += lost.filter { $0.aspect == aspect }.map { "− \(aspect.rawValue)  \($0.text)" }
-            lines += gained.filter { $0.aspect == aspect }.map {
-                "+ \(aspect.rawValue)  \($0.text)"
-                    + ($0.positions.isEmpty ? "" : "  (\($0.positions.marks))")
-            }
-        }
-        return [customer] + (lines.isEmpty ? ["nothing changed"] : lines) + grounds.lines
-    }
-}
-
-extension ExplanationDocument.Period {
-    fileprivate func text(at instant: Instant) -> String {
-        let end =
-            endReason == "open" && validTo <= instant
-            ? "ended \(validTo.clock.prefix(10)), no renewal known" : endReason
-        return "\(kind) \(productId) \(validFrom.clock) → \(validTo.clock) \(end)"
-    }
-}

@@ -51,14 +51,10 @@ struct EventCommand: AsyncParsableCommand {
         }
         if raw {
             Terminal.put(bytes: try stored.payload)
-        } else if output.json {
-            if proof {
-                try Terminal.print(json: ProofDocument(stored))
-            } else {
-                try Terminal.print(json: EventDocument(stored))
-            }
+        } else if proof {
+            try output.print(ProofDocument(stored), [stored.proofText])
         } else {
-            Terminal.print(proof ? stored.proofText : stored.text)
+            try output.print(EventDocument(stored), [stored.text])
         }
     }
 
@@ -138,81 +134,5 @@ extension StoredEvent {
                 )
             }
         }
-    }
-
-    private var evidenceWords: String {
-        switch evidence {
-        case .whole(let evidence): evidence.digest.hex
-        case .erased: "number \(event.evidence), which was erased"
-        case .verifiedAtEntry: "number \(event.evidence), verified on arrival but not kept"
-        case .missing: "number \(event.evidence), which is missing"
-        case .damaged: "number \(event.evidence), which is damaged; run `subledger verify`"
-        }
-    }
-
-    private var record: Evidence? {
-        if case .whole(let evidence) = evidence { evidence } else { nil }
-    }
-
-    fileprivate var text: String {
-        let fact = event.fact
-        var table = TextTable(["event", "\(event.position)"])
-        let lines = [
-            ("subscription", "\(fact.stream.originalTransactionId) · \(fact.stream.environment)"),
-            ("kind", fact.kind.rawValue), ("states", fact.summary),
-            ("erased", event.erased.word ?? "nothing"), ("as of", fact.statedAsOf?.clock ?? "–"),
-            ("recorded", event.recordedAt.clock), ("bundle", fact.bundleId),
-            ("purchase", fact.purchaseDate.ifSet == nil ? "–" : fact.purchaseDate.clock),
-            ("expires", fact.expiresDate.ifSet == nil ? "–" : fact.expiresDate.clock),
-            ("evidence", evidenceWords),
-            (
-                "",
-                [record?.kind.rawValue, record?.verification.trust.rawValue, record?.source]
-                    .compactMap { $0 }.joined(separator: " · ")
-            ),
-        ]
-        for (name, value) in lines { table.add([name, value]) }
-        for (name, value) in commitLines.prefix(1) { table.add([name, value]) }
-        table.add(["commit digest", commit.digest.hex])
-        for entry in fact.content.entries { table.add(["  \(entry.field)", entry.value.words]) }
-        for (tag, value) in fact.content.unrecognised {
-            table.add(["  tag \(tag)", hexadecimal(value)])
-        }
-        return table.text
-    }
-
-    // The event's place in the chain.
-    private var commitLines: [(String, String)] {
-        let columns = commit.commit
-        return [
-            ("commit", "\(columns.number) of lane \(columns.lane), \(columns.committedAt.clock)"),
-            (
-                "",
-                "offsets from \(columns.firstOffset), \(counted(columns.count, "event")), "
-                    + "\(counted(columns.confirmations, "confirmation")), "
-                    + counted(columns.evidence, "payload")
-            ),
-        ]
-    }
-
-    fileprivate var proofText: String {
-        var table = TextTable(["event", "\(event.position)"])
-        let lines =
-            [
-                (
-                    "event digest",
-                    commitments?.digest.hex ?? "cannot be computed: the payload is missing"
-                ),
-                ("  of purchase", commitments?.purchase.hex ?? "–"),
-                ("  of person", commitments?.person.hex ?? "–"),
-                ("  of evidence", commitments?.evidence.hex ?? "–"),
-                ("salt", hexadecimal(keys.stored)),
-                ("evidence", evidenceWords),
-                ("evidence record", record?.recordDigest.hex ?? "–"),
-            ] + commitLines + [
-                ("commit digest", commit.digest.hex), ("previous digest", previousDigest.hex),
-            ]
-        for (name, value) in lines { table.add([name, value]) }
-        return table.text
     }
 }

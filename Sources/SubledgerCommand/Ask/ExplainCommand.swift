@@ -36,11 +36,10 @@ struct ExplainCommand: AsyncParsableCommand, KnowledgeCommand {
             sandbox: sandbox
         )
         await ledger.close()
-        if output.json {
-            try Terminal.print(json: ExplanationDocument(answer))
-        } else {
-            let style = Terminal.pictureStyle(isASCII: ascii)
-            Terminal.print(ExplanationText(answer, style: style, width: Terminal.width).text)
-        }
+        let style = Terminal.pictureStyle(isASCII: ascii)
+        try output.print(
+            ExplanationDocument(answer),
+            ExplanationText(answer, style: style, width: Terminal.width).blocks
+        )
     }
 }

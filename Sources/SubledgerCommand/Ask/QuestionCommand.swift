@@ -8,6 +8,9 @@ struct QuestionCommand<Asked: Question>: AsyncParsableCommand, KnowledgeCommand 
 
     @OptionGroup var question: SubjectOptions
 
+    @OptionGroup(visibility: Asked.mayBeAlone ? .default : .private)
+    var scope: AloneOption
+
     @Option(help: Clock.help(Asked.meaningOfAt), transform: Clock.time)
     var at: AskedTime?
 
@@ -31,6 +34,9 @@ struct QuestionCommand<Asked: Question>: AsyncParsableCommand, KnowledgeCommand 
     }
 
     func validate() throws {
+        guard Asked.mayBeAlone || !scope.alone else {
+            throw ValidationError("Unknown option '--alone'")
+        }
         for (parameter, given) in values {
             let name = parameter.rawValue
             guard Asked.parameters[parameter] != nil else {
@@ -46,23 +52,43 @@ struct QuestionCommand<Asked: Question>: AsyncParsableCommand, KnowledgeCommand 
     }
 
     func run() async throws {
-        let clocks = knowledge.clocks(at: at)
-        let ledger = try await database.openLedger()
         let asked = QuestionInput(
-            try await ledger.subject(question.subject),
+            question.subject(alone: scope.alone),
+            knowledge.clocks(at: at),
+            values: values
+        )
+        let answer = try await Asked.ask(asked, of: database)
+        try output.print(answer, Asked.text(answer, asked))
+    }
+}
+
+extension QuestionInput {
+    /// The values of a question about a subject, at the times that were typed.
+    init(
+        _ subject: SubjectID,
+        _ clocks: QuestionClocks,
+        values: [QuestionParameter: [String]] = [:]
+    ) {
+        self.init(
+            subject,
             now: clocks.now,
             at: clocks.at,
             knownAt: clocks.knownAt,
             values: values
         )
-        let answer = try await Asked.answer(asked, from: ledger)
+    }
+}
+
+extension Question {
+    /// Asks it of a ledger, and prints on stderr what the answer leaves out.
+    static func ask(_ asked: QuestionInput, of database: DatabaseOptions) async throws -> Answer {
+        var asked = asked
+        let ledger = try await database.openLedger()
+        asked.subject = try await ledger.subject(asked.subject)
+        let answer = try await answer(asked, from: ledger)
         await ledger.close()
-        Asked.notes(answer).forEach(Terminal.write)
-        if output.json {
-            try Terminal.print(json: answer)
-        } else {
-            Asked.text(answer, asked).forEach(Terminal.print)
-        }
+        notes(answer).forEach(Terminal.write)
+        return answer
     }
 }
 
@@ -103,19 +129,20 @@ extension Question {
     }
 }
 
-extension Questions {
-    /// Their commands; two have options that no route has.
-    static var commands: [any ParsableCommand.Type] {
-        all.map { question in
+extension [any Question.Type] {
+    /// Their commands; three have options that no route has.
+    var commands: [any ParsableCommand.Type] {
+        map { question in
             switch question {
             case is AccessQuestion.Type: AccessCommand.self
             case is ExplainQuestion.Type: ExplainCommand.self
+            case is ReplayQuestion.Type: ReplayCommand.self
             default: command(question)
             }
         }
     }
 
-    private static func command<Asked: Question>(_: Asked.Type) -> any ParsableCommand.Type {
+    private func command<Asked: Question>(_: Asked.Type) -> any ParsableCommand.Type {
         QuestionCommand<Asked>.self
     }
 }

@@ -38,7 +38,7 @@ struct ExportCustomerCommand: AsyncParsableCommand, ZonedCommand {
         let now = Instant.systemClock()
         let whole = SubjectID(customer.name, in: customer.environment)
 
-        for question in Questions.all where !isAboutOne(question) {
+        for question in Questions.served where !isAboutOne(question) {
             try await folder.write(question, QuestionInput(whole, now: now), from: ledger, "")
         }
         for stream in customer.streams.map(\.stream) {
@@ -48,7 +48,7 @@ struct ExportCustomerCommand: AsyncParsableCommand, ZonedCommand {
                 alone: true
             )
             let place = "subscriptions/\(ExportFolder.name(stream.originalTransactionId))/"
-            for question in Questions.all where isAboutOne(question) {
+            for question in Questions.served where isAboutOne(question) {
                 try await folder.write(
                     question,
                     QuestionInput(subject, now: now),

@@ -5,7 +5,6 @@ extension AccessCommand: LongAnswer {}
 extension ExplainCommand: LongAnswer {}
 extension QuestionCommand: LongAnswer {}
 extension DiffCommand: LongAnswer {}
-extension BlameCommand: LongAnswer {}
 extension EventCommand: LongAnswer {}
 extension DueCommand: LongAnswer {}
 extension StreamsCommand: LongAnswer {}

@@ -192,7 +192,7 @@ struct DemoCommand: AsyncParsableCommand {
             knownAt: .latest
         )
         let style = Terminal.pictureStyle(isASCII: false)
-        Terminal.print(ExplanationText(answer, style: style, width: Terminal.width).text)
+        ExplanationText(answer, style: style, width: Terminal.width).blocks.forEach(Terminal.print)
     }
 
     /// Compares the tables with those of the correct fold, and promotes these.

@@ -193,3 +193,75 @@ extension ProofDocument {
         commit = CommitColumns(stored)
     }
 }
+
+extension StoredEvent {
+    private var evidenceWords: String {
+        switch evidence {
+        case .whole(let evidence): evidence.digest.hex
+        case .erased: "number \(event.evidence), which was erased"
+        case .verifiedAtEntry: "number \(event.evidence), verified on arrival but not kept"
+        case .missing: "number \(event.evidence), which is missing"
+        case .damaged: "number \(event.evidence), which is damaged; run `subledger verify`"
+        }
+    }
+
+    /// The event as text: its content, and its place in the chain.
+    package var text: Block {
+        let fact = event.fact
+        let payload = [record?.kind.rawValue, record?.verification.trust.rawValue, record?.source]
+        let fields = fact.content.entries.map { ["  \($0.field)", $0.value.words] }
+        let unrecognised = fact.content.unrecognised.map { ["  tag \($0)", hexadecimal($1)] }
+        return .table(
+            ["event", "\(event.position)"],
+            [
+                [
+                    "subscription",
+                    "\(fact.stream.originalTransactionId) · \(fact.stream.environment)",
+                ],
+                ["kind", fact.kind.rawValue], ["states", fact.summary],
+                ["erased", event.erased.word ?? "nothing"],
+                ["as of", fact.statedAsOf?.clock ?? "–"],
+                ["recorded", event.recordedAt.clock], ["bundle", fact.bundleId],
+                ["purchase", fact.purchaseDate.ifSet?.clock ?? "–"],
+                ["expires", fact.expiresDate.ifSet?.clock ?? "–"],
+                ["evidence", evidenceWords],
+                ["", payload.compactMap { $0 }.joined(separator: " · ")],
+                place[0], ["commit digest", commit.digest.hex],
+            ] + fields + unrecognised
+        )
+    }
+
+    // The event's place in the chain.
+    private var place: [[String]] {
+        let columns = commit.commit
+        return [
+            ["commit", "\(columns.number) of lane \(columns.lane), \(columns.committedAt.clock)"],
+            [
+                "",
+                "offsets from \(columns.firstOffset), \(counted(columns.count, "event")), "
+                    + "\(counted(columns.confirmations, "confirmation")), "
+                    + counted(columns.evidence, "payload"),
+            ],
+        ]
+    }
+
+    /// What proves the event, as text.
+    package var proofText: Block {
+        .table(
+            ["event", "\(event.position)"],
+            [
+                [
+                    "event digest",
+                    commitments?.digest.hex ?? "cannot be computed: the payload is missing",
+                ],
+                ["  of purchase", commitments?.purchase.hex ?? "–"],
+                ["  of person", commitments?.person.hex ?? "–"],
+                ["  of evidence", commitments?.evidence.hex ?? "–"],
+                ["salt", hexadecimal(keys.stored)], ["evidence", evidenceWords],
+                ["evidence record", record?.recordDigest.hex ?? "–"],
+            ] + place + [
+                ["commit digest", commit.digest.hex], ["previous digest", previousDigest.hex],
+            ]
+        )
+    }
+}

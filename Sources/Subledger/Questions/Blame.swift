@@ -2,6 +2,49 @@ public import EventLog
 public import Events
 internal import Projections
 
+/// Which event is responsible for each part of a subscription's state.
+package enum BlameQuestion: Question {
+    package static let name = "blame"
+    package static let abstract =
+        "Which event is responsible for each part of a subscription's state."
+    package static let discussion = """
+        Covers the purchase that decides access at --at, and the next renewal as Apple had \
+        stated it by then.
+        """
+    package static let meaningOfAt = "The instant to answer for. Default: now."
+    package static let parameters: [QuestionParameter: String] = [:]
+    package static let mayBeAlone = true
+
+    package static func answer(
+        _ asked: QuestionInput,
+        from ledger: Ledger
+    ) async throws -> BlameDocument {
+        try await ledger.blame(
+            of: asked.subject,
+            at: asked.at ?? asked.now,
+            knownAt: asked.knownAt
+        )
+    }
+
+    package static func notes(_ answer: BlameDocument) -> [String] {
+        answer.erasures.compactMap(\.line)
+    }
+
+    package static func text(_ answer: BlameDocument, _ asked: QuestionInput) -> [Block] {
+        let header = ["position", "field", "value", "event", "as of", "recorded"]
+        let states = answer.subscriptions.map { subscription -> [Block] in
+            let id = subscription.originalTransactionId
+            return [
+                .line("\(id) · \(answer.environment) · \(answer.at.zonedClock)"),
+                subscription.fields.isEmpty
+                    ? .line(NothingKnown.words) : .table(header, subscription.fields.map(\.cells)),
+            ]
+        }
+        return (states.isEmpty ? [.gap] : Array(states.joined(separator: [.gap])))
+            + answer.grounds.lines.map(Block.line)
+    }
+}
+
 /// Which event is responsible for each part of the state of a customer's subscriptions.
 public struct BlameDocument: Codable, Hashable, Sendable {
     /// The id that was asked for.
@@ -93,5 +136,14 @@ extension BlameDocument.Subscription {
                 recordedAt: event?.recordedAt
             )
         }
+    }
+}
+
+extension BlameDocument.Field {
+    fileprivate var cells: [String] {
+        [
+            "#\(position)", name, text, [kind, summary].compactMap { $0 }.joined(separator: " "),
+            asOf?.clock ?? "", recordedAt?.clock ?? "",
+        ]
     }
 }

@@ -3,6 +3,33 @@ public import Events
 internal import Projections
 
 /// A subscription event by event, with the state after each.
+package enum ReplayQuestion: Question {
+    package static let name = "replay"
+    package static let abstract =
+        "Replay a subscription event by event, with the state after each."
+    package static let discussion = """
+        Events are in the order in which they were recorded; fields that changed are marked \
+        with *. The state is shown as of --at or, without it, as of the latest instant that \
+        Apple had reported on by then.
+        """
+    package static let meaningOfAt = "Show the state as of this instant after each event."
+    package static let parameters: [QuestionParameter: String] = [:]
+
+    package static func answer(
+        _ asked: QuestionInput,
+        from ledger: Ledger
+    ) async throws -> ReplayDocument {
+        try await ledger.replay(of: asked.subject, at: asked.at, knownAt: asked.knownAt)
+    }
+
+    package static func text(_ answer: ReplayDocument, _ asked: QuestionInput) -> [Block] {
+        [.line(answer.title)]
+            + (answer.frames.isEmpty
+                ? [.line(NothingKnown.words)] : answer.frames.map { .line($0.text) })
+    }
+}
+
+/// A subscription event by event, with the state after each.
 public struct ReplayDocument: Codable, Hashable, Sendable {
     /// The subscription.
     public let originalTransactionId: String
@@ -121,5 +148,21 @@ extension ReplayDocument.Frame {
         let isNew = { (field: StateField) in !last.contains { $0.isSame(as: field) } }
         let isGone = { (name: String) in !fields.contains { $0.name == name } }
         changed = fields.filter(isNew).map(\.name) + last.map(\.name).filter(isGone)
+    }
+}
+
+extension ReplayDocument.Frame {
+    /// The event and the state as text; changed properties are marked with `*`.
+    fileprivate var text: String {
+        var lines = [
+            "#\(position)  recorded \(recordedAt.clock)  as of \(asOf?.clock ?? "–")  \(kind) "
+                + summary,
+            "    " + (effectText.isEmpty ? "· nothing" : effectText.joined(separator: ", ")),
+        ]
+        lines += state.map { property in
+            "  \(changed.contains(property.name) ? "*" : " ") \(property.name) = \(property.text)"
+        }
+        let removed = changed.filter { name in !state.contains { $0.name == name } }
+        return (lines + removed.map { "  * \($0) –" }).joined(separator: "\n")
     }
 }
