@@ -3,7 +3,7 @@ internal import Events
 public import Projections
 
 /// Subscriptions that need a person's attention, the worst first.
-public struct AnomaliesDocument: Codable, Hashable, Sendable {
+public struct AnomaliesDocument: LogReport, Hashable {
     /// The number of subscriptions read.
     public let streams: Int
     /// The number of anomalies of each kind.
@@ -14,9 +14,6 @@ public struct AnomaliesDocument: Codable, Hashable, Sendable {
     public let unreadableStreams: Int
     /// The first of these.
     public let unreadable: [UnreadableStreams.Named]
-
-    /// The kinds, in listing order.
-    public static let kinds = StreamAnomaly.Kind.allCases.map(\.rawValue)
 }
 
 extension Ledger {
@@ -40,16 +37,22 @@ extension Ledger {
     ) async throws -> AnomaliesDocument {
         let catalogs = try await catalogs(knownAt: knownAt)
         var found = try await foldAll(
-            into: AnomalyTally(limit: limit),
+            into: FindingTally<StreamAnomaly>(limit: limit),
             knownAt: knownAt
         ) { tally, history in
             guard history.unreadable.isEmpty else { return }
-            tally.take(StreamAnomalies(Timeline(history), catalogs, limits: limits).found)
+            tally.take(of: StreamAnomalies(Timeline(history), catalogs, limits: limits).found)
             progress(tally.streams)
         }
-        try await found.state.take(shared: sharedIds(knownAt: knownAt, limits: limits))
+        try await found.state.take(sharedIds(knownAt: knownAt, limits: limits))
         found.state.trim()
-        return AnomaliesDocument(found.state, found.unreadable)
+        return AnomaliesDocument(
+            streams: found.state.streams,
+            counts: found.state.counts,
+            anomalies: found.state.worst,
+            unreadableStreams: found.unreadable.count,
+            unreadable: found.unreadable.named
+        )
     }
 }
 
@@ -88,45 +91,24 @@ extension Ledger {
     }
 }
 
+extension StreamAnomaly: ReportFinding {}
+
 extension AnomaliesDocument {
-    fileprivate init(_ tally: AnomalyTally, _ unreadable: UnreadableStreams) {
-        streams = tally.streams
-        counts = Dictionary(
-            uniqueKeysWithValues: StreamAnomaly.Kind.allCases.map {
-                ($0.rawValue, tally.counts[$0] ?? 0)
-            }
-        )
-        anomalies = tally.worst
-        unreadableStreams = unreadable.count
-        self.unreadable = unreadable.named
-    }
-}
-
-/// The worst anomalies so far, and how many there were.
-private struct AnomalyTally: Sendable {
-    private(set) var streams = 0
-    private(set) var counts: [StreamAnomaly.Kind: Int] = [:]
-    private(set) var worst: [StreamAnomaly] = []
-    private let limit: Int
-
-    init(limit: Int) {
-        self.limit = limit
-    }
-
-    mutating func take(_ found: [StreamAnomaly]) {
-        streams += 1
-        take(shared: found)
-    }
-
-    mutating func take(shared found: [StreamAnomaly]) {
-        for anomaly in found { counts[anomaly.kind, default: 0] += 1 }
-        worst += found
-        // Twice the limit before sorting, so sorting is rare and memory is bounded.
-        if worst.count > 2 * limit { trim() }
-    }
-
-    mutating func trim() {
-        worst.sort(by: StreamAnomaly.isWorse)
-        worst.removeLast(Swift.max(0, worst.count - limit))
+    /// The answer as text.
+    package var text: [Block] {
+        let header = [
+            "subscription", "environment", "anomaly", "times", "given back", "from", "to",
+            "because of",
+        ]
+        let rows = anomalies.map { row in
+            [
+                row.originalTransactionId, row.environment.word,
+                row.kind.rawValue + (row.sharedId.map { " \($0)" } ?? ""), "\(row.count)",
+                Amount.text(row.givenMilliunits, row.currency), row.from.clock, row.to.clock,
+                row.positions.marks,
+            ]
+        }
+        return (rows.isEmpty ? [] : [.table(header, rows)])
+            + [.line(StreamAnomaly.summary(counts, of: streams))]
     }
 }

@@ -3,7 +3,7 @@ internal import Events
 public import Projections
 
 /// Whether the fold agrees with Apple's statements in its own payloads.
-public struct DriftDocument: Codable, Hashable, Sendable {
+public struct DriftDocument: LogReport, Hashable {
     /// The number of Apple's statements that were compared.
     public let checked: Int
     /// The number of statements that agree.
@@ -42,5 +42,21 @@ extension Ledger {
             unreadableStreams: found.unreadable.count,
             unreadable: found.unreadable.named
         )
+    }
+}
+
+extension DriftDocument {
+    /// The answer as text.
+    package var text: [Block] {
+        let summary = "\(agreeing) of \(checked) of Apple's statements agree with the fold"
+        guard !drift.isEmpty else { return [.line(summary)] }
+        let rows = drift.map { line in
+            [
+                line.originalTransactionId, line.environment.word, line.asOf.clock,
+                line.subject.rawValue, line.apple, line.ours.isEmpty ? "–" : line.ours,
+            ]
+        }
+        let header = ["subscription", "environment", "as of", "what", "Apple", "ours"]
+        return [.line(summary), .table(header, rows)]
     }
 }

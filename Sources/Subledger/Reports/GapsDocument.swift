@@ -3,7 +3,7 @@ public import Events
 public import Projections
 
 /// What the ledger should know but does not, or learned only by asking Apple.
-public struct GapsDocument: Codable, Hashable, Sendable {
+public struct GapsDocument: LogReport, Hashable {
     /// The instant as of which renewals count as missing.
     public let at: Instant
     /// The number of subscriptions read.
@@ -16,9 +16,6 @@ public struct GapsDocument: Codable, Hashable, Sendable {
     public let unreadableStreams: Int
     /// The first of these.
     public let unreadable: [UnreadableStreams.Named]
-
-    /// The kinds, in listing order.
-    public static let kinds = StreamGap.Kind.allCases.map(\.rawValue)
 }
 
 /// The thresholds of a gap.
@@ -75,17 +72,12 @@ extension Ledger {
             limit: limit
         )
         found.state.take(missed.found, of: missed.count)
-        found.state.trim()
-        let tally = found.state
+        found.state.gaps.trim()
         return GapsDocument(
             at: instant,
-            streams: tally.streams,
-            counts: Dictionary(
-                uniqueKeysWithValues: StreamGap.Kind.allCases.map {
-                    ($0.rawValue, tally.counts[$0] ?? 0)
-                }
-            ),
-            gaps: tally.worst.map { $0.withNext(at: instant) },
+            streams: found.state.gaps.streams,
+            counts: found.state.gaps.counts,
+            gaps: found.state.gaps.worst.map { $0.withNext(at: instant) },
             unreadableStreams: found.unreadable.count,
             unreadable: found.unreadable.named
         )
@@ -109,16 +101,15 @@ extension StreamGap {
     }
 }
 
-/// The worst gaps so far, and how many there were.
+extension StreamGap: ReportFinding {}
+
+/// The worst gaps so far, and the longest period.
 private struct GapTally: Sendable {
-    private(set) var streams = 0
+    var gaps: FindingTally<StreamGap>
     private var periodMax: Int64 = 0
-    private(set) var counts: [StreamGap.Kind: Int] = [:]
-    private(set) var worst: [StreamGap] = []
-    private let limit: Int
 
     init(limit: Int) {
-        self.limit = limit
+        gaps = FindingTally(limit: limit)
     }
 
     /// How late a notification may be, according to the longest period.
@@ -131,17 +122,12 @@ private struct GapTally: Sendable {
     }
 
     mutating func take(_ stream: StreamGaps) {
-        streams += 1
         periodMax = max(periodMax, stream.periodMilliseconds)
-        for gap in stream.found { counts[gap.kind, default: 0] += 1 }
-        worst += stream.found
-        // Twice the limit before sorting, so sorting is rare and memory is bounded.
-        if worst.count > 2 * limit { trim() }
+        gaps.take(of: stream.found)
     }
 
     mutating func take(_ missed: [MissedNotification], of count: Int) {
-        counts[.notificationMissed, default: 0] += count
-        worst += missed.map { notification in
+        let found = missed.map { notification in
             StreamGap(
                 of: notification.stream,
                 .notificationMissed,
@@ -151,10 +137,43 @@ private struct GapTally: Sendable {
                 positions: [notification.position]
             )
         }
+        gaps.take(found)
+        gaps.count(count - found.count, of: .notificationMissed)
+    }
+}
+
+extension GapsDocument {
+    /// The answer as text.
+    package var text: [Block] {
+        let header = [
+            "subscription", "environment", "what", "since", "for", "Apple", "ours", "next",
+            "because of",
+        ]
+        let rows = gaps.map { gap in
+            [
+                gap.originalTransactionId.isEmpty ? "–" : gap.originalTransactionId,
+                gap.environment.word, gap.kind.rawValue, gap.since.clock,
+                Duration.words(gap.milliseconds / 1000), gap.apple ?? "–", gap.ours ?? "–",
+                gap.next ?? "–", gap.positions.marks,
+            ]
+        }
+        return (rows.isEmpty ? [] : [.table(header, rows)])
+            + [.line(StreamGap.summary(counts, of: streams))]
     }
 
-    mutating func trim() {
-        worst.sort(by: StreamGap.isWorse)
-        worst.removeLast(Swift.max(0, worst.count - limit))
+    /// The gaps as lines of CSV, below their header.
+    package var rows: [[String]] {
+        let header = [
+            "original_transaction_id", "environment", "kind", "since", "seconds", "apple", "ours",
+            "positions", "next",
+        ]
+        return [header]
+            + gaps.map { gap in
+                [
+                    gap.originalTransactionId, gap.environment.word, gap.kind.rawValue,
+                    gap.since.clock, "\(gap.milliseconds / 1000)", gap.apple ?? "",
+                    gap.ours ?? "", gap.positions.marks, gap.next ?? "",
+                ]
+            }
     }
 }

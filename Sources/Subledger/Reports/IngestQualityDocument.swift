@@ -108,3 +108,51 @@ extension IngestQualityDocument.Line {
 private func percent(_ part: Int64, of whole: Int64) -> Double? {
     whole == 0 ? nil : (Double(part) * 10_000 / Double(whole)).rounded() / 100
 }
+
+extension IngestQualityDocument {
+    /// The answer as text.
+    package var text: [Block] {
+        let header = [
+            "source", "runs", "payloads", "refused", "facts", "known already", "share",
+            "restored ids", "share", "streams of one run, at most",
+        ]
+        let reasons = total.rejectedByReason.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
+        var text =
+            [.table(header, (sources + [total]).map(\.cells))]
+            + reasons.map { Block.line("refused \($0.value) × \($0.key)") }
+        if !channels.isEmpty {
+            let rows = channels.map { line in
+                [line.source, "\(line.payloads)", "\(line.events)", "\(line.rejected)"]
+            }
+            text += [
+                .gap, .table(["in the log, by channel", "payloads", "events", "refused"], rows),
+            ]
+        }
+        guard !aliases.isEmpty else { return text }
+        let rows = aliases.map { line in
+            [
+                line.evidenceKind, "\(line.purchases)", "\(line.aliases)",
+                share(line.aliasPercent),
+            ]
+        }
+        return text + [
+            .gap, .table(["in the log, from", "purchases", "further ids", "share"], rows),
+        ]
+    }
+}
+
+extension IngestQualityDocument.Line {
+    fileprivate var cells: [String] {
+        [
+            source ?? "all", "\(runs)", "\(payloads)", "\(rejected)", "\(facts)", "\(duplicates)",
+            share(duplicatePercent), "\(restored)", share(restoredPercent),
+            "\(streamsOfOneRunMax)",
+        ]
+    }
+}
+
+private func share(_ percent: Double?) -> String {
+    guard let percent else { return "–" }
+    let hundredths = Int64((percent * 100).rounded())
+    return "\(hundredths / 100).\(String(hundredths % 100 + 100).dropFirst()) %"
+}

@@ -3,7 +3,7 @@ public import Events
 public import Projections
 
 /// How long the ledger wrongly denied or granted access because it learned of events late.
-public struct WrongAnswersDocument: Codable, Hashable, Sendable {
+public struct WrongAnswersDocument: LogReport, Hashable {
     /// The number of subscriptions read.
     public let streams: Int
     /// Those for which any answer was ever wrong.
@@ -101,5 +101,51 @@ extension WrongAnswersDocument {
         }
         unreadableStreams = unreadable.count
         self.unreadable = unreadable.named
+    }
+}
+
+extension WrongAnswersDocument {
+    /// The answer as text; whether times in which the ledger cannot have been asked were counted.
+    package func text(countsNotAsked: Bool) -> [Block] {
+        var text: [Block] = [
+            .line(
+                "\(streamsWithAny) of \(streams) streams had wrong answers at some time: denied "
+                    + "for \(Duration.words(wronglyDeniedSeconds)), granted for "
+                    + Duration.words(wronglyGrantedSeconds)
+            )
+        ]
+        if streamsNotAsked > 0 {
+            let (fate, hint) =
+                countsNotAsked ? ("counted", "") : ("left out", "; --all counts them too")
+            text.append(
+                .line(
+                    "not asked of this ledger, and \(fate): \(counted(streamsNotAsked, "stream")), "
+                        + "\(Duration.words(notAskedSeconds)) before its first commit or brought "
+                        + "by an import\(hint)"
+                )
+            )
+        }
+        guard !worst.isEmpty else { return text }
+        let totals = causes.map { total in
+            [total.kind.rawValue, total.cause.words, Duration.words(total.seconds)]
+        }
+        text += [
+            .table(["kind", "cause", "time"], totals), .gap,
+            .table(["stream", "environment", "denied", "granted", "longest"], worst.map(\.cells)),
+        ]
+        let more = streamsWithAny - worst.count
+        guard more > 0 else { return text }
+        return text + [.line("\(counted(more, "stream")) more; list more with --limit")]
+    }
+}
+
+extension WrongAnswersDocument.Subscription {
+    fileprivate var cells: [String] {
+        let longest = stretches.max { $0.seconds < $1.seconds }
+        return [
+            originalTransactionId, environment.word, Duration.words(wronglyDeniedSeconds),
+            Duration.words(wronglyGrantedSeconds),
+            longest.map { "\($0.from.clock) → \($0.to.clock), \($0.cause.words)" } ?? "",
+        ]
     }
 }

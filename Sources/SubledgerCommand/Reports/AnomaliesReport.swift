@@ -25,11 +25,9 @@ struct AnomaliesReport: AsyncParsableCommand, KnowledgeCommand {
     /// The default number of rows, for a person to read.
     static let limitDefault = 100
 
-    /// The most rows that can be requested, which are held in memory.
-    static let limitMax = 100_000
-
-    /// The greatest threshold: more changes, days or purchases than any subscription has.
-    static let thresholdMax = 100_000
+    /// The most rows, which are held in memory, and the greatest threshold: more changes, days or
+    /// purchases than any subscription has.
+    static let numberMax = 100_000
 
     @Option(help: "Maximum number of rows; the counts include all rows.")
     var limit = limitDefault
@@ -54,18 +52,13 @@ struct AnomaliesReport: AsyncParsableCommand, KnowledgeCommand {
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        guard (1...AnomaliesReport.limitMax).contains(limit) else {
-            throw ValidationError(
-                "--limit is \(limit); expected 1 to \(AnomaliesReport.limitMax)"
-            )
-        }
         let named = [
-            ("--loop-changes", loopChanges), ("--loop-days", loopDays), ("--refunds", refunds),
-            ("--purchases", purchases), ("--token-accounts", tokenAccounts),
+            ("--limit", limit), ("--loop-changes", loopChanges), ("--loop-days", loopDays),
+            ("--refunds", refunds), ("--purchases", purchases), ("--token-accounts", tokenAccounts),
         ]
-        for (name, value) in named where !(1...AnomaliesReport.thresholdMax).contains(value) {
+        for (name, value) in named where !(1...AnomaliesReport.numberMax).contains(value) {
             throw ValidationError(
-                "\(name) is \(value); expected 1 to \(AnomaliesReport.thresholdMax)"
+                "\(name) is \(value); expected 1 to \(AnomaliesReport.numberMax)"
             )
         }
     }
@@ -94,31 +87,6 @@ struct AnomaliesReport: AsyncParsableCommand, KnowledgeCommand {
         progress.finish()
         try await AnswerNotes.writeIfEmpty(ledger)
         await ledger.close()
-        if output.json { try Terminal.print(json: answer) } else { answer.printTable() }
-        UnreadableStreams.printNote(answer.unreadable, answer.unreadableStreams, "report anomalies")
-        guard answer.unreadableStreams == 0 else { throw Exit.mismatch }
-    }
-}
-
-extension AnomaliesDocument {
-    /// The answer as text.
-    fileprivate func printTable() {
-        if !anomalies.isEmpty {
-            var table = TextTable([
-                "subscription", "environment", "anomaly", "times", "given back", "from", "to",
-                "because of",
-            ])
-            for row in anomalies {
-                table.add([
-                    row.originalTransactionId, row.environment.word,
-                    row.kind.rawValue + (row.sharedId.map { " \($0)" } ?? ""), "\(row.count)",
-                    Amount.text(row.givenMilliunits, row.currency), row.from.clock, row.to.clock,
-                    row.positions.marks,
-                ])
-            }
-            Terminal.print(table.text)
-        }
-        let parts = AnomaliesDocument.kinds.map { "\(counts[$0] ?? 0) \($0)" }
-        Terminal.print("\(counted(streams, "stream")): " + parts.joined(separator: ", "))
+        try output.print(answer, answer.text, of: "anomalies")
     }
 }

@@ -39,26 +39,7 @@ struct DriftReportCommand: AsyncParsableCommand, KnowledgeCommand {
         let answer = try await ledger.drift(limit: limit, knownAt: clocks.knownAt)
         try await AnswerNotes.writeIfEmpty(ledger)
         await ledger.close()
-        if output.json { try Terminal.print(json: answer) } else { answer.printTable() }
-        UnreadableStreams.printNote(answer.unreadable, answer.unreadableStreams, "report drift")
-        guard answer.unreadableStreams == 0, answer.checked == answer.agreeing else {
-            throw Exit.mismatch
-        }
-    }
-}
-
-extension DriftDocument {
-    fileprivate func printTable() {
-        Terminal.print("\(agreeing) of \(checked) of Apple's statements agree with the fold")
-        guard !drift.isEmpty else { return }
-        var table = TextTable(["subscription", "environment", "as of", "what", "Apple", "ours"])
-        for line in drift {
-            table.add([
-                line.originalTransactionId, line.environment.word, line.asOf.clock,
-                line.subject.rawValue,
-                line.apple, line.ours.isEmpty ? "–" : line.ours,
-            ])
-        }
-        Terminal.print(table.text)
+        try output.print(answer, answer.text, of: "drift")
+        guard answer.checked == answer.agreeing else { throw Exit.mismatch }
     }
 }

@@ -84,59 +84,15 @@ struct GapsReport: AsyncParsableCommand, KnowledgeCommand {
         )
         try await AnswerNotes.writeIfEmpty(ledger)
         await ledger.close()
-        if output.json {
-            try Terminal.print(json: answer)
-        } else if csv {
-            answer.printCSV()
+        if csv {
+            Terminal.put(answer.rows.csv)
         } else {
-            answer.printTable()
+            try output.print(answer, answer.text)
         }
-        UnreadableStreams.printNote(answer.unreadable, answer.unreadableStreams, "report gaps")
+        try answer.noteUnreadable(of: "gaps")
         let open = answer.counts
             .filter { $0.key != "notification_missed" }
             .values.reduce(0, +)
-        guard answer.unreadableStreams == 0, open == 0 else { throw Exit.mismatch }
-    }
-}
-
-extension GapsDocument {
-    private static let header = [
-        "subscription", "environment", "what", "since", "for", "Apple", "ours", "next",
-        "because of",
-    ]
-
-    private static let csvHeader = [
-        "original_transaction_id", "environment", "kind", "since", "seconds", "apple", "ours",
-        "positions", "next",
-    ]
-
-    /// The answer as text.
-    fileprivate func printTable() {
-        if !gaps.isEmpty {
-            var table = TextTable(GapsDocument.header)
-            for gap in gaps {
-                table.add([
-                    gap.originalTransactionId.isEmpty ? "–" : gap.originalTransactionId,
-                    gap.environment.word, gap.kind.rawValue, gap.since.clock,
-                    Duration.words(gap.milliseconds / 1000), gap.apple ?? "–",
-                    gap.ours ?? "–", gap.next ?? "–", gap.positions.marks,
-                ])
-            }
-            Terminal.print(table.text)
-        }
-        let parts = GapsDocument.kinds.map { "\(counts[$0] ?? 0) \($0)" }
-        Terminal.print("\(counted(streams, "stream")): " + parts.joined(separator: ", "))
-    }
-
-    /// The answer as CSV.
-    fileprivate func printCSV() {
-        let rows = gaps.map { gap in
-            [
-                gap.originalTransactionId, gap.environment.word, gap.kind.rawValue, gap.since.clock,
-                "\(gap.milliseconds / 1000)", gap.apple ?? "", gap.ours ?? "", gap.positions.marks,
-                gap.next ?? "",
-            ]
-        }
-        Terminal.put(([GapsDocument.csvHeader] + rows).csv)
+        guard open == 0 else { throw Exit.mismatch }
     }
 }

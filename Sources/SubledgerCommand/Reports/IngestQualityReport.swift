@@ -38,50 +38,6 @@ struct IngestQualityReport: AsyncParsableCommand, ZonedCommand {
         try await AnswerNotes.writeIfEmpty(ledger)
         let answer = try await ledger.ingestQuality(source: source, since: since)
         await ledger.close()
-        if output.json { try Terminal.print(json: answer) } else { answer.printTables() }
-    }
-}
-
-extension IngestQualityDocument {
-    /// The answer as text.
-    fileprivate func printTables() {
-        var table = TextTable([
-            "source", "runs", "payloads", "refused", "facts", "known already", "share",
-            "restored ids", "share", "streams of one run, at most",
-        ])
-        for line in sources + [total] {
-            table.add([
-                line.source ?? "all", "\(line.runs)", "\(line.payloads)", "\(line.rejected)",
-                "\(line.facts)", "\(line.duplicates)", share(line.duplicatePercent),
-                "\(line.restored)", share(line.restoredPercent), "\(line.streamsOfOneRunMax)",
-            ])
-        }
-        Terminal.print(table.text)
-        let reasons = total.rejectedByReason.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
-        for (reason, count) in reasons { Terminal.print("refused \(count) × \(reason)") }
-        if !channels.isEmpty {
-            var kept = TextTable(["in the log, by channel", "payloads", "events", "refused"])
-            for line in channels {
-                kept.add([
-                    line.source, "\(line.payloads)", "\(line.events)", "\(line.rejected)",
-                ])
-            }
-            Terminal.print("\n" + kept.text)
-        }
-        guard !aliases.isEmpty else { return }
-        var further = TextTable(["in the log, from", "purchases", "further ids", "share"])
-        for line in aliases {
-            further.add([
-                line.evidenceKind, "\(line.purchases)", "\(line.aliases)",
-                share(line.aliasPercent),
-            ])
-        }
-        Terminal.print("\n" + further.text)
-    }
-
-    private func share(_ percent: Double?) -> String {
-        guard let percent else { return "–" }
-        let hundredths = Int64((percent * 100).rounded())
-        return "\(hundredths / 100).\(String(hundredths % 100 + 100).dropFirst()) %"
+        try output.print(answer, answer.text)
     }
 }

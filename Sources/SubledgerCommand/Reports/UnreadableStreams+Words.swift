@@ -18,3 +18,19 @@ extension UnreadableStreams {
         )
     }
 }
+
+extension LogReport {
+    /// Reports on stderr what could not be read; exit 3 if there is any.
+    func noteUnreadable(of name: String) throws {
+        UnreadableStreams.printNote(unreadable, unreadableStreams, "report \(name)")
+        guard unreadableStreams == 0 else { throw Exit.mismatch }
+    }
+}
+
+extension OutputOptions {
+    /// Prints a report by its name; exit 3 if it lacks what could not be read.
+    func print(_ report: some LogReport, _ text: [Block], of name: String) throws {
+        try print(report, text)
+        try report.noteUnreadable(of: name)
+    }
+}

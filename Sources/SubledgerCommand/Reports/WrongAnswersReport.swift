@@ -65,52 +65,6 @@ struct WrongAnswersReport: AsyncParsableCommand {
             countsNotAsked: all
         )
         await ledger.close()
-        if output.json { try Terminal.print(json: answer) } else { answer.printTables(all) }
-        UnreadableStreams.printNote(
-            answer.unreadable,
-            answer.unreadableStreams,
-            "report wrong-answers"
-        )
-        guard answer.unreadableStreams == 0 else { throw Exit.mismatch }
-    }
-}
-
-extension WrongAnswersDocument {
-    /// The answer as text.
-    fileprivate func printTables(_ countsNotAsked: Bool) {
-        Terminal.print(
-            "\(streamsWithAny) of \(streams) streams had wrong answers at some time: denied "
-                + "for \(Duration.words(wronglyDeniedSeconds)), granted for "
-                + Duration.words(wronglyGrantedSeconds)
-        )
-        if streamsNotAsked > 0 {
-            let streams = counted(streamsNotAsked, "stream")
-            let time = Duration.words(notAskedSeconds)
-            let (fate, hint) =
-                countsNotAsked ? ("counted", "") : ("left out", "; --all counts them too")
-            Terminal.print(
-                "not asked of this ledger, and \(fate): \(streams), \(time) before its first "
-                    + "commit or brought by an import\(hint)"
-            )
-        }
-        guard !worst.isEmpty else { return }
-        var totals = TextTable(["kind", "cause", "time"])
-        for total in causes {
-            totals.add([total.kind.rawValue, total.cause.words, Duration.words(total.seconds)])
-        }
-        var table = TextTable(["stream", "environment", "denied", "granted", "longest"])
-        for line in worst {
-            let longest = line.stretches.max { $0.seconds < $1.seconds }
-            table.add([
-                line.originalTransactionId, line.environment.word,
-                Duration.words(line.wronglyDeniedSeconds),
-                Duration.words(line.wronglyGrantedSeconds),
-                longest.map { "\($0.from.clock) → \($0.to.clock), \($0.cause.words)" } ?? "",
-            ])
-        }
-        Terminal.print(totals.text + "\n\n" + table.text)
-        let more = streamsWithAny - worst.count
-        guard more > 0 else { return }
-        Terminal.print("\(counted(more, "stream")) more; list more with --limit")
+        try output.print(answer, answer.text(countsNotAsked: all), of: "wrong-answers")
     }
 }
