@@ -49,6 +49,30 @@ public actor PostgresSession {
         return session
     }
 
+    /// Opens a session for a body, and closes it however the body ends.
+    ///
+    /// - Parameters:
+    ///   - settings: The database.
+    ///   - deadline: When the wait for a session ends; nil for never.
+    ///   - body: Uses the session.
+    /// - Returns: What the body returns.
+    /// - Throws: As ``connect(_:by:)``; otherwise what the body throws.
+    public static func using<Value: Sendable>(
+        _ settings: ConnectionSettings,
+        by deadline: Deadline? = nil,
+        _ body: (PostgresSession) async throws -> Value
+    ) async throws -> Value {
+        let session = try await connect(settings, by: deadline)
+        do {
+            let value = try await body(session)
+            await session.close()
+            return value
+        } catch {
+            await session.close()
+            throw error
+        }
+    }
+
     private func opened(_ settings: ConnectionSettings) -> Result<Void, PostgresError> {
         self.settings = settings
         return Result { () throws(PostgresError) in connection = try Connection(settings) }

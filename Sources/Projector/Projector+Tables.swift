@@ -90,15 +90,7 @@ extension Projector {
         _ body: (PostgresSession) async throws -> Value
     ) async throws(ProjectorError) -> Value {
         do {
-            let session = try await PostgresSession.connect(settings)
-            do {
-                let value = try await body(session)
-                await session.close()
-                return value
-            } catch {
-                await session.close()
-                throw error
-            }
+            return try await PostgresSession.using(settings, body)
         } catch {
             throw ProjectorError(error, doing: action)
         }

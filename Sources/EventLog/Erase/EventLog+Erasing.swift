@@ -131,8 +131,7 @@ extension EventLog {
     private func withEraser<Value: Sendable>(
         _ body: (PostgresSession) async throws -> Value
     ) async throws -> Value {
-        let session = try await PostgresSession.connect(settings, by: limits.deadline())
-        do {
+        try await PostgresSession.using(settings, by: limits.deadline()) { session in
             try await session.execute(
                 AppendSQL.prepareSession(
                     as: .eraser,
@@ -140,12 +139,7 @@ extension EventLog {
                     secondsMax: limits.secondsMax
                 )
             )
-            let value = try await body(session)
-            await session.close()
-            return value
-        } catch {
-            await session.close()
-            throw error
+            return try await body(session)
         }
     }
 

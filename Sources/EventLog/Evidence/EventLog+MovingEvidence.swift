@@ -58,16 +58,11 @@ extension EventLog {
             )
 
             do {
-                let session = try await PostgresSession.connect(settings, by: limits.deadline())
-                do {
+                try await PostgresSession.using(settings, by: limits.deadline()) { session in
                     while let file = try await move.file(in: session) {
                         progress(file)
                         await session.setDeadline(limits.deadline())
                     }
-                    await session.close()
-                } catch {
-                    await session.close()
-                    throw error
                 }
             } catch {
                 throw EventLog.error(error, doing: "evidence move")

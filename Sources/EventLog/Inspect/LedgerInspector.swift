@@ -200,15 +200,9 @@ public struct LedgerInspector: Sendable {
     ) async throws(EventLogError) -> Value {
         do {
             let deadline = Deadline(after: .seconds(LedgerInspector.secondsMax))
-            let session = try await PostgresSession.connect(settings, by: deadline)
-            await session.setDeadline(deadline)
-            do {
-                let value = try await body(session)
-                await session.close()
-                return value
-            } catch {
-                await session.close()
-                throw error
+            return try await PostgresSession.using(settings, by: deadline) { session in
+                await session.setDeadline(deadline)
+                return try await body(session)
             }
         } catch {
             throw EventLog.error(error, doing: action)

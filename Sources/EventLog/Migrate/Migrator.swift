@@ -115,15 +115,7 @@ public enum Migrator {
         _ run: MigrationRun
     ) async throws(EventLogError) -> Changes {
         do {
-            let session = try await PostgresSession.connect(settings)
-            do {
-                let changes = try await run.run(in: session)
-                await session.close()
-                return changes
-            } catch {
-                await session.close()
-                throw error
-            }
+            return try await PostgresSession.using(settings) { try await run.run(in: $0) }
         } catch {
             throw EventLog.error(error, doing: "migrate")
         }
@@ -134,19 +126,14 @@ public enum Migrator {
         _ settings: ConnectionSettings
     ) async throws(EventLogError) -> [Step] {
         do {
-            let session = try await PostgresSession.connect(settings)
-            do {
-                let applied = try await session.atomically(.readOnlySnapshot) { session in
+            let applied = try await PostgresSession.using(settings) { session in
+                try await session.atomically(.readOnlySnapshot) { session in
                     try session.execute("SET LOCAL lock_timeout = '\(lockTimeoutSecondsDefault)s'")
                     return try AppliedSchema.version(of: session, among: Schema.migrations)
                 }
-                await session.close()
-                return Schema.migrations.map {
-                    Step(version: $0.version, name: $0.name, isApplied: $0.version <= applied)
-                }
-            } catch {
-                await session.close()
-                throw error
+            }
+            return Schema.migrations.map {
+                Step(version: $0.version, name: $0.name, isApplied: $0.version <= applied)
             }
         } catch {
             throw EventLog.error(error, doing: "read the state of the schema")

@@ -31,18 +31,12 @@ extension EventLog {
         )
 
         do {
-            let session = try await PostgresSession.connect(settings, by: limits.deadline())
-            do {
-                let removed = try await session.atomically { session -> [RepairedRow] in
+            return try await PostgresSession.using(settings, by: limits.deadline()) { session in
+                try await session.atomically { session -> [RepairedRow] in
                     let removed = try repair.run(in: session)
                     if isDryRun { throw DryRun(rows: removed) }
                     return removed
                 }
-                await session.close()
-                return removed
-            } catch {
-                await session.close()
-                throw error
             }
         } catch let dry as DryRun {
             return dry.rows

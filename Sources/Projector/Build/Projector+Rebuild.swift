@@ -129,8 +129,7 @@ extension Projector {
         _ body: (PostgresSession) async throws -> Value
     ) async throws(ProjectorError) -> Value {
         do {
-            let session = try await PostgresSession.connect(settings)
-            do {
+            return try await PostgresSession.using(settings) { session in
                 // Held until the session ends, however it does; without it, another rebuild would
                 // consider the tables of this one left over.
                 if !(try await session.query(LiveViews.tryLock).single().bool(0)) {
@@ -144,13 +143,7 @@ extension Projector {
                         "dropped schema \(schema), which an unfinished rebuild left behind"
                     )
                 }
-
-                let value = try await body(session)
-                await session.close()
-                return value
-            } catch {
-                await session.close()
-                throw error
+                return try await body(session)
             }
         } catch {
             throw ProjectorError(error, doing: action)
