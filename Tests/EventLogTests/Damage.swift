@@ -1,3 +1,5 @@
+import Testing
+
 /// What an owner or a superuser has changed, and what `migrate` repairs.
 struct Damage: Sendable, CustomTestStringConvertible {
     let sql: String

@@ -15,7 +15,7 @@ struct NumberRangesTests {
     @Test func `a number is found in the range that holds it`() {
         let numbers: [Int64] = [1, 4, 5, 6, 9, 12, 13, .max]
         let ranges = NumberRanges(numbers)
-        for number in Array(-1...15) + [.max - 1, .max] {
+        for number in Array<Int64>(-1...15) + [.max - 1, .max] {
             #expect(ranges.contains(number) == numbers.contains(number), "\(number)")
         }
         #expect(!NumberRanges([]).contains(1))
