@@ -1,7 +1,11 @@
+import AppStoreSimulator
+import Events
 import Foundation
 import Postgres
 import TestSupport
 import Testing
+
+@testable import SubledgerCommand
 
 /// `simulate`, `demo` and the private server.
 @Suite struct SimulateTests {
@@ -228,6 +232,18 @@ struct PrivateServerTests {
         await session.close()
         let again = try await command.run("demo", "--subscriptions", "40", "--quiet")
         #expect(again.code == 0, "\(again.errors)")
+    }
+
+    @Test func `a file of logs holds a payload once, because one line of it may hold all`() throws {
+        let folder = try TestFolder()
+        var writer = LogFolderWriter(folder: folder.path)
+        for text in ["{\"a\":1}", "{\"b\":1}", "{\"a\":1}"] {
+            let payload = Array(text.utf8)
+            try writer.write(Delivery(channel: .history, payload: payload, signedAt: .epoch))
+        }
+        try writer.finish()
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder.path + "/history")
+        #expect(names.sorted() == ["00001-prefixed.log.gz", "00002-syslog.log"])
     }
 
     /// Runs the commands that the demo suggests.

@@ -4,7 +4,8 @@ import Foundation
 /// Writes payloads as a folder of logs: small files in every supported format.
 ///
 /// A folder for each channel with one file after another, each in the next format, as if another
-/// program had written the log every day.
+/// program had written the log every day. No file holds a payload twice: some formats write a whole
+/// file as one line, of which `ingest` reads a payload once.
 struct LogFolderWriter {
     private let folder: String
     private var waiting: [Delivery.Channel: [LogPayload]] = [:]
@@ -25,6 +26,9 @@ struct LogFolderWriter {
             number: count,
             time: delivery.signedAt
         )
+        if waiting[delivery.channel]?.contains(where: { $0.bytes == payload.bytes }) ?? false {
+            try writeFile(delivery.channel)
+        }
         waiting[delivery.channel, default: []].append(payload)
         if waiting[delivery.channel]?.count == LogFolderWriter.filePayloads {
             try writeFile(delivery.channel)
