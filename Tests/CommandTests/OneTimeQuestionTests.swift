@@ -136,6 +136,44 @@ struct OneTimeQuestionTests {
         }
     }
 
+    @Test func `a question about one subscription takes the only one of a customer`() async throws {
+        try await withStory { command in
+            for id in ["1000", "2000", "4000"] {
+                try await command.expect(0, "customers", "link", "anna", id)
+            }
+            for question in ["state", "changes", "periods", "history", "refunds"] {
+                let asked = try await command.run(question, "anna")
+                #expect(asked.code == 0, "\(question): \(asked.errors)")
+                #expect(asked.output.contains("1000 · Production"), "\(asked.output)")
+                let isWhole = question == "refunds"
+                #expect(asked.errors.contains("one-time purchases of the same") != isWhole)
+            }
+            let refunds = try await command.expect(0, "refunds", "anna")
+            #expect(refunds.contains("with the customer's one-time purchases: 2000, 4000"))
+            #expect(refunds.contains("pro.unlock") && refunds.contains("monthly"), "\(refunds)")
+            #expect(refunds.contains("gems"), "\(refunds)")
+            let alone = try await command.expect(0, "refunds", "1000")
+            #expect(!alone.contains("gems"), "\(alone)")
+            // A link is about what was named.
+            let linked = try await command.run("customers", "link", "ben", "anna")
+            #expect(linked.code == 64, "\(linked.output)")
+            #expect(linked.errors.contains("1 subscription and 2 one-time purchases"))
+        }
+    }
+
+    @Test func `an export counts one-time purchases apart from subscriptions`() async throws {
+        try await withStory { command in
+            try await command.expect(0, "customers", "link", "anna", "1000")
+            try await command.expect(0, "customers", "link", "anna", "2000")
+            let folder = try TestFolder()
+            let place = folder.path(of: "person")
+            let output = try await command.expect(0, "customers", "export", "anna", "--to", place)
+            #expect(output.contains("1 subscription and 1 one-time purchase, "), "\(output)")
+            let about = try String(contentsOfFile: "\(place)/README.txt", encoding: .utf8)
+            #expect(about.contains("1 subscription and 1 one-time purchase."), "\(about)")
+        }
+    }
+
     @Test func `diff across a refund gives the money, and explain the refund after the end`()
         async throws
     {

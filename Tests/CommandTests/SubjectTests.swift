@@ -235,7 +235,8 @@ struct SubjectTests {
             #expect(told.code == 0)
             #expect(
                 told.errors.contains(
-                    "this answer is about 1000 alone; other subscriptions of the same customer: 2"
+                    "this answer is about 1000 alone; other subscriptions and one-time purchases "
+                        + "of the same customer: 2"
                 ),
                 "\(told.errors)"
             )

@@ -38,6 +38,11 @@ public struct CustomerStream: Sendable {
     /// The subscription.
     public var stream: StreamID { timeline.stream }
 
+    /// Whether it is a one-time purchase; false for a subscription, and if no purchase is known.
+    public var isOneTimePurchase: Bool {
+        timeline.purchases.isEmpty && !timeline.oneTimePurchases.isEmpty
+    }
+
     /// Its app; nil if none of Apple's statements about it names one.
     public var bundleId: String? {
         ByteSet(history.events.map(\.fact.bundleId)).sorted.first { !$0.isEmpty }

@@ -93,10 +93,12 @@ extension Ledger {
 
     /// What was known of one subscription, with its fold and what is known of its customer.
     ///
+    /// An id of a customer means their one subscription, whatever else they bought.
+    ///
     /// - Throws: `QuestionError` if the id means no subscription or several; `EventLogError`.
     func subscription(_ subject: SubjectID, knownAt: KnownAt) async throws -> Known {
         try await log.onOneConnection {
-            let stream = try await stream(of: subject, knownAt: knownAt)
+            let stream = try await stream(of: subject, knownAt: knownAt, isSubscription: true)
             let lane = log.identity.lanes.lane(of: stream.originalTransactionId)
             let used = try await log.wholeCommits(knownAt, lane: lane)
             let whole = try await log.recordedHistory(of: stream)
@@ -104,6 +106,13 @@ extension Ledger {
             let customer = try await reachable(stream, knownAt: knownAt)
             // A link may have assigned the id to another customer.
             let isTheirs = customer?.streams.contains { $0.stream == stream } ?? false
+            let others = isTheirs ? customer?.streams.filter { $0.stream != stream } ?? [] : []
+            var oneTime = others.filter(\.isOneTimePurchase)
+            if !oneTime.isEmpty,
+                try await streams(named: subject.id, in: stream.environment).contains(stream)
+            {
+                oneTime = []
+            }
             return Known(
                 id: subject.id,
                 environment: stream.environment,
@@ -112,7 +121,8 @@ extension Ledger {
                 named: stream,
                 timelines: [Timeline(history.latest)],
                 everTimelines: isTheirs ? customer?.streams.map(\.timeline) ?? [] : [],
-                others: customer.map { isTheirs ? $0.streams.count - 1 : 0 }
+                oneTimePurchases: oneTime,
+                others: customer.map { _ in others.count }
             )
         }
     }

@@ -28,6 +28,9 @@ package struct Known: Sendable {
     package var everTimelines: [Timeline] = []
     /// The catalog, with its past versions; none unless folds of a customer were asked for.
     package var catalogs = CatalogHistory.none
+    /// The one-time purchases of the customer that the id means, for a question about one
+    /// subscription that covers these, too; empty for an id of the subscription's own.
+    var oneTimePurchases: [CustomerStream] = []
     /// The subscriptions that the id means; nil for one that was selected directly.
     var meant: MeantSubscriptions?
     /// The other subscriptions of the customer of one subscription, which the answer does not cover;

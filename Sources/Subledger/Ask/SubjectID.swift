@@ -41,10 +41,19 @@ extension Ledger {
 
     /// The subscription that a question about one subscription means.
     ///
+    /// - Parameters:
+    ///   - subject: The subscription, or its customer.
+    ///   - knownAt: How much of the log is used.
+    ///   - isSubscription: Whether the customer's one-time purchases are not meant, unless they
+    ///     bought nothing else.
+    /// - Returns: Its id and environment.
     /// - Throws: `QuestionError` if the id names no subscription or several, or `knownAt` names a
     ///   position that does not exist; `EventLogError`.
-    package func stream(of subject: SubjectID, knownAt: KnownAt = .latest) async throws -> StreamID
-    {
+    package func stream(
+        of subject: SubjectID,
+        knownAt: KnownAt = .latest,
+        isSubscription: Bool = false
+    ) async throws -> StreamID {
         let environment = try await environment(of: subject)
         let named = try await streams(named: subject.id, in: environment)
         if let only = named.first, named.count == 1 {
@@ -52,12 +61,10 @@ extension Ledger {
             return only
         }
         let customer = try await customer(subject.id, in: environment)
-        guard let first = customer.streams.first?.stream else {
-            throw try await unknown(subject)
-        }
-        guard customer.streams.count == 1 else {
-            throw subject.several(customer.streams.map(\.stream.originalTransactionId))
-        }
+        let subscriptions = customer.streams.filter { !$0.isOneTimePurchase }
+        let meant = isSubscription && !subscriptions.isEmpty ? subscriptions : customer.streams
+        guard let first = meant.first?.stream else { throw try await unknown(subject) }
+        guard meant.count == 1 else { throw subject.several(meant) }
         try await check(knownAt, of: first)
         return first
     }
@@ -199,12 +206,12 @@ extension SubjectID {
         )
     }
 
-    fileprivate func several(_ ids: [String]) -> QuestionError {
+    fileprivate func several(_ streams: [CustomerStream]) -> QuestionError {
+        let ids = streams.map(\.stream.originalTransactionId)
         let named = ids.prefix(SubjectID.namedMax).joined(separator: ", ")
         return QuestionError(
             .severalSubscriptions,
-            "\(id) names a customer with \(ids.count) subscriptions, but this question is about "
-                + "one: "
+            "\(id) names a customer with \(streams.words), but this question is about one: "
                 + named + (ids.count > SubjectID.namedMax ? ", …" : ""),
             subscriptions: ids
         )

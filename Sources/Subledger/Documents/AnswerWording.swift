@@ -178,6 +178,16 @@ package func counted(_ count: some BinaryInteger, _ noun: String) -> String {
     "\(count) \(noun)" + (count == 1 ? "" : "s")
 }
 
+extension [CustomerStream] {
+    /// How many they are: `1 subscription and 2 one-time purchases`.
+    package var words: String {
+        let oneTime = count { $0.isOneTimePurchase }
+        guard oneTime > 0 else { return counted(count, "subscription") }
+        let others = oneTime == count ? "" : counted(count - oneTime, "subscription") + " and "
+        return others + counted(oneTime, "one-time purchase")
+    }
+}
+
 /// Subscription groups, as text.
 enum GroupWords {
     /// The name in the catalog, if there is one, with what identifies the group.

@@ -76,7 +76,8 @@ extension SubscriptionAnswer {
         guard otherSubscriptions != 0 else { return lines }
         let id = originalTransactionId
         return lines + [
-            "this answer is about \(id) alone; other subscriptions of the same customer: "
+            "this answer is about \(id) alone; other subscriptions and one-time purchases of the "
+                + "same customer: "
                 + (otherSubscriptions.map(String.init)
                     ?? "not counted (too many, or in lanes that cannot be reached)")
                 + ". `subledger customers show \(id)` lists them with the reasons; `access` and "

@@ -8,8 +8,9 @@ package enum RefundsQuestion: Question {
     package static let abstract =
         "Refunds requested, declined, granted and reversed, purchase by purchase."
     package static let discussion = """
-        Lists every refund case, then the state of each purchase. Computed from the log, not \
-        read from a table.
+        Lists every refund case, then the state of each purchase. Asked with an id of a customer \
+        who has one subscription, it covers their one-time purchases, too; `charges` lists the \
+        refunds of all their subscriptions. Computed from the log, not read from a table.
         """
     package static let meaningOfAt = "Cases, states and money at this instant, as known now."
     package static let parameters: [QuestionParameter: String] = [:]
@@ -28,6 +29,10 @@ package enum RefundsQuestion: Question {
     package static func text(_ answer: RefundsDocument, _ asked: QuestionInput) -> [Block] {
         guard answer.isKnown else { return [.line(answer.title), .line(NothingKnown.words)] }
         var blocks = [Block.line(answer.title)]
+        if !answer.oneTimePurchases.isEmpty {
+            let ids = answer.oneTimePurchases.joined(separator: ", ")
+            blocks.append(.line("with the customer's one-time purchases: \(ids)"))
+        }
         if !answer.withoutPurchase.isEmpty {
             blocks.append(
                 .line(
@@ -60,7 +65,10 @@ public struct RefundsDocument: Codable, Hashable, Sendable {
     /// Whether any event of the subscription was known by then; if not, that is why the answer is
     /// empty.
     public let isKnown: Bool
-    /// Every case, in the order of the purchases.
+    /// The one-time purchases of the customer that the answer covers, too: all of them if the id
+    /// names the customer, otherwise none.
+    public let oneTimePurchases: [String]
+    /// Every case, in the order of the purchases, those of the subscription first.
     public let refunds: [RefundCase]
     /// The current state of each purchase.
     public let purchases: [Purchase]
@@ -69,7 +77,7 @@ public struct RefundsDocument: Codable, Hashable, Sendable {
     /// Probable refunds for changes of plan: not counted in any total, because Apple does not sign
     /// an amount.
     public let estimates: [Estimate]
-    /// What was erased of the subscription.
+    /// What was erased of the subscription and of these one-time purchases.
     public let erasures: [ErasureMark]
     /// Other subscriptions of the same customer; nil if they cannot be counted: there are too many,
     /// or lanes of a distributed ledger cannot be reached.
@@ -131,15 +139,37 @@ extension Ledger {
 
 extension RefundsDocument {
     fileprivate init(_ known: Known, asOf instant: Instant?) {
-        let timeline = known.timeline
         func hasBegun(_ start: Instant) -> Bool { instant.map { start <= $0 } ?? true }
-        let all = Refunds(timeline)
-        let cases = instant.map { all.rows(asOf: $0) } ?? all.rows
-        let revocations = RevocationChanges(known.history)
+        let others = known.oneTimePurchases
+        let timelines = [known.timeline] + others.map(\.timeline)
+        let histories = [known.history] + others.map(\.history)
+        let cases = zip(timelines, histories).map { Self.cases($0, $1, asOf: instant) }
         originalTransactionId = known.stream.originalTransactionId
         environment = known.stream.environment
         isKnown = !known.history.events.isEmpty
-        refunds = cases.map { row in
+        oneTimePurchases = others.map(\.stream.originalTransactionId)
+        refunds = cases.flatMap { $0 }
+        purchases = zip(timelines, cases).flatMap { timeline, cases in
+            TransactionRows(timeline, .none).rows.filter { hasBegun($0.time.start) }
+                .map { Purchase($0, among: cases) }
+        }
+        withoutPurchase = timelines.flatMap(Refunds.unplaced)
+        estimates = PlanChanges(known.timeline, .none).rows.compactMap { change in
+            guard change.effective.map(hasBegun) ?? false else { return nil }
+            return Estimate(change)
+        }
+        erasures = known.erasures + others.flatMap { ErasureMark.all(in: $0.history.events) }
+        otherSubscriptions = known.others.map { $0 - others.count }
+    }
+
+    private static func cases(
+        _ timeline: Timeline,
+        _ history: StreamHistory,
+        asOf instant: Instant?
+    ) -> [RefundCase] {
+        let all = Refunds(timeline)
+        let revocations = RevocationChanges(history)
+        return (instant.map { all.rows(asOf: $0) } ?? all.rows).map { row in
             var row = row
             row.earlierRevocationDate = revocations.earlierDate(
                 than: row.revoked,
@@ -147,15 +177,6 @@ extension RefundsDocument {
             )
             return row
         }
-        purchases = TransactionRows(timeline, .none).rows.filter { hasBegun($0.time.start) }
-            .map { Purchase($0, among: cases) }
-        withoutPurchase = Refunds.unplaced(in: timeline)
-        estimates = PlanChanges(timeline, .none).rows.compactMap { change in
-            guard change.effective.map(hasBegun) ?? false else { return nil }
-            return Estimate(change)
-        }
-        erasures = known.erasures
-        otherSubscriptions = known.others
     }
 }
 

@@ -11,7 +11,9 @@ struct SubjectOptions: ParsableArguments {
             discussion: """
                 An originalTransactionId, another transactionId, a webOrderLineItemId, an \
                 appAccountToken in any case, an appTransactionId, or the app's own name for a \
-                customer.
+                customer. For a question about one subscription, an id of a customer means their \
+                only subscription, whatever they bought once; ask about a one-time purchase by its \
+                own id.
                 """
         )
     )

@@ -12,8 +12,8 @@ struct ExportCustomerCommand: AsyncParsableCommand, ZonedCommand {
         abstract: "Write all that is known of a customer into a folder, to hand over.",
         discussion: """
             The folder has every answer twice, as text and as JSON: access, charges and offers of \
-            the customer, then periods, states, changes, refunds and events of each subscription. \
-            evidence/ has the payloads as they arrived; a file is named by the digest that \
+            the customer, then periods, states, changes, refunds and events of each subscription \
+            and one-time purchase. evidence/ has the payloads as they arrived; a file is named by the digest that \
             history.json cites. README.txt says what is where, and what was erased. The folder must \
             not exist yet; only its owner may read it.
             """
@@ -59,6 +59,7 @@ struct ExportCustomerCommand: AsyncParsableCommand, ZonedCommand {
             try await folder.writeEvidence(of: stream, from: ledger.log)
             folder.orders += try await ledger.log.orders(of: stream).map(\.text)
         }
+        folder.report.count(customer.streams)
 
         await ledger.close()
         try folder.finish(customer, now)
@@ -79,23 +80,38 @@ private struct ExportFolder {
     private let path: String
     private let part: String
     private var seen: Set<String> = []
-    private(set) var report: Report
+    var report: Report
     /// The order ids of Apple's invoices, as far as an import has asked about them.
     var orders: [String] = []
 
     /// What was written.
     struct Report: Encodable {
         let folder: String
-        var subscriptions = 0
+        private(set) var subscriptions = 0
+        private(set) var oneTimePurchases = 0
+        private(set) var bought = ""
         /// Files with payloads.
         var payloads = 0
         /// Events whose payload is not kept, because it was erased or is missing.
         var payloadsNotKept: [String] = []
 
         var text: String {
-            "\(folder): \(counted(subscriptions, "subscription")), \(counted(payloads, "payload"))"
+            "\(folder): \(bought), \(counted(payloads, "payload"))"
                 + (payloadsNotKept.isEmpty
                     ? "" : "; no payload of \(counted(payloadsNotKept.count, "event"))")
+        }
+
+        private enum CodingKeys: CodingKey {
+            case folder, subscriptions, oneTimePurchases, payloads, payloadsNotKept
+        }
+
+        init(folder: String) { self.folder = folder }
+
+        /// Counts what the customer bought.
+        mutating func count(_ streams: [CustomerStream]) {
+            oneTimePurchases = streams.count { $0.isOneTimePurchase }
+            subscriptions = streams.count - oneTimePurchases
+            bought = streams.words
         }
     }
 
@@ -131,7 +147,6 @@ private struct ExportFolder {
 
     /// Writes the payloads that brought the events of a subscription, each once.
     mutating func writeEvidence(of stream: StreamID, from log: EventLog) async throws {
-        report.subscriptions += 1
         for event in try await log.history(of: stream).events {
             guard case .whole(let evidence)? = try await log.event(at: event.position)?.evidence
             else {
@@ -150,7 +165,8 @@ private struct ExportFolder {
             "What \"\(customer.name)\" bought, as known on \(now.zonedClock); purchases in "
                 + "\(customer.environment).", "",
             "access, explain, charges, eligibility: answers about the customer.",
-            "subscriptions/: periods, state, changes, refunds and history of each subscription.",
+            "subscriptions/: periods, state, changes, refunds and history of each subscription and "
+                + "one-time purchase: \(report.bought).",
             "evidence/: what Apple and the app sent, byte for byte; the member \"evidence\" of an "
                 + "event in history.json is the name of its file.",
             ".txt is for people, .json for programs; instants in JSON are milliseconds since 1970, "
