@@ -229,7 +229,17 @@ struct AccessTests {
             #expect(open.code == 0)
             #expect(open.output.contains("purchases of every customer"))
             let why = try await command.run(["explain"] + question.dropFirst() + window)
-            #expect(why.code == 0 && why.output.contains("It was bought in the sandbox"))
+            let sentences = why.output.prefix { $0 != "\n" }.components(separatedBy: ". ")
+            #expect(why.code == 0 && sentences[0].hasPrefix("Access by a sandbox purchase "))
+            #expect(sentences[1].hasPrefix("By the sandbox policy, purchases"), "\(sentences)")
+            let asked = ["explain", "1", "--environment", "Sandbox", "--at"]
+            for (at, words) in [
+                ("2016-07-01", "Access in the sandbox "),
+                ("2026-07-01", "No access in the sandbox "),
+            ] {
+                let tested = try await command.expect(0, asked + [at])
+                #expect(tested.hasPrefix(words), "\(tested)")
+            }
             let long = ["--sandbox-from", "2016-01-01", "--sandbox-to", "2016-07-02"]
             let refused = try await command.run(question + long)
             #expect(refused.code == 64 && refused.errors.contains("31 days"), "\(refused.errors)")

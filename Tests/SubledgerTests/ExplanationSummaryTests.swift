@@ -140,7 +140,7 @@ struct ExplanationSummaryTests {
                     let document = try await ledger.explain(subject, at: try #require(Instant(at)))
                     let text = document.summary
                     let hasAccess = try #require(document.entitled.access.value as Bool?)
-                    #expect(text.hasPrefix("Access on ") == hasAccess, "\(text)")
+                    #expect(text.hasPrefix("Access ") == hasAccess, "\(text)")
                     #expect(text.hasSuffix(".") && !text.contains("\n"), "\(text)")
                     if text.contains("knew this at the time") {
                         #expect(document.difference.kind == "none", "\(text)")

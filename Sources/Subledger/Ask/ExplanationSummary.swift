@@ -21,7 +21,7 @@ struct ExplanationSummary {
 
     /// All sentences, in one line.
     var text: String {
-        ([verdict] + sandbox + refundsAfterEnd + knowledge + bound).joined(separator: " ")
+        ([verdict] + sandboxRule + refundsAfterEnd + knowledge + bound).joined(separator: " ")
     }
 
     private var verdict: String {
@@ -30,16 +30,27 @@ struct ExplanationSummary {
             changesThatDay ? "at the start of \(date) (\(QuestionZone.shown.name))" : "on \(date)"
         let lead =
             switch explanation.entitled {
-            case .access, .owned: "Access \(at)"
+            case .access, .owned: "Access"
             case .none(.notKnownYet, _), .none(.neverBought, _), .notOwned(.notJudged, _):
-                "No access is known \(at)"
-            case .none, .notOwned: "No access \(at)"
+                "No access is known"
+            case .none, .notOwned: "No access"
             }
-        return "\(lead): \(reasonInTheEnd)."
+        return "\(lead)\(place) \(at): \(reasonInTheEnd)."
     }
 
-    private var sandbox: [String] {
-        answer.sandboxRule.map { ["It was bought in the sandbox: \($0.text)."] } ?? []
+    // Only the first sentence is pasted, and a test purchase is not the customer's.
+    private var place: String {
+        if answer.sandboxRule != nil { return " by a sandbox purchase" }
+        return switch answer.customer.environment {
+        case .production: ""
+        case .sandbox: " in the sandbox"
+        case let other: " in \(other)"
+        }
+    }
+
+    private var sandboxRule: [String] {
+        answer.sandboxRule.map(\.text).map { [$0.prefix(1).uppercased() + $0.dropFirst() + "."] }
+            ?? []
     }
 
     // A date alone reads as the whole day, so the text adds a note if the answer changes within it.
