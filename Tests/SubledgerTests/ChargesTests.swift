@@ -66,6 +66,44 @@ struct ChargesTests {
         )
     }
 
+    @Test func `a refund that ended the subscription is named, not the renewal it switched off`()
+        async throws
+    {
+        let charged: [ChargedFact] = [
+            .purchase("2026-01-01", to: "2026-02-01"),
+            .purchase("2026-01-01", to: "2026-02-01", revoked: "2026-01-10"),
+        ]
+        let start = "One charge, on 1 January 2026 for monthly: 9.99 USD, of which 9.99 USD was "
+        let last = "refunded. The last charge for monthly was on 1 January 2026; "
+        for off in ["2026-01-10", "2026-01-11"] {
+            let answer = try await charges(charged + [.turnedOff(off)])
+            let end = "it was refunded on 10 January 2026, which ended the subscription."
+            #expect(answer.summary == start + last + end, "\(off)")
+        }
+        let before = try await charges(charged + [.turnedOff("2026-01-03")])
+        let end =
+            "renewal was switched off on 3 January 2026, after it; that charge was refunded."
+        #expect(before.summary == start + last + end)
+    }
+
+    @Test func `a refund without an amount, or of what was free, is not a refund of 0`()
+        async throws
+    {
+        let cases: [(price: Int64?, words: String)] = [
+            (0, "refunded 2026-01-10 00:00:00, nothing was paid"),
+            (nil, "refunded 2026-01-10 00:00:00"),
+        ]
+        for (price, words) in cases {
+            let answer = try await charges([
+                .purchase("2026-01-01", to: "2026-02-01", price: price, revoked: "2026-01-10")
+            ])
+            let text = ChargesQuestion.text(answer, QuestionInput("1000", now: .epoch))
+            let lines = text.map { "\($0)" }.joined(separator: "\n")
+            #expect(lines.contains(words), "\(lines)")
+            #expect(!lines.contains("refunded 0") && !lines.contains(", 0"), "\(lines)")
+        }
+    }
+
     @Test func `family sharing and a free trial are not charges`() async throws {
         let shared = try await charges([
             .purchase("2026-01-01", to: "2026-02-01", ownership: "FAMILY_SHARED")
@@ -124,14 +162,14 @@ struct ChargedFact {
     let id: String
     let from: String
     let to: String?
-    let signed: String
-    let content: Content
+    var signed: String
+    var content: Content
 
     static func purchase(
         _ from: String,
         to: String,
         of id: String = "1000",
-        price: Int64 = 9990,
+        price: Int64? = 9990,
         revoked: String? = nil,
         token: String? = nil,
         ownership: String = "PURCHASED"
@@ -140,7 +178,7 @@ struct ChargedFact {
         content[.transactionId] = .text("t\(id)\(from)")
         content[.productId] = .text("monthly")
         content[.type] = .text("Auto-Renewable Subscription")
-        content[.price] = .integer(price)
+        content[.price] = price.map { .integer($0) }
         content[.currency] = .text("USD")
         content[.inAppOwnershipType] = .text(ownership)
         content[.appAccountToken] = token.map { .text($0) }

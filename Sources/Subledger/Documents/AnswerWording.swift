@@ -161,6 +161,14 @@ package enum RefundWords {
     }
 }
 
+extension RefundCase {
+    /// What was given back, as text; nil if Apple did not state what was paid, or which part of it.
+    var amountWords: String? {
+        if state == .refunded, priceMilliunits == 0 { return "nothing was paid" }
+        return refundedMilliunits.map { Amount.text($0, currency) }
+    }
+}
+
 /// The kinds of offers, as text.
 package enum OfferWords {
     /// The text for Apple's `offerType`; nil for the standard price.

@@ -9,7 +9,7 @@ package enum ChargesQuestion: Question {
     package static let discussion = """
         Covers all subscriptions and one-time purchases of the customer. The first line can be \
         pasted into a ticket: it says when two charges overlap, and whether renewal was switched \
-        off before or after the last charge. A free trial is listed with the price 0; what another \
+        off before or after the last charge, or a refund ended the subscription. A free trial is listed with the price 0; what another \
         party pays for (family sharing, an assigned seat) is not a charge. Apple signs the price \
         with tax, and does not sign what the bank shows.
         """
@@ -297,13 +297,16 @@ private struct ChargesSummary {
             .filter { row in instant.map { row.validFrom <= $0 } ?? true }
         let off = states.reversed().prefix { $0.isAutoRenewOn == false }.last
         guard let off = off?.validFrom else { return [] }
+        let charge = "The last charge for \(last.productId) was on \(day(last.purchaseDate)); "
+        let refund = last.refunds.last { $0.state == .refunded }
+        // Apple switches renewal off when it refunds.
+        if let refund, let date = refund.refunded, date <= off, refund.isOfWhole {
+            let ended = refund.timing == .current ? ", which ended the subscription" : ""
+            return [charge + "it was refunded on \(day(date))\(ended)."]
+        }
         let order = off < last.purchaseDate ? "before" : "after"
-        let isRefunded = last.refunds.contains { $0.state == .refunded }
-        let fate = isRefunded ? "that charge was refunded" : "paid until \(day(end))"
-        return [
-            "The last charge for \(last.productId) was on \(day(last.purchaseDate)); renewal was "
-                + "switched off on \(day(off)), \(order) it; \(fate)."
-        ]
+        let fate = refund == nil ? "paid until \(day(end))" : "that charge was refunded"
+        return [charge + "renewal was switched off on \(day(off)), \(order) it; \(fate)."]
     }
 
     private func day(_ instant: Instant) -> String { instant.dayWords ?? instant.clock }
@@ -343,8 +346,11 @@ extension ChargesQuestion {
         ]
             + answer.totals.map { total in
                 .line(
-                    "charged \(Amount.text(total.chargedMilliunits, total.currency)), refunded "
-                        + Amount.text(total.refundedMilliunits, total.currency)
+                    "charged " + Amount.text(total.chargedMilliunits, total.currency)
+                        + (total.refundedMilliunits == 0
+                            ? ""
+                            : ", refunded "
+                                + Amount.text(total.refundedMilliunits, total.currency))
                         + (total.unknownCount == 0
                             ? "" : "; not counted, because not stated: \(total.unknownCount)")
                 )
@@ -368,11 +374,14 @@ extension ChargesDocument.Charge {
 }
 
 extension RefundCase {
+    // Whether it took the purchase back, and not only some of its items or seats.
+    fileprivate var isOfWhole: Bool { kind != .items && kind != .seats }
+
     fileprivate var text: String {
         let date = reversed ?? refunded ?? declined ?? requested
         let words = [
             ([state.rawValue] + [date?.clock].compactMap { $0 }).joined(separator: " "),
-            state == .refunded ? Amount.text(refundedMilliunits, currency) : nil,
+            state == .refunded ? amountWords : nil,
             requestReason.map { "asked because \($0)" },
             reason == 1 ? "an issue with the app" : nil,
         ]

@@ -245,7 +245,7 @@ extension RefundCase {
             clock(requested, requestReason), clock(declined),
             clock(revoked, earlierRevocationDate.map { "(was \($0.clock))" }),
             clock(announced), clock(reversed, reversal?.rawValue),
-            Amount.text(refundedMilliunits, currency), positions.marks,
+            amountWords ?? Amount.text(nil, currency), positions.marks,
         ]
     }
 
