@@ -41,7 +41,8 @@ package enum ChangesQuestion: Question {
             "because of",
         ]
         return [.line(answer.title), .table(header, answer.changes.map(\.cells))]
-            + answer.changes.compactMap(\.refund).map { .line($0) } + moves
+            + answer.changes.compactMap { $0.refund(among: answer.refunds) }.map { .line($0) }
+            + moves
     }
 }
 
@@ -59,6 +60,8 @@ public struct ChangesDocument: Codable, Hashable, Sendable {
     /// Its changes for which Apple opened a new subscription: from one of the customer's that had
     /// lapsed, or between one that is sold alone and one in a bundle, to or from this one.
     public let moves: [StreamChange]
+    /// The refunds that Apple stated of periods that a change cut short.
+    public let refunds: [RefundCase]
     /// What was erased of it.
     public let erasures: [ErasureMark]
     /// Other subscriptions of the same customer; nil if they cannot be counted: there are too many,
@@ -87,14 +90,19 @@ extension Ledger {
         let catalogs = try await catalogs(knownAt: knownAt)
         let id = known.stream.originalTransactionId
         let moves = PlanChanges.acrossStreams(known.everTimelines, catalogs)
+        let changes = PlanChanges(known.timeline, catalogs).rows.asked(at: instant)
+        let refunds = Refunds(known.timeline)
         return ChangesDocument(
             originalTransactionId: id,
             environment: known.stream.environment,
             isKnown: !known.history.events.isEmpty,
-            changes: PlanChanges(known.timeline, catalogs).rows.asked(at: instant),
+            changes: changes,
             moves: moves.filter { move in
                 [move.fromOriginalTransactionId, move.toOriginalTransactionId].contains(id)
                     && instant.map { move.effective <= $0 } ?? true
+            },
+            refunds: (instant.map { refunds.rows(asOf: $0) } ?? refunds.rows).filter { refund in
+                changes.contains { $0.isRefunded(by: refund) }
             },
             erasures: known.erasures,
             otherSubscriptions: known.others
@@ -138,9 +146,26 @@ extension PlanChange {
             + (seats.map { " · " + counted($0, "seat") } ?? "")
     }
 
+    /// Whether a refund is of the period that it cut short.
+    fileprivate func isRefunded(by refund: RefundCase) -> Bool {
+        guard refundsPrevious, let effective, refund.state == .refunded else { return false }
+        return refund.productId.utf8.elementsEqual(fromProductId.utf8)
+            && refund.purchaseDate <= effective
+            && refund.expiresDate.map { effective < $0 } ?? false
+    }
+
     /// What Apple gives back for the rest of the period that it cut short; nil if it cut none.
-    fileprivate var refund: String? {
+    fileprivate func refund(among refunds: [RefundCase]) -> String? {
         guard refundsPrevious, let effective else { return nil }
+        // A bare revocation at the change is the same refund without its amount.
+        if let signed = refunds.last(where: { isRefunded(by: $0) }),
+            signed.kind != .replaced || signed.percentageMilli != nil
+        {
+            let amount = signed.amountWords.map { "\($0) of " } ?? ""
+            return "\(effective.clock)  Apple refunded \(amount)\(fromProductId)"
+                + (signed.refunded.map { " on \($0.clock)" } ?? "")
+                + (amount.isEmpty ? "; the amount is not known" : "")
+        }
         let amount = estimatedRefundMilliunits.map {
             ", about " + Amount.text($0, estimatedRefundCurrency)
         }
