@@ -57,6 +57,23 @@ struct EraseTests {
         }
     }
 
+    @Test func `an id that is written otherwise is not erased, and the error says how to find it`()
+        async throws
+    {
+        try await Self.withLinked("Anna") { command, _, id in
+            for target in [["customer", "anna"], ["subscription", "#\(id)"]] {
+                let refused = try await command.run(["erase"] + target + ["--reason", "asked"])
+                #expect(refused.code == 4, "\(refused.output)")
+                for words in ["takes an id only as it is written", "`subledger explain ID`"] {
+                    #expect(refused.errors.contains(words), "\(refused.errors)")
+                }
+                let found = try await command.run("explain", target[1])
+                let name = target[0] == "customer" ? "Anna" : id
+                #expect(found.errors.contains("answered for \(name)"), "\(found.errors)")
+            }
+        }
+    }
+
     @Test func `a subscription is erased, and its facts do not come back`() async throws {
         try await Self.withLinked("anna") { command, _, id in
             try await command.expect(0, "rebuild", "--quiet")

@@ -57,6 +57,11 @@ struct ErasureOptions: ParsableArguments {
         }
     }
 
+    /// What to do about an id that is not known, for an error.
+    static let asWritten =
+        "`erase` takes an id only as it is written in the log; `subledger explain ID` also finds "
+        + "other spellings, and prints for whom the answer is"
+
     /// Erases, or lists what would be erased, and prints the result.
     func run(
         _ targets: [ErasureTarget],
@@ -119,10 +124,10 @@ struct EraseCustomerCommand: AsyncParsableCommand {
         guard !targets.isEmpty else {
             throw Failure(
                 Exit.notFound,
-                "no link and no app account token names '\(name)'; nothing was erased. This is "
-                    + "expected if the customer was erased before. For the id of a subscription, "
-                    + "`subledger customers show` prints the name of its customer, and `subledger "
-                    + "erase subscription` erases it alone"
+                "no link and no app account token names '\(name)'; nothing was erased. "
+                    + "\(ErasureOptions.asWritten). Nothing is left of a customer who was erased "
+                    + "before. For the id of a subscription, `subledger customers show` prints the "
+                    + "name of its customer, and `subledger erase subscription` erases it alone"
             )
         }
         let exceptions = try await ledger.erasureExceptions(ofCustomer: name, targets: targets)
@@ -157,9 +162,14 @@ struct EraseSubscriptionCommand: AsyncParsableCommand {
 
     func run() async throws {
         let ledger = try await database.openLedger()
-        let stream = try await ledger.stream(
-            of: SubjectID(originalTransactionId, in: environment, alone: true)
-        )
+        let stream: StreamID
+        do {
+            stream = try await ledger.stream(
+                of: SubjectID(originalTransactionId, in: environment, alone: true)
+            )
+        } catch let error as QuestionError where error.code == .unknownId {
+            throw Failure(Exit.notFound, "\(error.message). \(ErasureOptions.asWritten)")
+        }
         try await erasure.run(
             [ErasureTarget(stream: stream, scope: .subscription)],
             in: ledger,
