@@ -45,6 +45,23 @@ struct PastedIDTests {
         }
     }
 
+    @Test func `letters beyond ASCII have a case, too, whatever the database takes for one`()
+        async throws
+    {
+        try await withLedger { ledger in
+            for (id, name) in [("1000", "Élodie Müller"), ("2000", "Юлия")] {
+                try await ledger.linkPasted(id, name)
+                for pasted in [name.lowercased(), name.uppercased(), " \(name.uppercased()),"] {
+                    #expect(try await ledger.asked(pasted).readAs == name, "\(pasted)")
+                }
+            }
+            let other = await #expect(throws: QuestionError.self) {
+                try await ledger.asked("Elodie Müller")
+            }
+            #expect(other?.code == .unknownId, "an accent is not a case")
+        }
+    }
+
     @Test func `an id that nothing has stays unknown as it was written`() async throws {
         try await withLedger { ledger in
             let error = await #expect(throws: QuestionError.self) {
