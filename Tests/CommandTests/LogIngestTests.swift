@@ -65,6 +65,50 @@ struct LogIngestTests {
         }
     }
 
+    @Test(arguments: [60, 64, 76])
+    func `base64 of gzip and a JWS are read the same if they are wrapped`(columns: Int) async throws
+    {
+        let simulation = try await Simulation.shared
+        let payloads = try simulation.allPayloads().prefix(9).map { Array($0) }
+        let jws = try #require(
+            String(decoding: payloads[8], as: UTF8.self).split(separator: "\"")
+                .first { $0.hasPrefix("eyJ") }
+        )
+        // As many letters as whole lines have, one line with a letter more, and others.
+        let packed = (0..<8).map { number in
+            let text = payloads[number] + [UInt8](repeating: 0x20, count: number)
+            return Self.packed(text)
+        }
+        func wrapped(_ text: some StringProtocol, _ end: String) -> String {
+            let letters = Array(text)
+            return stride(from: 0, to: letters.count, by: columns).map { start in
+                String(letters[start..<min(start + columns, letters.count)]) + end
+            }.joined()
+        }
+        let folder = try TestFolder()
+        let lines = payloads.prefix(8).map { String(decoding: $0, as: UTF8.self) } + [String(jws)]
+        try folder.write("plain/a.ndjson", Array(lines.joined(separator: "\n").utf8))
+        let one = packed[0..<3].map { wrapped($0, "\n") + "10:00 done\nword\n" }.joined()
+        try folder.write("packed/one.log", Array((one + wrapped(jws, "\n")).utf8))
+        let two = packed[3..<7].map { wrapped($0, "\r\n") }.joined()
+        try folder.write("packed/two.txt", Array(two.utf8))
+        try folder.write("packed/whole.b64", Array(wrapped(packed[7], "\n").utf8))
+        var (digests, facts): ([[String]], [Int]) = ([], [])
+        for place in ["plain", "packed"] {
+            try await withLedger { command, _ in
+                let report = try await command.ingest(
+                    "--root-certificate",
+                    simulation.root,
+                    folder.path(of: place)
+                )
+                #expect(report.payloads == 9, "\(place): \(report.rejections)")
+                facts.append(report.appended + report.duplicates)
+                digests.append(try await command.rebuiltDigest())
+            }
+        }
+        #expect(facts[0] == facts[1] && digests[0] == digests[1])
+    }
+
     @Test func `base64 of gzip that is cut off or unpacks to too much is refused`() async throws {
         let simulation = try await Simulation.shared
         let payload = try #require(try simulation.allPayloads().first)

@@ -26,8 +26,24 @@ enum CutPayload {
 
     /// Whether a line is the first of a JWS that is broken into lines, as in mail.
     static func mayGoOn(_ line: ArraySlice<UInt8>) -> Bool {
-        (byteCountMin...lineByteCountMax).contains(line.count) && line.starts(with: "eyJ".utf8)
+        (headByteCount...lineByteCountMax).contains(line.count) && line.starts(with: "eyJ".utf8)
             && line.allSatisfy { Base64.isURLCharacter($0) } && isOfApple(line)
+    }
+
+    /// Whether a line is the first of base64 of gzip that is broken into lines.
+    static func mayGoOnAsGzip(_ line: ArraySlice<UInt8>) -> Bool {
+        (headByteCount...lineByteCountMax).contains(line.count) && EncodedForm.startsLikeGzip(line)
+            && line.last != UInt8(ascii: "=") && isBase64Line(line)
+    }
+
+    /// Whether a line may be a later one of it: it does not begin something else.
+    static func goesOnAsGzip(_ line: ArraySlice<UInt8>) -> Bool {
+        isBase64Line(line) && !EncodedForm.startsLikeGzip(line)
+            && !EncodedForm.startsLikeReceipt(line)
+    }
+
+    private static func isBase64Line(_ line: ArraySlice<UInt8>) -> Bool {
+        EncodedForm.isBase64(line) && !line.contains { Envelope.isWhitespace($0) }
     }
 
     /// Longest line of broken base64, in bytes; mail has 76.

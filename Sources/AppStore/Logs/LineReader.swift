@@ -3,7 +3,7 @@ internal import Events
 /// Extracts payloads from lines: NDJSON, logs with text around the payloads, bare JWS, receipts.
 ///
 /// What does not fit into one line is followed over several: a pretty-printed object, also after a
-/// prefix, the base64 of a receipt, the rows of a COPY statement. A line that clearly is a payload
+/// prefix, the base64 of a receipt or of gzip, a JWS, the rows of a COPY statement. A line that clearly is a payload
 /// is returned as it is; only others are parsed.
 struct LineReader: Sendable {
     private var pieces: [PayloadSplitter.Piece] = []
@@ -14,8 +14,8 @@ struct LineReader: Sendable {
         case nothing
         case object(ValueScanner, isBehindPrefix: Bool)
         case receipt(lettersLeft: Int?)
-        // The length of its first line; only the last line is shorter.
-        case jws(width: Int)
+        // A JWS, or base64 of gzip, with the length of its first line; only the last is shorter.
+        case wrapped(width: Int, isGzip: Bool)
         case rows(column: Int?, isRead: Bool)
     }
 
@@ -110,7 +110,7 @@ struct LineReader: Sendable {
         case .object(let scanner, let isBehindPrefix):
             goOn(line, scanner, isBehindPrefix: isBehindPrefix)
         case .receipt(let lettersLeft): goOn(line, lettersLeft: lettersLeft)
-        case .jws(let width): goOn(line, width: width)
+        case .wrapped(let width, let isGzip): goOn(line, width: width, isGzip: isGzip)
         case .rows(let column, let isRead): take(row: line, column: column, isRead: isRead)
         }
     }
@@ -143,7 +143,10 @@ struct LineReader: Sendable {
             {
                 begin(receipt: text)
             } else if first == UInt8(ascii: "e"), CutPayload.mayGoOn(text) {
-                self.open = .jws(width: text.count)
+                self.open = .wrapped(width: text.count, isGzip: false)
+                keep(record: text)
+            } else if first == UInt8(ascii: "H"), CutPayload.mayGoOnAsGzip(text) {
+                self.open = .wrapped(width: text.count, isGzip: true)
                 keep(record: text)
             } else if first == UInt8(ascii: "C"), let names = CopyText.columns(ofStatement: text) {
                 begin(rowsWith: names)
@@ -259,6 +262,10 @@ struct LineReader: Sendable {
         guard count <= LineReader.lineByteCountMax else {
             return pieces.append(.failure(Rejection.payloadTooLarge(count)))
         }
+        if case .wrapped(_, isGzip: true) = ended {
+            // One letter more than whole bytes have is not part of it.
+            return search(bytes.dropLast(bytes.count % 4 == 1 ? 1 : 0)[...], isRest: false)
+        }
         guard case .object(_, let isBehindPrefix) = ended else {
             return pieces.append(.success(bytes))
         }
@@ -343,16 +350,18 @@ extension LineReader {
         if left ?? 1 <= 0 || text.last == UInt8(ascii: "=") { close() }
     }
 
-    private mutating func goOn(_ line: ArraySlice<UInt8>, width: Int) {
+    private mutating func goOn(_ line: ArraySlice<UInt8>, width: Int, isGzip: Bool) {
         let text = Envelope.trimmed(line)
         guard !text.isEmpty, text.count <= width, !CutPayload.mayGoOn(text),
-            Base64.isURLText(text, orAnyOf: UInt8(ascii: "."))
+            isGzip
+                ? CutPayload.goesOnAsGzip(text)
+                : Base64.isURLText(text, orAnyOf: UInt8(ascii: "."))
         else {
             close()
             return begin(line)
         }
         keep(record: text)
-        if text.count < width { close() }
+        if text.count < width || text.last == UInt8(ascii: "=") { close() }
     }
 
     // In a dump with many tables, only those that have the column are read.
