@@ -42,6 +42,33 @@ struct LogFormTests {
         }
     }
 
+    @Test(arguments: [48, 60, 64, 76])
+    func `base64 of gzip over several lines is joined, and ends where something else begins`(
+        columns: Int
+    ) {
+        let payload = #"{"notification_type":"A","note":"é\"x","unified_receipt":{}}"#
+        let packed =
+            "H4sIAAAAAAACA6tWyssvyUzLTE4syczPiy+pLEhVslJyVNIBiY"
+            + "OYh1fGKFUAuaV5QFWpKfFFqcmpmQUlSlbVtbUAe52jcD0AAAA="
+        let lines = stride(from: 0, to: packed.count, by: columns).map {
+            String(packed.dropFirst($0).prefix(columns))
+        }
+        for end in ["\n", "\r\n"] {
+            let text = lines.map { $0 + end }.joined()
+            expect(text, [payload])
+            expect("10:00 a\(end)\(text)10:01 b\(end)\(text)", [payload, payload], skippedCount: 2)
+            expect("\(text)\(payload)\(end)", [payload, payload])
+            // One that is cut off is refused, and leaves the others.
+            expect(
+                "\(payload)\(end)\(lines[0])\(end)\(text)",
+                [payload, "! unsupported-format", payload]
+            )
+        }
+        let many = String(repeating: lines[0] + "\n", count: 2000)
+        let found: [String] = LogSamples.split(many)
+        #expect(found == [String](repeating: "! unsupported-format", count: 2000))
+    }
+
     @Test func `an escaped object inside quotes in a text is found`() {
         let line = "msg=\"got\" body=\(LogSamples.quoted(LogSamples.statusUpdate)) status=200"
         expect("\(line)\n", [LogSamples.statusUpdate])

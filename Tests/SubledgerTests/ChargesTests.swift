@@ -101,6 +101,7 @@ struct ChargesTests {
             let lines = text.map { "\($0)" }.joined(separator: "\n")
             #expect(lines.contains(words), "\(lines)")
             #expect(!lines.contains("refunded 0") && !lines.contains(", 0"), "\(lines)")
+            #expect(!answer.summary.contains("0.00"), "\(answer.summary)")
         }
     }
 

@@ -66,10 +66,8 @@ struct PlanChangeRefundTests {
             await ledger.close()
             #expect(answer.changes.map(\.refundsPrevious) == [true])
             let blocks = ChangesQuestion.text(answer, QuestionInput("1000", now: .epoch))
-            return blocks.compactMap { block in
-                guard case .line(let line) = block, line.contains("refund") else { return nil }
-                return line
-            }.first
+            for case .line(let line) in blocks where line.contains("refund") { return line }
+            return nil
         }
     }
 }

@@ -233,7 +233,7 @@ private struct ChargesSummary {
         guard let first = charges.first, let last = charges.last else {
             return "No charge is known\(until)."
         }
-        let sums = totals.filter { $0.chargeCount > 0 }.map { total in
+        let sums = totals.filter { $0.chargedMilliunits != 0 }.map { total in
             Amount.text(total.chargedMilliunits, total.currency)
                 + (total.refundedMilliunits == 0
                     ? ""
@@ -241,8 +241,9 @@ private struct ChargesSummary {
                         + "refunded")
         }
         let unknown = totals.map(\.unknownCount).reduce(0, +)
-        let note = unknown == 0 ? "" : "; \(unknown) of the amounts are not known"
-        let list = sums.joined(separator: " and ") + note
+        let notes = unknown == 0 ? [] : ["\(unknown) of the amounts are not known"]
+        let list = ([sums.joined(separator: " and ")].filter { !$0.isEmpty } + notes)
+            .joined(separator: "; ")
         guard charges.count > 1 else {
             return
                 "One charge\(until), on \(day(first.purchaseDate)) for \(first.productId): \(list)."

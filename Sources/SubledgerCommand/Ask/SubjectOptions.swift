@@ -11,9 +11,8 @@ struct SubjectOptions: ParsableArguments {
             discussion: """
                 An originalTransactionId, another transactionId, a webOrderLineItemId, an \
                 appAccountToken in any case, an appTransactionId, or the app's own name for a \
-                customer. For a question about one subscription, an id of a customer means their \
-                only subscription, whatever they bought once; ask about a one-time purchase by its \
-                own id.
+                customer. If a question is about one subscription, an id of a customer means \
+                their only subscription; ask about a one-time purchase by its own id.
                 """
         )
     )
