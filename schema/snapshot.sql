@@ -873,9 +873,11 @@ CREATE TABLE ledger.ingestion (
     was_stopped boolean NOT NULL,
     source text NOT NULL COLLATE pg_catalog."C",
     rejected_by_reason jsonb NOT NULL,
+    CONSTRAINT ingestion_counts_below_a_trillion CHECK (((payloads < '1000000000000'::bigint) AND (appended < '1000000000000'::bigint) AND (duplicates < '1000000000000'::bigint) AND (streams < '1000000000000'::bigint))),
     CONSTRAINT ingestion_counts_from_zero CHECK (((rejected >= 0) AND (payloads >= rejected) AND (appended >= 0) AND (duplicates >= 0) AND (restored >= 0) AND (restored <= (appended + duplicates)) AND (streams >= 0) AND ((unchanged >= 0) AND (unchanged <= payloads)))),
     CONSTRAINT ingestion_ends_after_its_start CHECK ((finished_at >= started_at)),
-    CONSTRAINT ingestion_lane_is_of_run CHECK ((lane = ledger.lane_of((run_id)::text)))
+    CONSTRAINT ingestion_lane_is_of_run CHECK ((lane = ledger.lane_of((run_id)::text))),
+    CONSTRAINT ingestion_reasons_are_counts CHECK (((jsonb_typeof(rejected_by_reason) = 'object'::text) AND (NOT jsonb_path_exists(rejected_by_reason, '$.*?((@.type() != "number" || @ < 0) || @ >= 1000000000000)'::jsonpath))))
 )
 WITH (autovacuum_freeze_min_age='0', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.05');
 
@@ -1123,6 +1125,8 @@ CREATE TABLE operation.currency_rate (
     rate numeric(20,12) NOT NULL,
     recorded_at timestamp with time zone NOT NULL,
     CONSTRAINT currency_rate_currency_is_iso_4217 CHECK (((base_currency ~ '^[A-Z]{3}$'::text) AND (currency ~ '^[A-Z]{3}$'::text))),
+    CONSTRAINT currency_rate_day_has_four_digits CHECK (((day >= '0001-01-01'::date) AND (day <= '9999-12-31'::date))),
+    CONSTRAINT currency_rate_is_a_number CHECK ((rate <> 'NaN'::numeric)),
     CONSTRAINT currency_rate_is_of_two CHECK ((base_currency <> currency)),
     CONSTRAINT currency_rate_is_positive CHECK ((rate > (0)::numeric)),
     CONSTRAINT currency_rate_revision_counts_from_one CHECK ((revision >= 1))
