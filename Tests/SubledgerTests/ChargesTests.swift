@@ -66,6 +66,17 @@ struct ChargesTests {
         )
     }
 
+    @Test func `an end that was stated after the last period is not a cancellation`() async throws {
+        let before = ChargedFact.purchase("2026-01-01", to: "2026-02-01")
+        let answer = try await charges([before, .turnedOff("2026-04-02")])
+        #expect(
+            answer.summary.hasSuffix(
+                "paid until 1 February 2026, and nothing was charged after that."
+            ),
+            "\(answer.summary)"
+        )
+    }
+
     @Test func `a refund that ended the subscription is named, not the renewal it switched off`()
         async throws
     {

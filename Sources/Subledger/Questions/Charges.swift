@@ -305,6 +305,10 @@ private struct ChargesSummary {
             let ended = refund.timing == .current ? ", which ended the subscription" : ""
             return [charge + "it was refunded on \(day(date))\(ended)."]
         }
+        // Only the end of a subscription that could not be charged, or was not, was stated.
+        guard off < end else {
+            return [charge + "paid until \(day(end)), and nothing was charged after that."]
+        }
         let order = off < last.purchaseDate ? "before" : "after"
         let fate = refund == nil ? "paid until \(day(end))" : "that charge was refunded"
         return [charge + "renewal was switched off on \(day(off)), \(order) it; \(fate)."]

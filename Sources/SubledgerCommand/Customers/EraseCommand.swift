@@ -197,6 +197,10 @@ extension ErasureDocument {
             ])
         }
         Terminal.print(table.text)
+        Terminal.print(
+            "Apple is not asked to stop anything: a subscription that renews is charged until the "
+                + "customer cancels it in the settings of their Apple account."
+        )
 
         let streams = erasures.map {
             StreamID(
