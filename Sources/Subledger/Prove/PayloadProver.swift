@@ -108,13 +108,16 @@ final class PayloadProver: Sendable {
         let named = cited.events.map(Optional.some) + cited.confirmations.map(\.event)
         for event in named {
             guard let event else { return .failure(Unproven.unexplained(at: nil)) }
-            // A token would give the purchase to whom it names.
-            guard !event.fact.content.identifiesPerson else {
-                return .failure(Unproven.identifying(at: event.position))
-            }
             let stream = event.fact.stream
-            if erasures.explains(stream, before: cited.firstOffset) { continue }
-            if isOfSeveral, erasures.explainsShared(stream, before: cited.firstOffset) { continue }
+            if erasures.explains(stream, before: cited.firstOffset)
+                || isOfSeveral && erasures.explainsShared(stream, before: cited.firstOffset)
+            {
+                // A token would give the purchase to whom it names.
+                guard !event.fact.content.identifiesPerson else {
+                    return .failure(Unproven.identifying(at: event.position))
+                }
+                continue
+            }
             guard isOfSeveral, erasures.mayPredate(cited.committedAt) else {
                 return .failure(Unproven.unexplained(at: event.position))
             }
