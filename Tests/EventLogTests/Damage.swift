@@ -263,5 +263,9 @@ struct Damage: Sendable, CustomTestStringConvertible {
             sql: "CREATE UNIQUE INDEX further ON ledger.event (product_id, as_of_ms)",
             mended: ["unique index further of ledger.event"]
         ),
+        Damage(
+            sql: "ALTER TABLE ledger.evidence ADD CONSTRAINT further UNIQUE (lane, byte_count)",
+            mended: ["unique index further of ledger.evidence"]
+        ),
     ]
 }

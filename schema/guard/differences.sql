@@ -359,7 +359,9 @@ difference (stage, what, statement) AS (
     UNION ALL
     -- A further unique index refuses facts that differ.
     SELECT 7, format('unique index %I of %s', x.relname, r.name),
-        format('DROP INDEX %I.%I', r.nspname, x.relname)
+        CASE WHEN EXISTS (SELECT FROM pg_constraint c WHERE c.conindid = x.oid AND c.conrelid = r.oid)
+            THEN format('ALTER TABLE %s DROP CONSTRAINT %I', r.name, x.relname)
+            ELSE format('DROP INDEX %I.%I', r.nspname, x.relname) END
     FROM relation r JOIN pg_index i ON i.indrelid = r.oid JOIN pg_class x ON x.oid = i.indexrelid
     WHERE r.is_log AND i.indisunique
         AND NOT EXISTS (SELECT FROM key k WHERE k.relname = r.name AND k.name = x.relname)
