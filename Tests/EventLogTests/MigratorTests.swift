@@ -96,7 +96,8 @@ struct MigratorTests {
                 settings,
                 """
                 ALTER TABLE ledger.migration DROP CONSTRAINT migration_pkey;
-                INSERT INTO ledger.migration SELECT * FROM ledger.migration WHERE version = 3
+                INSERT INTO ledger.migration SELECT * FROM ledger.migration
+                ORDER BY version DESC LIMIT 1
                 """
             )
             await expect(.migrationEdited) { _ = try await Migrator.migrate(settings) }

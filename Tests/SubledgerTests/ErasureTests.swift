@@ -244,6 +244,33 @@ struct ErasureTests {
         }
         #expect(Set(digests).count == 1, "seed \(seed)")
     }
+
+    @Test func `a subscription that had lost a shared payload gets no token from a later one`()
+        async throws
+    {
+        try await FollowTests.withLedger(lanes: 1) { ledger, _ in
+            func ingest(day: Int64, token: String? = nil) async throws -> [AppendOutcome] {
+                try await ledger.ingest(
+                    Self.response(day: day, priced: day > 45, token: token, about: 1...2),
+                    source: "test",
+                    voucher: .operator
+                ).outcomes
+            }
+            _ = try await ingest(day: 40)
+            let streams = try await ledger.allStreams().sorted()
+            _ = try await ledger.erase(
+                [ErasureTarget(stream: streams[0], scope: .customer)],
+                reason: Self.reason,
+                withSiblings: true
+            )
+            let later = try await ingest(day: 50, token: "7f1c0a52-9d3e-4c6b-8a41-2b5d6e7f8091")
+            #expect(later.contains { $0.isNew })
+            let sibling = try await ledger.log.history(of: streams[1]).events
+            #expect(sibling.count > 1)
+            #expect(sibling.last?.fact.content.identifiesPerson == false)
+            #expect(try await ledger.log.verify().isOK)
+        }
+    }
 }
 
 extension ErasureTests {
@@ -251,6 +278,7 @@ extension ErasureTests {
     static func response(
         day: Int64,
         priced: Bool = false,
+        token: String? = nil,
         about numbers: ClosedRange<Int> = 1...8
     ) -> [UInt8] {
         let start: Int64 = 1_700_000_000_000
@@ -260,6 +288,7 @@ extension ErasureTests {
             {"quantity":"1","product_id":"monthly","transaction_id":"30000\(number)",
             "original_transaction_id":"10000\(number)","purchase_date_ms":"\(at(0))",
             "original_purchase_date_ms":"\(at(0))","expires_date_ms":"\(at(30))",
+            \(token.map { "\"app_account_token\":\"\($0)\"," } ?? "")
             \(priced ? "\"cancellation_date_ms\":\"\(at(45))\",\"cancellation_reason\":\"0\"," : "")
             "web_order_line_item_id":"20000\(number)","is_trial_period":"false"}
             """
