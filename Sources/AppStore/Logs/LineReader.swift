@@ -3,8 +3,8 @@ internal import Events
 /// Extracts payloads from lines: NDJSON, logs with text around the payloads, bare JWS, receipts.
 ///
 /// What does not fit into one line is followed over several: a pretty-printed object, also after a
-/// prefix, the base64 of a receipt or of gzip, a JWS, the rows of a COPY statement. A line that clearly is a payload
-/// is returned as it is; only others are parsed.
+/// prefix, the base64 of a receipt or of gzip, a JWS, the rows of a COPY statement. A line that
+/// clearly is a payload is returned as it is; only others are parsed.
 struct LineReader: Sendable {
     private var pieces: [PayloadSplitter.Piece] = []
     /// Number of lines without a payload.

@@ -4,8 +4,8 @@ extension AppendLookUp {
     // One probe of a range of the unique index for each subject: LATERAL and OFFSET 0 leave the
     // planner no other order. On a log that was never analysed it would scan the whole lane and
     // look for every event among the keys. What no commit accounts for is not known: `repair`
-    // removes it. That bound stands outside, where it is no reason to scan the primary key of the
-    // lane instead, which took up to two seconds for each batch of a new ledger.
+    // removes it. This bound must stay outside of the probe: inside, the planner used the primary
+    // key of the lane, and each batch of a new ledger took up to two seconds.
     static let known = """
         SELECT key.ordinal, e.lane_offset, e.as_of_ms, e.content, e.is_late, e.evidence_no
         FROM unnest($2::text[], $3::text[], $4::uuid[], $5::uuid[], $6::bigint[], $7::bigint[],

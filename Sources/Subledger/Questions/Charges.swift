@@ -9,9 +9,9 @@ package enum ChargesQuestion: Question {
     package static let discussion = """
         Covers all subscriptions and one-time purchases of the customer. The first line can be \
         pasted into a ticket: it says when two charges overlap, and whether renewal was switched \
-        off before or after the last charge, or a refund ended the subscription. A free trial is listed with the price 0; what another \
-        party pays for (family sharing, an assigned seat) is not a charge. Apple signs the price \
-        with tax, and does not sign what the bank shows.
+        off before or after the last charge, or a refund ended the subscription. A free trial is \
+        listed with the price 0; what another party pays for (family sharing, an assigned seat) is \
+        not a charge. Apple signs the price with tax, and does not sign what the bank shows.
         """
     package static let meaningOfAt = "Charges and refunds up to this instant, as known now."
     package static let parameters: [QuestionParameter: String] = [
