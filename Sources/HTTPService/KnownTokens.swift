@@ -11,6 +11,7 @@ internal import Logging
 actor KnownTokens {
     private let log: EventLog
     private let secondsMax: Double
+    private let readLimit: AnswerLimit
     private let clock: @Sendable () -> Instant
     private let metrics: ServiceMetrics
     private let outages: OutageLog
@@ -38,18 +39,21 @@ actor KnownTokens {
     /// - Parameters:
     ///   - log: The log that stores them.
     ///   - secondsMax: How long a reading stays valid.
+    ///   - readSecondsMax: How long a reading may take.
     ///   - clock: Our clock.
     ///   - metrics: Counts the readings.
     ///   - outages: Logs what fails.
     init(
         of log: EventLog,
         secondsMax: Double,
+        readSecondsMax: Double,
         clock: @escaping @Sendable () -> Instant,
         _ metrics: ServiceMetrics,
         _ outages: OutageLog
     ) {
         self.log = log
         self.secondsMax = secondsMax
+        readLimit = AnswerLimit(seconds: readSecondsMax)
         self.clock = clock
         self.metrics = metrics
         self.outages = outages
@@ -57,19 +61,20 @@ actor KnownTokens {
 
     /// What the bearer of a token may do; empty for one that is unknown or was revoked.
     ///
-    /// - Throws: `EventLogError` if the tokens cannot be read; `Problem` 401 for an expired token,
-    ///   429 for one that was used too often.
+    /// - Throws: `EventLogError` if the tokens cannot be read; `Problem` 503 if that takes too long,
+    ///   401 for an expired token, 429 for one that was used too often.
     func roles(of token: AccessToken) async throws -> Set<TokenRole> {
         let count = readCount
         if !isFresh {
             do {
                 try await read(after: count)
-            } catch let error as EventLogError {
+            } catch {
                 // Metrics are most important while the database is unavailable; everything else
-                // needs it anyway.
-                guard error.isRetryable, age < KnownTokens.outageSecondsMax,
-                    grants[token.name] != nil
-                else { throw error }
+                // needs it anyway. A problem means that the database took too long.
+                let isOutage = (error as? EventLogError)?.isRetryable ?? (error is Problem)
+                guard isOutage, age < KnownTokens.outageSecondsMax, grants[token.name] != nil else {
+                    throw error
+                }
             }
         }
         if grants[token.name] == nil, readCount == count {
@@ -125,7 +130,7 @@ actor KnownTokens {
         if readCount == count { try await reading?.value }
         if readCount == count {
             readCount += 1
-            reading = Task { try await read() }
+            reading = Task { [readLimit] in try await readLimit.run { try await self.read() } }
         }
         try await reading?.value
     }

@@ -93,6 +93,7 @@ public struct LedgerRoutes: Sendable {
         tokens = KnownTokens(
             of: ledger.log,
             secondsMax: limits.tokenSecondsMax,
+            readSecondsMax: limits.tokenReadSecondsMax,
             clock: clock,
             metrics,
             outages
@@ -142,8 +143,15 @@ final class ServiceState: Sendable {
     let uploads = Atomic<Int>(0)
     let bodyBytes = Atomic<Int>(0)
     let claims = Turns<StreamID>()
-    /// One turn for all payloads of strangers: verifying them never takes more than one processor.
-    let strangers = Turns<Bool>()
+    /// One turn for all payloads of strangers: verifying them never takes more than one processor,
+    /// and recording those that are refused takes one connection.
+    let strangers = Turns<StrangerWork>()
+}
+
+/// Work on the payloads of strangers, each kind in turn: a payload that Apple signed does not wait
+/// for the recording of one that was refused.
+enum StrangerWork: Sendable {
+    case verifying, recording
 }
 
 extension LedgerRoutes {

@@ -104,6 +104,18 @@ extension Problem {
         retryAfterSeconds = 1
     }
 
+    /// What came before this request is held up, and this one waited long enough.
+    static var heldUp: Problem {
+        var problem = Problem(
+            .serviceUnavailable,
+            "busy",
+            "Earlier requests wait for the database, and this one has waited for them as long as "
+                + "it may. Send the request again."
+        )
+        problem.retryAfterSeconds = retrySeconds
+        return problem
+    }
+
     /// A failure of the service: the response contains its code, and only the log has the reason.
     private init(failure code: String) {
         self.init(

@@ -27,6 +27,9 @@ public struct ServiceLimits: Sendable {
     public var strangerBodiesMax = 8
     /// The same for all such addresses together.
     public var strangersBodiesMax = 64
+    /// Seconds that such a notification waits while others are verified or recorded before it is
+    /// asked to retry.
+    public var strangerTurnSecondsMax = 5.0
     /// Seconds within which the header fields of a request must be complete.
     public var headSecondsMax = 10.0
     /// Seconds within which a body must be complete.
@@ -44,6 +47,9 @@ public struct ServiceLimits: Sendable {
     /// Seconds for which the roles of tokens are cached: a revoked token is refused after that at
     /// the latest.
     public var tokenSecondsMax = 5.0
+    /// Seconds that the database may take to read the tokens; then those read before count, for an
+    /// hour.
+    public var tokenReadSecondsMax = 5.0
     /// Days for which the ledger stores who asked about whom; 0 for not at all.
     public var auditDays = 0
     /// Seconds between two looks whether an outage of the database is over.

@@ -22,20 +22,62 @@ struct ReadinessTests {
         return limits
     }
 
-    @Test func `a lock for which appends wait makes the service not ready until it is released`()
-        async throws
-    {
+    @Test(arguments: ["ledger.evidence_segment", "ledger.rejection"])
+    func `a lock for which appends wait makes the service not ready until it is released`(
+        table: String
+    ) async throws {
         try await TestServer.shared.withDatabase(from: .served) { settings in
             try await TestService.run(on: settings, limits: Self.limits) { service in
                 let token = try await service.token(.support)
                 #expect(try await service.get("/readyz").status == 200)
-                let lock = try await StuckReadTests.Lock(on: "ledger.evidence_segment", settings)
+                let lock = try await StuckReadTests.Lock(on: table, settings)
                 try await Self.expectNotReady(service, "table-in-use", token)
                 try await lock.end()
                 #expect(try await service.get("/readyz").status == 200)
                 let text = try await Self.metrics(of: service, token)
                 #expect(text.contains("\nsubledger_database_up 1.0\n"))
                 #expect(text.contains(#"subledger_append_fault{reason="table-in-use"} 0.0"#))
+            }
+        }
+    }
+
+    @Test func `a service that nobody asked for longer than a probe may take is still ready`()
+        async throws
+    {
+        try await TestService.run(limits: Self.limits) { service in
+            #expect(try await service.get("/readyz").status == 200)
+            // Longer than the limit of the first probe, which is 2.2 s.
+            try await Task.sleep(for: .seconds(2.5))
+            for _ in 0..<2 { #expect(try await service.get("/readyz").status == 200) }
+        }
+    }
+
+    @Test func `an event in the place of the next one makes the service not ready until repaired`()
+        async throws
+    {
+        let payloads = TestService.notifications(2)
+        try await TestServer.shared.withDatabase(from: .served) { settings in
+            try await TestService.run(on: settings, limits: Self.limits) { [path] service in
+                let token = try await service.token(.support)
+                #expect(try await service.post(path, payloads[0]).status == 200)
+                let writer = try await PostgresSession.connect(settings)
+                try await writer.execute(
+                    """
+                    INSERT INTO ledger.event SELECT (jsonb_populate_record(e, jsonb_build_object(
+                        'lane_offset', n.next, 'fact_key', gen_random_uuid()))).*
+                    FROM (SELECT lane, max(first_offset + count) AS next
+                        FROM ledger.commit GROUP BY lane LIMIT 1) n
+                    JOIN ledger.event e ON e.lane = n.lane AND e.lane_offset = n.next - 1
+                    """
+                )
+                await writer.close()
+                let answer = try await service.get("/readyz")
+                #expect(answer.status == 503)
+                #expect(try Self.appendDetail(answer) == "malformed-log")
+                _ = try await service.ledger.log.repair(reason: "test", by: "test")
+                #expect(try await service.get("/readyz").status == 200)
+                #expect(try await service.post(path, payloads[1]).status == 200)
+                #expect(try await Self.metrics(of: service, token).contains("_database_up 1.0"))
             }
         }
     }

@@ -1,3 +1,4 @@
+import HTTPTypes
 import Synchronization
 import Testing
 
@@ -43,6 +44,43 @@ struct SenderLimitsTests {
                 return error
             }
         }
+    }
+
+    @Test func `whoever waited too long for a turn leaves, and the others keep their order`()
+        async throws
+    {
+        let turns = Turns<Int>()
+        let order = Mutex<[String]>([])
+        let (began, ended) = (Signal(), Signal())
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+                try await turns.inTurn(1, within: 0) {
+                    began.give()
+                    await ended.wait()
+                    order.withLock { $0.append("first") }
+                }
+            }
+            await began.wait()
+            let late = await #expect(throws: Problem.self) {
+                try await turns.inTurn(1, within: 0.01) { order.withLock { $0.append("late") } }
+            }
+            #expect(late?.status == .serviceUnavailable)
+            // Another thing has turns of its own.
+            try await turns.inTurn(2, within: 0.01) { order.withLock { $0.append("other") } }
+            group.addTask {
+                try await turns.inTurn(1, within: 0) { order.withLock { $0.append("second") } }
+            }
+            ended.give()
+            try await group.waitForAll()
+        }
+        #expect(order.withLock { $0 } == ["other", "first", "second"])
+    }
+
+    /// Something that one task waits for.
+    private final class Signal: Sendable {
+        private let (stream, continuation) = AsyncStream<Void>.makeStream()
+        func give() { continuation.finish() }
+        func wait() async { for await _ in stream {} }
     }
 
     @Test func `an address that sends only what is refused is limited, and others are not`() {

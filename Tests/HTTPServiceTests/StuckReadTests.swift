@@ -63,6 +63,30 @@ struct StuckReadTests {
         }
     }
 
+    @Test func `while the tokens cannot be read, known ones count and unknown ones get 503`()
+        async throws
+    {
+        var limits = ServiceLimits()
+        limits.tokenSecondsMax = 0
+        limits.tokenReadSecondsMax = 0.2
+        let limited = limits
+        try await TestServer.shared.withDatabase(from: .served) { settings in
+            try await TestService.run(on: settings, limits: limited) { service in
+                let token = try await service.token(.support)
+                #expect(try await service.get("/metrics", token: token).status == 200)
+                let lock = try await Lock(on: "operation.token", settings)
+                #expect(try await service.get("/metrics", token: token).status == 200)
+                let unknown = AccessToken.random(named: "unknown").text
+                let answer = try await service.get("/metrics", token: unknown)
+                #expect(answer.status == 503)
+                #expect(try answer.json["code"] as? String == "answer-timeout")
+                #expect(try await lock.waiting(for: 0))
+                try await lock.end()
+                #expect(try await service.get("/metrics", token: unknown).status == 401)
+            }
+        }
+    }
+
     @Test func `an answer whose client stays is not ended by the end of another one`()
         async throws
     {

@@ -42,16 +42,19 @@ extension Appender {
         // A server that has restarted since the last append ended the connection.
         if let session, await !session.isReusable { drop(session) }
         let session = try await opened(by: deadline)
+        // Before the transaction begins, because the limit of the last use has long passed.
+        await session.setDeadline(deadline)
         let (lanes, making) = (identity.lanes.value, making)
         do {
             try await session.atomically { session in
-                session.setDeadline(deadline)
                 try session.execute(AppendProbe.locks(secondsMax: waitSeconds))
                 let rows = try session.pipeline([
                     PostgresStatement(AppendProbe.writeFile),
                     PostgresStatement(AppendProbe.clock),
                     PostgresStatement(AppendProbe.newest, [.int4(Int32(lanes))]),
+                    PostgresStatement(AppendProbe.taken, [.int4(Int32(lanes))]),
                 ])
+                if let row = rows[3].first { throw AppendProbe.placeTaken(try row.int4(0)) }
                 try AppendProbe.check(rows[1], rows[2], making)
             }
         } catch let error as PostgresError where error.sqlState == "55P03" {
@@ -77,7 +80,8 @@ private enum AppendProbe {
         """
         SET LOCAL lock_timeout = \(max(1, Int(secondsMax * 1000)));
         SET LOCAL work_mem = '64kB';
-        LOCK TABLE ledger.event, ledger.evidence, ledger.evidence_segment, ledger.commit
+        LOCK TABLE ledger.event, ledger.evidence, ledger.evidence_segment, ledger.confirmation,
+            ledger.root_certificate, ledger.commit, ledger.rejection, ledger.rejection_taken
             IN ROW EXCLUSIVE MODE
         """
     }
@@ -94,6 +98,24 @@ private enum AppendProbe {
             WHERE lane = l.lane ORDER BY commit_no DESC LIMIT 1) AS c
         WHERE l.lane < $1 ORDER BY c.committed_at DESC LIMIT 1
         """
+
+    static let taken = """
+        SELECT l.lane
+        FROM ledger.lane AS l
+        LEFT JOIN LATERAL (
+            SELECT first_offset + count AS next_offset FROM ledger.commit
+            WHERE lane = l.lane ORDER BY commit_no DESC LIMIT 1) AS c ON true
+        JOIN ledger.event AS e ON e.lane = l.lane AND e.lane_offset = coalesce(c.next_offset, 1)
+        WHERE l.lane < $1 LIMIT 1
+        """
+
+    static func placeTaken(_ lane: Int32) -> EventLogError {
+        EventLogError(
+            .malformedLog,
+            "append: lane \(lane) has an event that no commit accounts for, in the place of the next "
+                + "one. `subledger verify` names it, and `subledger repair` removes it"
+        )
+    }
 
     static func check(
         _ clock: PostgresRows,

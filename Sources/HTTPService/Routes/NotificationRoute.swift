@@ -82,17 +82,10 @@ extension LedgerRoutes {
         let receivedAt = clock()
         do {
             // What is refused is also recorded in turn: a flood must not queue for the database.
-            if inTurn {
-                try await state.strangers.inTurn(true) {
-                    do throws(Rejection) {
-                        _ = try ledger.verifier.verify(
-                            payload: body,
-                            source: LedgerRoutes.notificationSource,
-                            receivedAt: receivedAt
-                        )
-                    } catch {
-                        _ = try await ingest(body, receivedAt)
-                    }
+            if inTurn, try await !isVerified(body, receivedAt) {
+                let secondsMax = limits.strangerTurnSecondsMax
+                _ = try await state.strangers.inTurn(.recording, within: secondsMax) {
+                    try await ingest(body, receivedAt)
                 }
             }
             let taken = try await ingest(body, receivedAt)
@@ -102,6 +95,21 @@ extension LedgerRoutes {
         } catch let rejection as Rejection {
             metrics.count(rejection, source: LedgerRoutes.notificationSource)
             throw rejection
+        }
+    }
+
+    private func isVerified(_ body: [UInt8], _ receivedAt: Instant) async throws -> Bool {
+        try await state.strangers.inTurn(.verifying, within: limits.strangerTurnSecondsMax) {
+            do throws(Rejection) {
+                _ = try ledger.verifier.verify(
+                    payload: body,
+                    source: LedgerRoutes.notificationSource,
+                    receivedAt: receivedAt
+                )
+                return true
+            } catch {
+                return false
+            }
         }
     }
 

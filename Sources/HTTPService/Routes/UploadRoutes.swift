@@ -168,7 +168,10 @@ extension LedgerRoutes {
         for stream in streams {
             // One after the other: the first to claim a subscription has it, and the next is
             // informed.
-            let (mine, positions) = try await state.claims.inTurn(stream) {
+            let (mine, positions) = try await state.claims.inTurn(
+                stream,
+                within: limits.answerSecondsMax
+            ) {
                 try await own(stream, customer, call, at: receivedAt)
             }
             owned.append(mine)
