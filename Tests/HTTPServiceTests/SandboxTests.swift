@@ -52,8 +52,15 @@ struct SandboxTests {
     @Test func `without a policy no sandbox purchase counts`() async throws {
         try await withPurchases(.never) { service, token in
             let anna = try await service.get("/v1/customers/anna/access", token: token)
-            #expect(anna.status == 404)
-            #expect(try anna.json["code"] as? String == "other-environment")
+            #expect(anna.status == 200)
+            #expect(try anna.json["access"] as? Bool == false)
+            #expect(try anna.json["environment"] as? String == "Production")
+            let elsewhere = try #require(try anna.json["elsewhere"] as? [String: Any])
+            #expect(elsewhere["environment"] as? String == "Sandbox")
+            #expect(elsewhere["access"] as? Bool == true)
+            let nobody = try await service.get("/v1/customers/nobody/access", token: token)
+            #expect(nobody.status == 404)
+            #expect(try nobody.json["code"] as? String == "unknown-id")
             let ben = try await service.get("/v1/customers/ben/access?product=pro", token: token)
             #expect(try ben.json["access"] as? Bool == false)
             #expect(try ben.json["sandboxRule"] == nil)
@@ -77,7 +84,8 @@ struct SandboxTests {
                 "/v1/customers/anna/access?at=2026-01-01",
                 token: token
             )
-            #expect(late.status == 404)
+            #expect(late.status == 200)
+            #expect(try late.json["access"] as? Bool == false)
             let ben = try await service.get("/v1/customers/ben/access?product=pro", token: token)
             #expect(try ben.json["access"] as? Bool == false)
             let other = "/v1/customers/anna/access?environment=Xcode"

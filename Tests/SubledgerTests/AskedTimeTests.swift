@@ -76,6 +76,16 @@ struct AskedTimeTests {
         #expect(KnownAt("100000000000") == nil)
     }
 
+    @Test func `sentences name a zone as people write it`() throws {
+        for (name, words) in [
+            ("UTC", "UTC"), ("Europe/Berlin", "Berlin time"), ("-08:00", "UTC-08:00"),
+            ("America/Sao_Paulo", "Sao Paulo time"), ("Etc/GMT+3", "Etc/GMT+3"),
+            ("America/Argentina/Buenos_Aires", "Buenos Aires time"),
+        ] {
+            #expect(try #require(QuestionZone(name)).words == words)
+        }
+    }
+
     @Test func `only zone names, local and offsets from UTC are zones`() {
         for name in ["UTC", "utc", "Europe/Berlin", "local", "-08:00"] {
             #expect(QuestionZone(name) != nil, "\(name)")

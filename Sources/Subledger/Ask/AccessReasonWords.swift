@@ -23,7 +23,7 @@ struct AccessReasonWords {
         case .access(let row): return access(row, timeline(of: row.stream, instant))
         case .owned(let purchase):
             let start =
-                "\(purchase.productId) (\(purchase.kind.words)) was bought on "
+                "\(name(purchase.productId)) (\(purchase.kind.words)) was bought on "
                 + date(purchase.purchaseDate)
             return start + (purchase.isFamilyShared ? " and is shared by the family" : "")
         case .notOwned(let reason, let purchase): return notOwned(reason, purchase)
@@ -46,13 +46,17 @@ struct AccessReasonWords {
         }
         let time = clock.hasSuffix(":00") ? clock.dropLast(3) : clock.prefix(8)
         let isSameDay = instant != at && instant.clock.prefix(10) == at.clock.prefix(10)
-        return time == "00:00" && !isSameDay ? day : "\(day), \(time) \(QuestionZone.shown.name)"
+        return time == "00:00" && !isSameDay ? day : "\(day), \(time) \(QuestionZone.shown.words)"
+    }
+
+    private func name(_ productId: String) -> String {
+        answer.catalogs.words(ofProduct: productId)
     }
 
     // Whether an instant is still to come, and so must not be described in the past tense.
     private func isAhead(_ instant: Instant) -> Bool { instant > answer.askedAt }
 
-    private var product: String { answer.product.map { " of \($0)" } ?? "" }
+    private var product: String { answer.product.map { " of \(name($0))" } ?? "" }
 
     private var isErased: Bool { answer.customer.erasures.contains { $0.tookEverything } }
 
@@ -83,15 +87,15 @@ extension AccessReasonWords {
         let phrase =
             switch row.kind {
             case .grace:
-                "the renewal of \(row.productId) could not be charged, and Apple granted a billing "
-                    + "grace period \(span)"
+                "the renewal of \(name(row.productId)) could not be charged, and Apple granted a "
+                    + "billing grace period \(span)"
             case .trial:
-                "\(row.productId) \(isAhead(row.validTo) ? "is" : "was") in a free trial \(span)"
-            case .intro: "\(row.productId) was bought with an introductory offer, \(span)"
-            case .offer: "\(row.productId) was bought with an offer, \(span)"
-            case .paid: "\(row.productId) was paid for \(span)"
-            case .family: "\(row.productId) was shared by the family \(span)"
-            case .assigned: "a seat of \(row.productId) was assigned \(span)"
+                "\(name(row.productId)) \(isAhead(row.validTo) ? "is" : "was") in a free trial \(span)"
+            case .intro: "\(name(row.productId)) was bought with an introductory offer, \(span)"
+            case .offer: "\(name(row.productId)) was bought with an offer, \(span)"
+            case .paid: "\(name(row.productId)) was paid for \(span)"
+            case .family: "\(name(row.productId)) was shared by the family \(span)"
+            case .assigned: "a seat of \(name(row.productId)) was assigned \(span)"
             }
         return phrase + shared + reversal(of: row, timeline)
     }
@@ -134,14 +138,14 @@ extension AccessReasonWords {
     }
 
     private func notOwned(_ reason: NoAccessReason, _ purchase: OneTimePurchase) -> String {
-        let name = "\(purchase.productId) (\(purchase.kind.words))"
+        let what = "\(name(purchase.productId)) (\(purchase.kind.words))"
         let on = purchase.revocationDate.map { " on \(date($0))" } ?? ""
         return switch reason {
-        case .revoked: "family sharing of \(name) ended\(on)"
+        case .revoked: "family sharing of \(what) ended\(on)"
         case .notJudged:
-            "\(name) was bought on \(date(purchase.purchaseDate)), and only the app knows how much "
+            "\(what) was bought on \(date(purchase.purchaseDate)), and only the app knows how much "
                 + "of it is left"
-        default: "\(name), bought on \(date(purchase.purchaseDate)), was refunded\(on)"
+        default: "\(what), bought on \(date(purchase.purchaseDate)), was refunded\(on)"
         }
     }
 
@@ -157,13 +161,13 @@ extension AccessReasonWords {
         switch reason {
         case .refunded:
             let on = refund(of: row, timeline)?.refunded ?? row.validTo
-            return "Apple refunded \(row.productId), bought on \(date(row.purchaseDate)), on "
+            return "Apple refunded \(name(row.productId)), bought on \(date(row.purchaseDate)), on "
                 + date(on)
-        case .revoked: return "family sharing of \(row.productId) ended on \(end)"
-        case .assignmentEnded: return "the assignment of \(row.productId) ended on \(end)"
+        case .revoked: return "family sharing of \(name(row.productId)) ended on \(end)"
+        case .assignmentEnded: return "the assignment of \(name(row.productId)) ended on \(end)"
         case .upgraded:
             let what = row.endReason == .replaced ? "a new purchase" : "another product"
-            return "\(what) replaced \(row.productId) on \(end)"
+            return "\(what) replaced \(name(row.productId)) on \(end)"
         default: return expired(row, timeline)
         }
     }
@@ -171,7 +175,7 @@ extension AccessReasonWords {
     private func expired(_ row: ActivePeriod, _ timeline: Timeline?) -> String {
         let what = row.kind == .grace ? "the billing grace period" : "the period"
         let verb = isAhead(row.validTo) ? "ends" : "ended"
-        let ended = "\(what) of \(row.productId) \(verb) on \(date(row.validTo))"
+        let ended = "\(what) of \(name(row.productId)) \(verb) on \(date(row.validTo))"
         let states = timeline.map { RenewalStates($0) }
         let after = states?.rows.first { $0.validFrom >= row.validTo && $0.expirationReason != nil }
         let isRetried = states?.state(at: at)?.status == .billingRetry
@@ -184,7 +188,7 @@ extension AccessReasonWords {
         case .priceIncrease:
             return "the customer did not agree to a price increase and \(ended)"
         case .unbundled:
-            return "the customer left the bundle of \(row.productId) and \(ended)"
+            return "the customer left the bundle of \(name(row.productId)) and \(ended)"
         case .productUnavailable:
             return "the product was not available for renewal and \(ended)"
         default:

@@ -17,18 +17,23 @@ package struct ExplanationAnswer: Sendable {
     /// For each subscription that was not known to be the customer's at the instant, when that
     /// became known.
     let connections: [StreamID: Instant]
-    /// The version of the catalog in force at the instant; nil if there is none.
-    package let catalogVersion: Int?
+    /// The catalog, with its past versions.
+    let catalogs: CatalogHistory
     /// When the ledger made its first commit; nil if there is none.
     package let firstCommit: Instant?
     /// When the question was asked, by our clock.
     package let askedAt: Instant
     /// The rule by which a sandbox purchase gives access in production; nil if none does.
     package var sandboxRule: SandboxRule?
+    /// Whether production was asked about, and only the environment of this answer knows the id.
+    var isElsewhere = false
 
     /// How long ago, in milliseconds, an instant may be that counts as now: the time between
     /// writing a question without an instant, and its answer.
     private static let nowMillisecondsMax: Int64 = 60_000
+
+    /// The version of the catalog in force at the instant; nil if there is none.
+    package var catalogVersion: Int? { catalogs.version(at: explanation.at)?.version }
 
     /// Whether the question is about the present, so "at the time" is now.
     package var isAboutNow: Bool {
@@ -104,6 +109,9 @@ extension Ledger {
             var subject = subject
             let rule = try await sandboxRule(subject, at: instant, product, knownAt: used, sandbox)
             if rule != nil { subject.environment = .sandbox }
+            // A subscription alone is in its own environment, whatever its customer bought.
+            let other = rule == nil && !subject.isAlone ? try await elsewhere(subject) : nil
+            subject = other ?? subject
             let asked = try await recorded(subject, at: instant, knownAt: used)
             var answer = try await explanation(
                 of: asked,
@@ -114,6 +122,8 @@ extension Ledger {
                 connections: try await connections(of: asked, to: subject, after: instant)
             )
             answer.sandboxRule = rule
+            // A policy for this customer may count the sandbox at another time.
+            answer.isElsewhere = other != nil && sandbox.rule(for: subject.id, at: instant) == nil
             return answer
         }
     }
@@ -193,7 +203,7 @@ extension Ledger {
             then: try await KnowledgeMarks(of: asked, at: instant, notAfter: now, in: log),
             evidence: try await asked.evidence(in: log),
             connections: connections,
-            catalogVersion: catalogs.version(at: instant)?.version,
+            catalogs: catalogs,
             firstCommit: firstCommit,
             askedAt: askedAt
         )

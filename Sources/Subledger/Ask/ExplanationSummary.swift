@@ -21,13 +21,15 @@ struct ExplanationSummary {
 
     /// All sentences, in one line.
     var text: String {
-        ([verdict] + sandboxRule + refundsAfterEnd + knowledge + bound).joined(separator: " ")
+        (elsewhere + [verdict] + sandboxRule + refundsAfterEnd + knowledge + bound)
+            .joined(separator: " ")
     }
 
     private var verdict: String {
         let date = words.date(explanation.at)
         let at =
-            changesThatDay ? "at the start of \(date) (\(QuestionZone.shown.name))" : "on \(date)"
+            changesThatDay
+            ? "at the start of \(date) (\(QuestionZone.shown.words))" : "on \(date)"
         let lead =
             switch explanation.entitled {
             case .access, .owned: "Access"
@@ -41,11 +43,16 @@ struct ExplanationSummary {
     // Only the first sentence is pasted, and a test purchase is not the customer's.
     private var place: String {
         if answer.sandboxRule != nil { return " by a sandbox purchase" }
-        return switch answer.customer.environment {
-        case .production: ""
-        case .sandbox: " in the sandbox"
-        case let other: " in \(other)"
-        }
+        let environment = answer.customer.environment
+        return environment == .production ? "" : " in \(environment.placeWords)"
+    }
+
+    private var elsewhere: [String] {
+        guard answer.isElsewhere else { return [] }
+        return [
+            "No access in production: nothing was bought there, and purchases in "
+                + "\(answer.customer.environment.placeWords) do not count."
+        ]
     }
 
     private var sandboxRule: [String] {
@@ -71,8 +78,9 @@ struct ExplanationSummary {
     private var refundsAfterEnd: [String] {
         explanation.refundsAfterEnd.map { refund in
             let date = refund.refunded.map { " on \(words.date($0))" } ?? ""
-            return "\(refund.productId) was refunded\(date), after its end; the refund does not "
-                + "change the access."
+            let product = answer.catalogs.words(ofProduct: refund.productId)
+            return "\(product) was refunded\(date), after its end; the refund does not change the "
+                + "access."
         }
     }
 

@@ -9,7 +9,8 @@ extension Ledger {
     ///   - subject: The customer; production if it names no environment.
     ///   - instant: The instant at which the subscriptions must be the customer's.
     ///   - knownAt: How much of the log is used.
-    ///   - orNew: Whether a customer of whom nothing is known counts as one without purchases.
+    ///   - orNew: Whether a customer of whom nothing is known, at least in production, counts as one
+    ///     without purchases.
     /// - Returns: The folds.
     /// - Throws: `QuestionError` if nothing was known, everything known was erased, or `knownAt`
     ///   names a position that does not exist; `EventLogError`; `CatalogError`.
@@ -29,7 +30,10 @@ extension Ledger {
         )
         if meant.everStreams.isEmpty {
             let nothing = try await nothingKnown(of: subject, in: environment, knownAt)
-            guard orNew, nothing.code == .unknownId else { throw nothing }
+            let isNew =
+                nothing.code == .unknownId
+                || nothing.code == .otherEnvironment && environment == .production
+            guard orNew, isNew else { throw nothing }
         }
         let erasures = try await erasures(of: meant, knownAt: knownAt)
         if let erased = meant.erased(by: erasures, of: subject) { throw erased }

@@ -46,6 +46,14 @@ public struct QuestionZone: Hashable, Sendable {
         }
     }
 
+    /// The zone for sentences, as people write it: `UTC`, `Berlin time`, `UTC+05:30`.
+    package var words: String {
+        if let first = name.first, "+-".contains(first) { return "UTC" + name }
+        let parts = name.split(separator: "/")
+        guard parts.count > 1, parts[0] != "Etc", let place = parts.last else { return name }
+        return place.replacing("_", with: " ") + " time"
+    }
+
     // 2000-01-01T00:00Z.
     private static let midnight: Int64 = 946_684_800_000
 

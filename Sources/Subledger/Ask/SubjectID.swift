@@ -39,6 +39,15 @@ extension Ledger {
         return try subject.environment(among: known)
     }
 
+    /// The subject of a question about production, in the one other environment that knows it; nil
+    /// for a question about another environment, or if production or several others know it.
+    func elsewhere(_ subject: SubjectID) async throws(EventLogError) -> SubjectID? {
+        guard (subject.environment ?? .production) == .production else { return nil }
+        let found = try await environments(ofCustomer: subject.id)
+        guard let only = found.first, found.count == 1, only != .production else { return nil }
+        return SubjectID(subject.id, in: only, alone: subject.isAlone)
+    }
+
     /// The subscription that a question about one subscription means.
     ///
     /// - Parameters:

@@ -203,3 +203,14 @@ enum GroupWords {
         name.map { "\($0) (\(id))" } ?? id
     }
 }
+
+extension Environment {
+    /// The environment within a sentence, after "in".
+    var placeWords: String {
+        switch self {
+        case .production: "production"
+        case .sandbox: "the sandbox"
+        default: word
+        }
+    }
+}

@@ -13,7 +13,7 @@ package enum AccessQuestion: Question {
         account, it says so. Within a group, the product of the highest level in the catalog \
         counts, otherwise the period that began last. Family sharing gives access. A sandbox \
         purchase gives no access in production, except with --sandbox-customer and \
-        --sandbox-from. A non-consumable that was bought and not revoked is owned: access \
+        --sandbox-from: if only the sandbox knows ID, the answer is no, with what it has there. A non-consumable that was bought and not revoked is owned: access \
         without end. Consumables and non-renewing subscriptions are listed but not judged: \
         only the app knows what is left of them. A refunded or revoked purchase of any type \
         gives no access. The type is Apple's or, if a receipt does not name it, the catalog's.
@@ -101,6 +101,22 @@ public struct AccessDocument: Codable, Hashable, Sendable {
     /// The rule by which a sandbox purchase gives access in production; nil if none does, and
     /// always nil without a `SandboxPolicy`.
     public internal(set) var sandboxRule: SandboxRule?
+    /// The only environment that knows the customer, if production does not; otherwise nil.
+    ///
+    /// What was bought there does not count in production.
+    public internal(set) var elsewhere: Elsewhere?
+
+    /// The answer of another environment.
+    public struct Elsewhere: Codable, Hashable, Sendable {
+        /// The environment.
+        public let environment: Environment
+        /// Whether there is access in it.
+        public let access: Bool
+        /// The end of that access, as far as it is known; nil if there is no access, or no end.
+        public let until: Instant?
+        /// The products that give it.
+        public let products: [String]
+    }
 
     /// A group with access: the period that counts, then all active periods.
     public struct Group: Codable, Hashable, Sendable {
@@ -193,15 +209,37 @@ extension Ledger {
         }
     }
 
-    /// The answer for one environment.
+    /// The answer for one environment; for production, also if only another one knows the customer.
     func answer(
         _ question: AccessInput,
         of subject: SubjectID
     ) async throws -> AccessDocument {
+        do {
+            return try await answer(question, of: subject, orNew: false)
+        } catch let error as QuestionError where error.code == .otherEnvironment {
+            guard let other = try await elsewhere(subject) else { throw error }
+            let found = try await answer(question, of: other, orNew: false)
+            var answer = try await answer(question, of: subject, orNew: true)
+            answer.elsewhere = AccessDocument.Elsewhere(
+                environment: found.environment,
+                access: found.access,
+                until: found.until,
+                products: found.products
+            )
+            return answer
+        }
+    }
+
+    private func answer(
+        _ question: AccessInput,
+        of subject: SubjectID,
+        orNew: Bool
+    ) async throws -> AccessDocument {
         let known = try await known(
             of: subject,
             at: question.instant,
-            knownAt: question.knownAt
+            knownAt: question.knownAt,
+            orNew: orNew
         )
         let judged = try known.under(question.policy)
         return AccessDocument(
@@ -283,6 +321,16 @@ extension SubscriptionGroup {
     }
 }
 
+extension AccessDocument.Elsewhere {
+    fileprivate var line: String {
+        let place = environment.placeWords
+        guard access else { return "in \(place)  no access either" }
+        let end = until.map { ", until \($0.clock)" } ?? ""
+        return "in \(place)  access\(end), by \(products.joined(separator: ", ")); purchases there "
+            + "do not count in production"
+    }
+}
+
 extension [String] {
     /// The strings without duplicates, in the order of their bytes.
     fileprivate var uniqueByBytes: [String] {
@@ -301,6 +349,7 @@ extension AccessDocument {
             "access  " + (access ? "yes\(end)" : "no" + whyNot),
         ]
         if let sandboxRule { lines.append("sandbox " + sandboxRule.text) }
+        lines += elsewhere.map { [$0.line] } ?? []
         let head = lines.map { Block.line($0) } + periods + oneTimePurchases
         lines = []
         let times = intervals.map(\.text)
@@ -323,6 +372,7 @@ extension AccessDocument {
 
     // If no subscription explains the answer, the one-time purchases do.
     private var whyNot: String {
+        if elsewhere != nil { return ": nothing was bought in \(environment.placeWords)" }
         guard intervals.isEmpty else { return "" }
         if !notJudged.isEmpty { return ": one-time purchase, not judged" }
         return revoked.last.map { ": " + $0.revocation } ?? ""

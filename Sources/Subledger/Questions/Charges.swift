@@ -8,8 +8,9 @@ package enum ChargesQuestion: Question {
     package static let abstract = "Every charge of a customer, with its refunds and their reasons."
     package static let discussion = """
         Covers all subscriptions and one-time purchases of the customer. The first line can be \
-        pasted into a ticket: it says when two charges overlap, and whether renewal was switched \
-        off before or after the last charge, or a refund ended the subscription. A free trial is \
+        pasted into a ticket: it says when two charges overlap, whether renewal was switched off \
+        before or after the last charge, or off and on again before it, whether that charge was \
+        for a new purchase, and whether a refund ended the subscription. A free trial is \
         listed with the price 0; what another party pays for (family sharing, an assigned seat) is \
         not a charge. Apple signs the price with tax, and does not sign what the bank shows.
         """
@@ -99,7 +100,8 @@ extension Ledger {
     /// What a customer was charged, over all their subscriptions and one-time purchases.
     ///
     /// - Parameters:
-    ///   - subject: The customer; production if it names no environment.
+    ///   - subject: The customer; production if it names no environment, or the only other
+    ///     environment that knows the customer if production does not.
     ///   - instant: Charges and refunds up to it, by everything known now; nil for all.
     ///   - products: The charges for these products only; empty for all.
     ///   - knownAt: How much of the log is used.
@@ -114,14 +116,26 @@ extension Ledger {
         now: Instant
     ) async throws -> ChargesDocument {
         try await log.onOneConnection {
-            let known = try await known(of: subject, at: instant ?? now, knownAt: knownAt)
-            return ChargesDocument(known, until: instant, products)
+            let known: Known
+            do {
+                known = try await self.known(of: subject, at: instant ?? now, knownAt: knownAt)
+            } catch let error as QuestionError where error.code == .otherEnvironment {
+                guard let other = try await elsewhere(subject) else { throw error }
+                known = try await self.known(of: other, at: instant ?? now, knownAt: knownAt)
+            }
+            let asked = subject.environment ?? .production
+            return ChargesDocument(known, askedIn: asked, until: instant, products)
         }
     }
 }
 
 extension ChargesDocument {
-    fileprivate init(_ known: Known, until instant: Instant?, _ products: [String]) {
+    fileprivate init(
+        _ known: Known,
+        askedIn asked: Environment,
+        until instant: Instant?,
+        _ products: [String]
+    ) {
         let charges = known.timelines
             .flatMap { Charge.all(of: $0, known, until: instant) }
             .filter { charge in
@@ -137,7 +151,8 @@ extension ChargesDocument {
             ChargesSummary(
                 charges: charges.filter { $0.priceMilliunits != 0 },
                 totals: totals,
-                timelines: known.timelines,
+                known: known,
+                asked: asked,
                 instant: instant
             ).text
         erasures = known.erasures
@@ -219,113 +234,6 @@ extension [Int64] {
     }
 }
 
-/// The answer in a few sentences, ready to paste into a ticket.
-private struct ChargesSummary {
-    // Without free trials.
-    let charges: [ChargesDocument.Charge]
-    let totals: [ChargesDocument.Total]
-    let timelines: [Timeline]
-    let instant: Instant?
-
-    var text: String { ([sums] + overlap + renewalOff).joined(separator: " ") }
-
-    private var sums: String {
-        guard let first = charges.first, let last = charges.last else {
-            return "No charge is known\(until)."
-        }
-        let sums = totals.filter { $0.chargedMilliunits != 0 }.map { total in
-            Amount.text(total.chargedMilliunits, total.currency)
-                + (total.refundedMilliunits == 0
-                    ? ""
-                    : ", of which \(Amount.text(total.refundedMilliunits, total.currency)) was "
-                        + "refunded")
-        }
-        let unknown = totals.map(\.unknownCount).reduce(0, +)
-        let notes = unknown == 0 ? [] : ["\(unknown) of the amounts are not known"]
-        let list = ([sums.joined(separator: " and ")].filter { !$0.isEmpty } + notes)
-            .joined(separator: "; ")
-        guard charges.count > 1 else {
-            return
-                "One charge\(until), on \(day(first.purchaseDate)) for \(first.productId): \(list)."
-        }
-        return "\(charges.count) charges\(until), from \(day(first.purchaseDate)) to "
-            + "\(day(last.purchaseDate)): \(list)."
-    }
-
-    private var until: String { instant.map { " up to \(day($0))" } ?? "" }
-
-    // The newest charge for a time that another charge had paid for already.
-    private var overlap: [String] {
-        let kept = charges.filter { charge in
-            charge.expiresDate != nil && charge.reason != "seats"
-                && !charge.refunds.contains { $0.state == .refunded }
-        }
-        for (index, charge) in kept.enumerated().reversed() {
-            let other = kept[..<index].last { earlier in
-                earlier.sellsTheSame(as: charge)
-                    && (earlier.expiresDate ?? .epoch) > charge.purchaseDate
-            }
-            guard let other, let end = other.expiresDate else { continue }
-            let again =
-                "On \(day(charge.purchaseDate)), \(charge.productId) was charged although "
-                + "\(other.productId) was paid until \(day(end))"
-            guard charge.originalTransactionId != other.originalTransactionId else {
-                let isChange = charge.reason == "plan_change"
-                return [
-                    again
-                        + (isChange
-                            ? ": a change of plan at once, for which Apple gives back the unused "
-                                + "part of \(other.productId)."
-                            : ": a new purchase of the same subscription, which replaced the rest.")
-                ]
-            }
-            return [
-                again + ": these are two subscriptions, \(other.originalTransactionId) and "
-                    + "\(charge.originalTransactionId), which Apple charges separately."
-            ]
-        }
-        return []
-    }
-
-    // When renewal was switched off for good, before or after the last charge.
-    private var renewalOff: [String] {
-        guard let last = charges.last(where: { $0.expiresDate != nil }), let end = last.expiresDate,
-            let timeline = timelines.first(where: {
-                $0.stream.originalTransactionId.utf8.elementsEqual(last.originalTransactionId.utf8)
-            })
-        else { return [] }
-        let states = RenewalStates(timeline).rows
-            .filter { row in instant.map { row.validFrom <= $0 } ?? true }
-        let off = states.reversed().prefix { $0.isAutoRenewOn == false }.last
-        guard let off = off?.validFrom else { return [] }
-        let charge = "The last charge for \(last.productId) was on \(day(last.purchaseDate)); "
-        let refund = last.refunds.last { $0.state == .refunded }
-        // Apple switches renewal off when it refunds.
-        if let refund, let date = refund.refunded, date <= off, refund.isOfWhole {
-            let ended = refund.timing == .current ? ", which ended the subscription" : ""
-            return [charge + "it was refunded on \(day(date))\(ended)."]
-        }
-        // Only the end of a subscription that could not be charged, or was not, was stated.
-        guard off < end else {
-            return [charge + "paid until \(day(end)), and nothing was charged after that."]
-        }
-        let order = off < last.purchaseDate ? "before" : "after"
-        let fate = refund == nil ? "paid until \(day(end))" : "that charge was refunded"
-        return [charge + "renewal was switched off on \(day(off)), \(order) it; \(fate)."]
-    }
-
-    private func day(_ instant: Instant) -> String { instant.dayWords ?? instant.clock }
-}
-
-extension ChargesDocument.Charge {
-    // Whether both are for one group, so that one of them would have been enough.
-    fileprivate func sellsTheSame(as other: Self) -> Bool {
-        guard let mine = subscriptionGroupIdentifier, let theirs = other.subscriptionGroupIdentifier
-        else { return productId.utf8.elementsEqual(other.productId.utf8) }
-        return mine.utf8.elementsEqual(theirs.utf8)
-    }
-}
-
 extension ChargesQuestion {
     package static func text(_ answer: ChargesDocument, _ asked: QuestionInput) -> [Block] {
         let title = "\(answer.id) · \(answer.environment) · \(QuestionZone.shown.name)"
@@ -379,9 +287,6 @@ extension ChargesDocument.Charge {
 }
 
 extension RefundCase {
-    // Whether it took the purchase back, and not only some of its items or seats.
-    fileprivate var isOfWhole: Bool { kind != .items && kind != .seats }
-
     fileprivate var text: String {
         let date = reversed ?? refunded ?? declined ?? requested
         let words = [

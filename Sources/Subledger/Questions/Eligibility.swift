@@ -294,6 +294,31 @@ extension CatalogHistory {
                 && product.groupName != nil
         }?.groupName
     }
+
+    /// A product for sentences: its name in the newest version that has one, with its id if
+    /// another product has the same name; the id alone if there is no name.
+    package func words(ofProduct productId: String) -> String {
+        for version in versions.reversed() {
+            guard let name = version.product(productId)?.name else { continue }
+            let named =
+                version.subscriptions.map(ProductCatalog.Product.subscription)
+                + version.otherProducts.map(ProductCatalog.Product.other)
+            return named.count { $0.name == name } > 1 ? GroupWords.text(name, productId) : name
+        }
+        return productId
+    }
+}
+
+extension ProductCatalog.Product {
+    // The name that customers see; otherwise the developer's own.
+    fileprivate var name: String? {
+        let names =
+            switch self {
+            case .subscription(let product): [product.displayName, product.referenceName]
+            case .other(let product): [product.displayName, product.referenceName]
+            }
+        return names.compactMap { $0 }.first { !$0.isEmpty }
+    }
 }
 
 extension EligibilityDocument {

@@ -24,7 +24,8 @@ struct SubjectOptions: ParsableArguments {
             discussion: """
                 Default: the environment in which ID is known; required if there are several. \
                 `access` and `eligibility` default to Production, so test purchases never count by \
-                accident.
+                accident; `access`, `explain` and `charges` say if only another environment knows \
+                ID.
                 """,
             valueName: "word"
         ),

@@ -1,0 +1,198 @@
+internal import Events
+internal import Projections
+
+/// The answer of `charges` in a few sentences, ready to paste into a ticket.
+struct ChargesSummary {
+    /// The charges that were not free.
+    let charges: [ChargesDocument.Charge]
+    let totals: [ChargesDocument.Total]
+    let known: Known
+    /// The environment that was asked about.
+    let asked: Environment
+    let instant: Instant?
+
+    /// All sentences, in one line.
+    var text: String { (place + [sums] + overlap + renewal + zone).joined(separator: " ") }
+
+    // What a tester bought is not money of a customer.
+    private var place: [String] {
+        guard known.environment != .production else { return [] }
+        let isFree = known.environment == .sandbox ? ", where Apple charges nothing" : ""
+        return (asked == known.environment ? [] : ["No charge in production is known."]) + [
+            "These are purchases in \(known.environment.placeWords)\(isFree)."
+        ]
+    }
+
+    private var zone: [String] {
+        charges.isEmpty && instant == nil ? [] : ["Dates are in \(QuestionZone.shown.words)."]
+    }
+
+    private var sums: String {
+        guard let first = charges.first, let last = charges.last else {
+            return "No charge is known\(until)."
+        }
+        let sums = totals.filter { $0.chargedMilliunits != 0 }.map { total in
+            Amount.text(total.chargedMilliunits, total.currency)
+                + (total.refundedMilliunits == 0
+                    ? ""
+                    : ", of which \(Amount.text(total.refundedMilliunits, total.currency)) was "
+                        + "refunded")
+        }
+        let unknown = totals.map(\.unknownCount).reduce(0, +)
+        let notes = unknown == 0 ? [] : ["\(unknown) of the amounts are not known"]
+        let list = ([sums.joined(separator: " and ")].filter { !$0.isEmpty } + notes)
+            .joined(separator: "; ")
+        guard charges.count > 1 else {
+            return
+                "One charge\(until), on \(day(first.purchaseDate)) for \(name(first)): \(list)."
+        }
+        return "\(charges.count) charges\(until), from \(day(first.purchaseDate)) to "
+            + "\(day(last.purchaseDate)): \(list)."
+    }
+
+    private var until: String { instant.map { " up to \(day($0))" } ?? "" }
+
+    // The newest charge for a time that another charge had paid for already.
+    private var overlap: [String] {
+        let kept = charges.filter { charge in
+            charge.expiresDate != nil && charge.reason != "seats"
+                && !charge.refunds.contains { $0.state == .refunded }
+        }
+        for (index, charge) in kept.enumerated().reversed() {
+            let other = kept[..<index].last { earlier in
+                earlier.sellsTheSame(as: charge)
+                    && (earlier.expiresDate ?? .epoch) > charge.purchaseDate
+            }
+            guard let other, let end = other.expiresDate else { continue }
+            let again =
+                "On \(day(charge.purchaseDate)), \(name(charge)) was charged although "
+                + "\(name(other)) was paid until \(day(end))"
+            guard charge.originalTransactionId != other.originalTransactionId else {
+                let isChange = charge.reason == "plan_change"
+                return [
+                    again
+                        + (isChange
+                            ? ": a change of plan at once, for which Apple gives back the unused "
+                                + "part of \(name(other))."
+                            : ": a new purchase of the same subscription, which replaced the rest.")
+                ]
+            }
+            return [
+                again + ": these are two subscriptions, \(other.originalTransactionId) and "
+                    + "\(charge.originalTransactionId), which Apple charges separately."
+            ]
+        }
+        return []
+    }
+
+    // How renewal was switched around the last charge for a subscription.
+    private var renewal: [String] {
+        guard let last = charges.last(where: { $0.expiresDate != nil }) else { return [] }
+        return cancellation(before: last) + renewalOff(after: last)
+    }
+
+    // A cancellation before the last charge that did not prevent it: it was taken back in time, or
+    // the charge was for a new purchase.
+    private func cancellation(before last: ChargesDocument.Charge) -> [String] {
+        let previous = charges.last { $0.isPaidBefore(last) }
+        let states = states(of: previous ?? last).filter { row in
+            previous.map { $0.purchaseDate <= row.validFrom } ?? true
+                && row.validFrom < last.purchaseDate
+        }
+        let off = states.reversed().drop { $0.isAutoRenewOn != false }
+            .prefix { $0.isAutoRenewOn == false }.last
+            .flatMap { $0.isSwitchedOff ? $0.validFrom : nil }
+        let on = off.flatMap { off in
+            states.first { off < $0.validFrom && $0.isAutoRenewOn == true }?.validFrom
+        }
+        let charged = "the last charge for \(name(last))"
+        if last.reason == "renewal", let off, let on {
+            return [
+                "Renewal was switched off on \(day(off)) and on again on \(day(on)), before "
+                    + "\(charged) on \(day(last.purchaseDate)), which was a renewal."
+            ]
+        }
+        let isNew = last.reason == "first" && previous != nil
+        guard isNew || last.reason == "resubscribe" else { return [] }
+        // Of a period that was not renewed, only the end may have been stated.
+        let preposition = off == previous?.expiresDate ? "by" : "on"
+        let cancelled = on == nil ? off : nil
+        return [
+            "\(charged.prefix(1).uppercased() + charged.dropFirst()), on "
+                + "\(day(last.purchaseDate)), was for a new purchase and not a renewal: "
+                + (cancelled.map {
+                    "renewal had been switched off \(preposition) \(day($0)), and "
+                } ?? "")
+                + "the subscription had ended."
+        ]
+    }
+
+    // The states of the subscription of a charge, as far as they are asked about.
+    private func states(of charge: ChargesDocument.Charge) -> [RenewalState] {
+        let timeline = known.timelines.first {
+            $0.stream.originalTransactionId.utf8.elementsEqual(charge.originalTransactionId.utf8)
+        }
+        return timeline.map { RenewalStates($0).rows }?
+            .filter { row in instant.map { row.validFrom <= $0 } ?? true } ?? []
+    }
+
+    // When renewal was switched off for good, before or after the last charge.
+    private func renewalOff(after last: ChargesDocument.Charge) -> [String] {
+        let off = states(of: last).reversed().prefix { $0.isAutoRenewOn == false }.last
+        guard let off = off?.validFrom, let end = last.expiresDate else { return [] }
+        let charge = "The last charge for \(name(last)) was on \(day(last.purchaseDate)); "
+        let refund = last.refunds.last { $0.state == .refunded }
+        // Apple switches renewal off when it refunds.
+        if let refund, let date = refund.refunded, date <= off, refund.isOfWhole {
+            let ended = refund.timing == .current ? ", which ended the subscription" : ""
+            return [charge + "it was refunded on \(day(date))\(ended)."]
+        }
+        // Only the end of a subscription that could not be charged, or was not, was stated.
+        guard off < end else {
+            return [charge + "paid until \(day(end)), and nothing was charged after that."]
+        }
+        let order = off < last.purchaseDate ? "before" : "after"
+        let fate = refund == nil ? "paid until \(day(end))" : "that charge was refunded"
+        return [charge + "renewal was switched off on \(day(off)), \(order) it; \(fate)."]
+    }
+
+    private func day(_ instant: Instant) -> String { instant.dayWords ?? instant.clock }
+
+    private func name(_ charge: ChargesDocument.Charge) -> String {
+        known.catalogs.words(ofProduct: charge.productId)
+    }
+}
+
+extension RenewalState {
+    // Whether the customer switched renewal off, and it did not end with a failed charge or a
+    // refund.
+    fileprivate var isSwitchedOff: Bool {
+        isAutoRenewOn == false
+            && (expirationReason == .customer || status != .expired && status != .revoked)
+    }
+}
+
+extension ChargesDocument.Charge {
+    // Whether it paid for the time before another charge: a period of the same subscription, or of
+    // one that sold the same and had ended.
+    fileprivate func isPaidBefore(_ other: Self) -> Bool {
+        guard let expiresDate, reason != "seats", purchaseDate < other.purchaseDate else {
+            return false
+        }
+        return originalTransactionId.utf8.elementsEqual(other.originalTransactionId.utf8)
+            || other.reason == "first" && sellsTheSame(as: other)
+                && expiresDate <= other.purchaseDate
+    }
+
+    // Whether both are for one group, so that one of them would have been enough.
+    fileprivate func sellsTheSame(as other: Self) -> Bool {
+        guard let mine = subscriptionGroupIdentifier, let theirs = other.subscriptionGroupIdentifier
+        else { return productId.utf8.elementsEqual(other.productId.utf8) }
+        return mine.utf8.elementsEqual(theirs.utf8)
+    }
+}
+
+extension RefundCase {
+    // Whether it took the purchase back, and not only some of its items or seats.
+    fileprivate var isOfWhole: Bool { kind != .items && kind != .seats }
+}
