@@ -91,8 +91,9 @@ struct ChargesTests {
         let last = "refunded. The last charge for monthly was on 1 January 2026; "
         for off in ["2026-01-10", "2026-01-11"] {
             let answer = try await charges(charged + [.turnedOff(off)])
-            let end = "it was refunded on 10 January 2026, which ended the subscription. Dates are "
-                + "in UTC."
+            let end =
+                "it was refunded on 10 January 2026, which ended the subscription. Dates "
+                + "are in UTC."
             #expect(answer.summary == start + last + end, "\(off)")
         }
         let before = try await charges(charged + [.turnedOff("2026-01-03")])

@@ -47,9 +47,8 @@ struct ElsewhereTests {
             "No access in production: nothing was bought there, and purchases in the sandbox do not "
             + "count. Access in the sandbox on 10 January 2026: monthly was paid for from 1 January "
             + "2026 to 1 February 2026."
-        for (environment, isTold) in [
-            (nil, true), (.production, true), (Environment.sandbox, false),
-        ] {
+        let cases: [(Environment?, Bool)] = [(nil, true), (.production, true), (.sandbox, false)]
+        for (environment, isTold) in cases {
             let answer = try await ChargedFact.withLedger(Self.tested) { ledger in
                 try await ledger.explain(SubjectID("1000", in: environment), at: Self.at)
             }
@@ -96,10 +95,10 @@ struct ElsewhereTests {
     @Test func `an unknown id, or another environment that was asked about, stays an error`()
         async throws
     {
-        for (subject, code) in [
-            ("4711", QuestionError.Code.unknownId),
-            (SubjectID("1000", in: .xcode), .otherEnvironment),
-        ] {
+        let cases: [(SubjectID, QuestionError.Code)] = [
+            ("4711", .unknownId), (SubjectID("1000", in: .xcode), .otherEnvironment),
+        ]
+        for (subject, code) in cases {
             try await ChargedFact.withLedger(Self.tested) { ledger in
                 let questions: [() async throws -> Void] = [
                     { _ = try await ledger.access(of: subject, at: Self.at) },
