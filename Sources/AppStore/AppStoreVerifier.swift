@@ -123,15 +123,9 @@ public struct AppStoreVerifier: Sendable {
         for part in envelope.parts {
             let digest = part.digest
             guard digests.insert(digest).inserted else { continue }
-            groups.append(
-                try UnitReading.read(
-                    part,
-                    digest: digest,
-                    hint: envelope.environmentHint,
-                    intake: intake,
-                    opener: opener
-                )
-            )
+            let hint = envelope.environmentHint
+            var reading = UnitReading(part.kind, digest, hint: hint, intake, opener)
+            groups.append(try reading.proven(by: part))
         }
         return VerifiedPayload(groups)
     }

@@ -36,21 +36,18 @@ struct Intake {
         hint: Environment? = nil
     ) throws(Rejection) -> NamedEnvironment {
         for case let word? in words { return NamedEnvironment(environment: word, context: nil) }
-        if let named = unsignedEnvironment(hint: hint) { return named }
+        // Those stored with the piece, otherwise the response around it, otherwise the environment
+        // that the operator lets us assume.
+        let context = context ?? context(hint: hint)
+        if let context, let environment = context.decidedEnvironment {
+            return NamedEnvironment(environment: environment, context: context)
+        }
         throw Rejection(
             .environmentUnknown,
             "No trusted part of the payload names its environment (responses of iOS 6 and JWS"
                 + " before 2022-02-24 do not). It is not guessed: if you know it, name the"
                 + " environment to assume."
         )
-    }
-
-    /// The environment from unsigned values: those stored with the piece, otherwise the response
-    /// around it, otherwise the environment that the operator lets us assume.
-    func unsignedEnvironment(hint: Environment? = nil) -> NamedEnvironment? {
-        let context = context ?? context(hint: hint)
-        guard let context, let environment = context.decidedEnvironment else { return nil }
-        return NamedEnvironment(environment: environment, context: context)
     }
 
     private func context(hint: Environment?) -> EvidenceContext? {
@@ -60,17 +57,18 @@ struct Intake {
         }
     }
 
-    /// The evidence of a piece that arrived this way.
-    func evidence(
-        _ payload: [UInt8],
-        digest: Digest,
-        kind: PayloadKind,
-        verification: Verification,
+    /// Facts with a piece that arrived this way as their evidence.
+    func verified(
+        _ facts: [Fact],
+        by payload: [UInt8],
+        digest: Digest? = nil,
+        _ kind: PayloadKind,
+        _ verification: Verification,
         context: EvidenceContext? = nil
-    ) -> Evidence {
-        Evidence(
+    ) -> Verified<[Fact]> {
+        let evidence = Evidence(
             payload: payload,
-            digest: digest,
+            digest: digest ?? Digest.of(payload),
             kind: kind,
             source: source,
             arrival: arrival,
@@ -78,6 +76,7 @@ struct Intake {
             context: context,
             receivedAt: receivedAt
         )
+        return Verified(facts, evidence: evidence)
     }
 }
 

@@ -10,7 +10,7 @@ struct AppReceiptTests {
     private func refusal(_ content: [UInt8]) -> Rejection.Code? {
         do throws(Rejection) {
             // Keeps the other purchases if a fault refuses only one.
-            return try AppReceipt(content: content[...]).unusable.first?.code
+            return try AppReceipt(content: content[...]).unusable.first?.rejection.code
         } catch {
             return error.code
         }

@@ -3,17 +3,11 @@ extension JSON.Value {
     ///
     /// The least that any decoder of the text must do; `subledger-bench verify` measures it.
     package func walk(_ visit: (_ name: JSON.Value, _ value: JSON.Value) -> Void) {
-        switch kind {
-        case .object:
-            for (name, value) in members {
-                visit(name, value)
-                if value.isContainer { value.walk(visit) }
-            }
-        case .array:
-            for element in elements where element.isContainer { element.walk(visit) }
-        case .null, .true, .false, .number, .string:
-            break
+        for (name, value) in members {
+            visit(name, value)
+            if value.isContainer { value.walk(visit) }
         }
+        for element in elements where element.isContainer { element.walk(visit) }
     }
 
     private var isContainer: Bool { kind == .object || kind == .array }

@@ -30,6 +30,15 @@ package struct JSON: Sendable {
     /// The value that the whole text represents.
     package var root: Value { Value(storage: storage, index: 0) }
 
+    /// The value of a whole text; nil if it is not JSON.
+    package static func root(of bytes: [UInt8]) -> Value? {
+        do throws(Failure) {
+            return try JSON(bytes).root
+        } catch {
+            return nil
+        }
+    }
+
     /// Why a text is not JSON, and where.
     package struct Failure: Error, Hashable, Sendable {
         /// What is wrong.
@@ -119,9 +128,6 @@ extension JSON {
 
         /// Number of bytes of the value as written in the text; for a string, without the quotes.
         package var byteCount: Int { Int(node.end - node.start) }
-
-        /// Whether the bytes of a string hold escapes.
-        var isEscaped: Bool { node.isEscaped }
 
         /// The text of a string; nil for other values.
         package var text: String? {

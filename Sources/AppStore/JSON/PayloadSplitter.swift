@@ -11,16 +11,15 @@ public struct PayloadSplitter: Sendable {
     /// A payload, or why a stretch of the input cannot be one.
     public typealias Piece = Result<[UInt8], Rejection>
 
-    // At most one of them, set once the form of the input is known; none if it is one payload.
-    private var lines: LineReader?
-    private var table: TableReader?
-    private var elements: ElementReader?
+    // Set once the form of the input is known; nil if it is one payload.
+    private var reader: (any PieceReader)?
     private var isDecided = false
     // Whether it is a table without the named column, of which nothing more is read.
     private var isRefused = false
 
-    private var piece: [UInt8] = []
-    private var pieceByteCount = 0
+    // The bytes from which the form is detected.
+    private var start: [UInt8] = []
+    private var piece = GatheredBytes()
     private var pieces: [Piece] = []
     private var head = HeadReader()
     private var hasPieces = false
@@ -53,10 +52,10 @@ public struct PayloadSplitter: Sendable {
         if isDecided {
             take(bytes)
         } else {
-            piece.append(contentsOf: bytes)
-            if utf16 == nil, let text = UTF16Text(startingWith: piece) {
+            start.append(contentsOf: bytes)
+            if utf16 == nil, let text = UTF16Text(startingWith: start) {
                 utf16 = text
-                piece = utf16?.utf8(of: piece.dropFirst(2)) ?? []
+                start = utf16?.utf8(of: start.dropFirst(2)) ?? []
             }
             decide(isAtEnd: false)
         }
@@ -68,13 +67,9 @@ public struct PayloadSplitter: Sendable {
     /// Lines or rows without a single payload among them are returned as `unsupported-format`.
     public mutating func finish() -> [Piece] {
         decide(isAtEnd: true)
-        lines?.finish()
-        pieces += lines?.drained() ?? []
-        pieces += table?.finish() ?? []
-        elements?.finish()
-        pieces += elements?.drained() ?? []
+        pieces += reader?.finish() ?? []
         emit()
-        let skipped = (lines?.skippedCount ?? 0) + (table?.skippedCount ?? 0)
+        let skipped = reader?.skippedCount ?? 0
         if !hasPieces, pieces.isEmpty, skipped > 0 {
             pieces.append(.failure(.noPayload(lines: skipped, column: column)))
         }
@@ -92,16 +87,16 @@ public struct PayloadSplitter: Sendable {
 
     private mutating func decide(isAtEnd: Bool) {
         guard !isDecided else { return }
-        let isLast = isAtEnd || piece.count > PayloadSplitter.lookAheadByteCountMax
-        let seenFirst = piece.prefix(PayloadSplitter.lookAheadByteCountMax + 1)
+        let isLast = isAtEnd || start.count > PayloadSplitter.lookAheadByteCountMax
+        let seenFirst = start.prefix(PayloadSplitter.lookAheadByteCountMax + 1)
         guard let kind = head.kind(of: seenFirst, column: column, isLast: isLast) else { return }
-        let seen = piece
-        piece = []
+        let seen = start
+        start = []
         isDecided = true
         switch kind {
-        case .array: elements = ElementReader()
-        case .lines: lines = LineReader(column: column)
-        case .table(let shape): table = TableReader(shape)
+        case .array: reader = ElementReader()
+        case .lines: reader = LineReader(column: column)
+        case .table(let shape): reader = TableReader(shape)
         case .otherTable(let names):
             isRefused = true
             return pieces.append(.failure(.noColumn(column ?? "", among: names)))
@@ -112,32 +107,49 @@ public struct PayloadSplitter: Sendable {
 
     private mutating func take(_ bytes: ArraySlice<UInt8>) {
         if isRefused { return }
-        if lines != nil {
-            lines?.append(bytes)
-            pieces += lines?.drained() ?? []
-        } else if table != nil {
-            pieces += table?.append(bytes) ?? []
-        } else if elements != nil {
-            elements?.append(bytes)
-            pieces += elements?.drained() ?? []
-        } else {
-            keep(bytes)
-        }
-    }
-
-    private mutating func keep(_ bytes: ArraySlice<UInt8>) {
-        let room = AppStoreVerifier.payloadByteCountMax - pieceByteCount
-        pieceByteCount += bytes.count
-        if room > 0 { piece.append(contentsOf: bytes.prefix(room)) }
+        if reader == nil { return piece.append(bytes) }
+        pieces += reader?.append(bytes) ?? []
     }
 
     private mutating func emit() {
-        guard pieceByteCount <= AppStoreVerifier.payloadByteCountMax else {
-            let reason = ForeignFormat.rejection(ofFile: piece[...])
-            return pieces.append(.failure(reason ?? .payloadTooLarge(pieceByteCount)))
+        guard !piece.isTooLong else {
+            let reason = ForeignFormat.rejection(ofFile: piece.bytes[...])
+            return pieces.append(.failure(reason ?? .payloadTooLarge(piece.byteCount)))
         }
-        guard !piece.allSatisfy({ Envelope.isWhitespace($0) }) else { return }
-        pieces.append(.success(piece))
+        guard !piece.bytes.allSatisfy({ Envelope.isWhitespace($0) }) else { return }
+        pieces.append(.success(piece.bytes))
+    }
+}
+
+/// Extracts payloads from an input of a known form.
+protocol PieceReader: Sendable {
+    /// Takes the next bytes and returns the payloads that are now complete.
+    mutating func append(_ bytes: ArraySlice<UInt8>) -> [PayloadSplitter.Piece]
+
+    /// Returns the remaining payloads.
+    mutating func finish() -> [PayloadSplitter.Piece]
+
+    /// Number of lines or rows without a payload.
+    var skippedCount: Int { get }
+}
+
+/// Bytes that are gathered; beyond the longest payload they are only counted.
+struct GatheredBytes: Sendable {
+    private(set) var bytes: [UInt8] = []
+    private(set) var byteCount = 0
+
+    /// Whether there are more than a payload may have.
+    var isTooLong: Bool { byteCount > AppStoreVerifier.payloadByteCountMax }
+
+    mutating func append(_ more: ArraySlice<UInt8>) {
+        let room = AppStoreVerifier.payloadByteCountMax - byteCount
+        byteCount += more.count
+        if room > 0 { bytes.append(contentsOf: more.prefix(room)) }
+    }
+
+    mutating func removeAll(keepingCapacity: Bool = false) {
+        bytes.removeAll(keepingCapacity: keepingCapacity)
+        byteCount = 0
     }
 }
 
@@ -175,11 +187,7 @@ extension PayloadSplitter {
         }
         guard payload.contains(UInt8(ascii: "\\")) else { return payload.dropFirst().dropLast() }
         // Some writers escape the slashes of base64.
-        do {
-            return try JSON(Array(payload)).root.utf8 ?? payload
-        } catch {
-            return payload
-        }
+        return JSON.root(of: Array(payload))?.utf8 ?? payload
     }
 }
 

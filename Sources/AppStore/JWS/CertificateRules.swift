@@ -24,18 +24,13 @@ enum CertificateRules {
             )
         }
         guard issuer.publicKey.isValidSignature(certificate.signature, for: certificate) else {
-            throw Rejection(
-                .chainBroken,
-                "The \(role) certificate was not signed by the next certificate of the chain."
-            )
+            let what = "was not signed by the next certificate of the chain."
+            throw refusal(.chainBroken, role, what)
         }
         let named = try parsed(role) { try certificate.extensions.authorityKeyIdentifier }
         let given = try parsed(role) { try issuer.extensions.subjectKeyIdentifier }
         if let named = named?.keyIdentifier, let given, named != given.keyIdentifier {
-            throw Rejection(
-                .chainBroken,
-                "The \(role) certificate names another key than its issuer's key."
-            )
+            throw refusal(.chainBroken, role, "names another key than its issuer's key.")
         }
     }
 
@@ -50,10 +45,7 @@ enum CertificateRules {
         if role == "root", issuer.version == .v1 { return }
         let constraints = try parsed(role) { try issuer.extensions.basicConstraints }
         guard case .isCertificateAuthority(let pathLength) = constraints else {
-            throw Rejection(
-                .issuerNotCA,
-                "The \(role) certificate is not a certification authority."
-            )
+            throw refusal(.issuerNotCA, role, "is not a certification authority.")
         }
         if let pathLength, pathLength < certificatesBelow {
             throw Rejection(
@@ -75,10 +67,7 @@ enum CertificateRules {
     static func checkLeaf(_ leaf: Certificate) throws(Rejection) {
         let constraints = try parsed("leaf") { try leaf.extensions.basicConstraints }
         if case .isCertificateAuthority = constraints {
-            throw Rejection(
-                .certificateUnacceptable,
-                "The leaf certificate is a certification authority."
-            )
+            throw refusal(.certificateUnacceptable, "leaf", "is a certification authority.")
         }
         let usage = try parsed("leaf") { try leaf.extensions.keyUsage }
         if let usage, !usage.digitalSignature {
@@ -110,10 +99,7 @@ enum CertificateRules {
         signedWith algorithms: [Certificate.SignatureAlgorithm]
     ) throws(Rejection) {
         guard certificate.version == .v3 else {
-            throw Rejection(
-                .certificateUnacceptable,
-                "The \(role) certificate is not of X.509 version 3."
-            )
+            throw refusal(.certificateUnacceptable, role, "is not of X.509 version 3.")
         }
         guard algorithms.contains(certificate.signatureAlgorithm) else {
             throw Rejection(
@@ -124,11 +110,17 @@ enum CertificateRules {
         }
         for found in certificate.extensions
         where found.critical && !understoodExtensions.contains(found.oid) {
-            throw Rejection(
-                .certificateUnacceptable,
-                "The \(role) certificate has the unknown critical extension \(found.oid)."
-            )
+            let what = "has the unknown critical extension \(found.oid)."
+            throw refusal(.certificateUnacceptable, role, what)
         }
+    }
+
+    private static func refusal(
+        _ code: Rejection.Code,
+        _ role: String,
+        _ what: String
+    ) -> Rejection {
+        Rejection(code, "The \(role) certificate \(what)")
     }
 
     private static func parsed<Value>(

@@ -82,15 +82,3 @@ public struct RootCertificate: Sendable {
         return roots
     }
 }
-
-extension RootCertificate: Hashable {
-    /// Equal when the DER is.
-    public static func == (left: RootCertificate, right: RootCertificate) -> Bool {
-        left.digest == right.digest
-    }
-
-    /// Hashes the digest of the DER.
-    public func hash(into hasher: inout Hasher) {
-        hasher.combine(digest)
-    }
-}

@@ -130,7 +130,7 @@ extension SigningChain {
         let certificates = header.certificates
         if certificates.count == 1 {
             // Xcode sends no chain.
-            let leaf = try SigningChain.certificate(certificates[0], "leaf")
+            let leaf = try SigningChain.certificate(certificates[0], inX5C: "leaf")
             guard let local = try SigningChain(local: leaf, der: certificates[0], roots: roots)
             else {
                 throw Rejection.xcodeSigned(
@@ -149,8 +149,8 @@ extension SigningChain {
             )
         }
         try self.init(
-            leaf: try SigningChain.certificate(certificates[0], "leaf"),
-            intermediate: try SigningChain.certificate(certificates[1], "intermediate"),
+            leaf: try SigningChain.certificate(certificates[0], inX5C: "leaf"),
+            intermediate: try SigningChain.certificate(certificates[1], inX5C: "intermediate"),
             root: try SigningChain.anchor(
                 certificates[2],
                 roots: roots,
@@ -173,16 +173,30 @@ extension SigningChain {
 
     private static func certificate(
         _ der: [UInt8],
-        _ role: String
+        inX5C role: String
     ) throws(Rejection) -> Certificate {
+        try certificate(der, "The \(role) certificate in x5c")
+    }
+
+    /// The certificate that some bytes encode; `what` names it at the start of a sentence.
+    static func certificate(_ der: [UInt8], _ what: String) throws(Rejection) -> Certificate {
         do {
             return try Certificate(derEncoded: der)
         } catch {
-            throw Rejection(
-                .certificateMalformed,
-                "The \(role) certificate in x5c is not X.509 DER."
-            )
+            throw Rejection(.certificateMalformed, "\(what) is not X.509 DER.")
         }
+    }
+
+    /// The rejection of a chain that ends at that name; `chain` names it.
+    static func untrusted(
+        _ chain: String,
+        at name: DistinguishedName,
+        _ roots: [RootCertificate]
+    ) -> Rejection {
+        Rejection(
+            .chainUntrusted,
+            "\(chain) ends at \"\(name)\", which is not one of the \(roots.count) pinned roots."
+        )
     }
 
     // The third element only names the root; the pinned certificate is what counts. A certificate
@@ -194,7 +208,7 @@ extension SigningChain {
         isXcode: Bool
     ) throws(Rejection) -> RootCertificate {
         if let root = roots.first(where: { $0.der == der }) { return root }
-        let claimed = try certificate(der, "root")
+        let claimed = try certificate(der, inX5C: "root")
         if let root = roots.first(where: {
             $0.certificate.subject == claimed.subject
                 && $0.certificate.publicKey == claimed.publicKey
@@ -204,11 +218,7 @@ extension SigningChain {
         if isXcode {
             throw Rejection.xcodeSigned("Its chain does not end at a given root.")
         }
-        throw Rejection(
-            .chainUntrusted,
-            "The certificate chain ends at \"\(claimed.subject)\", which is not one of the"
-                + " \(roots.count) pinned roots."
-        )
+        throw untrusted("The certificate chain", at: claimed.subject, roots)
     }
 }
 

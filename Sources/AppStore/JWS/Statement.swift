@@ -69,16 +69,12 @@ struct JudgedHeader: Sendable {
 }
 
 /// Opens JWS: checks the signature and everything that vouches for it, but not the content.
-final class StatementOpener: Sendable {
-    private let roots: [RootCertificate]
+struct StatementOpener: Sendable {
+    /// What it trusts: these roots and no others.
+    let roots: [RootCertificate]
     let cache = ChainCache<JudgedHeader>()
     // By header, whether it is one of Xcode's; for statements whose signatures were checked before.
     private let knownHeaders = ChainCache<Bool>()
-
-    /// An opener that trusts these roots and no others.
-    init(roots: [RootCertificate]) {
-        self.roots = roots
-    }
 
     /// The statement of a compact JWS.
     ///
@@ -89,14 +85,9 @@ final class StatementOpener: Sendable {
         receivedAt: Instant
     ) throws(Rejection) -> Statement {
         let jws = try JWS(compact)
-        let known = cache.chain(of: jws.header)
-        let header: JudgedHeader
-        if let known { header = known } else { header = try judge(jws) }
-        let claims = try jws.unverifiedClaims()
-        let asOf = try AppleClock.date(of: claims)
-        try header.chain.checkValidity(of: "payload", at: asOf ?? receivedAt)
-        try jws.checkSignature(with: header.key, continuing: header.hash)
-        if known == nil { cache.remember(header, of: jws.header) }
+        let (header, isKnown) = try judged(jws)
+        let (claims, asOf) = try check(jws, by: header, receivedAt)
+        if !isKnown { cache.remember(header, of: jws.header) }
         return Statement(
             kind: Statement.Kind(claims),
             claims: claims,
@@ -110,13 +101,9 @@ final class StatementOpener: Sendable {
     func standing(of compact: ArraySlice<UInt8>, receivedAt: Instant) -> Standing {
         do throws(Rejection) {
             let jws = try JWS(compact)
-            let known = cache.chain(of: jws.header)
-            let header: JudgedHeader
-            if let known { header = known } else { header = try judge(jws) }
+            let (header, _) = try judged(jws)
             do throws(Rejection) {
-                let asOf = try AppleClock.date(of: try jws.unverifiedClaims())
-                try header.chain.checkValidity(of: "payload", at: asOf ?? receivedAt)
-                try jws.checkSignature(with: header.key, continuing: header.hash)
+                _ = try check(jws, by: header, receivedAt)
                 return .proven
             } catch {
                 return .chained
@@ -143,6 +130,23 @@ final class StatementOpener: Sendable {
             root: root,
             isLocal: try isLocal(jws.header)
         )
+    }
+
+    private func judged(_ jws: JWS) throws(Rejection) -> (JudgedHeader, isKnown: Bool) {
+        if let known = cache.chain(of: jws.header) { return (known, true) }
+        return (try judge(jws), false)
+    }
+
+    private func check(
+        _ jws: JWS,
+        by header: JudgedHeader,
+        _ receivedAt: Instant
+    ) throws(Rejection) -> (claims: JSON.Value, asOf: Instant?) {
+        let claims = try jws.unverifiedClaims()
+        let asOf = try AppleClock.date(of: claims)
+        try header.chain.checkValidity(of: "payload", at: asOf ?? receivedAt)
+        try jws.checkSignature(with: header.key, continuing: header.hash)
+        return (claims, asOf)
     }
 
     private func isLocal(_ header: ArraySlice<UInt8>) throws(Rejection) -> Bool {

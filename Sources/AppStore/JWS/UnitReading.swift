@@ -4,62 +4,40 @@ import Events
 struct UnitReading {
     private let intake: Intake
     private let opener: StatementOpener
+    // The unsigned environment of the response.
     private let hint: Environment?
     private let digest: Digest
     private let knownRoot: Digest?
+    private var kind: PayloadKind
 
     private var facts: [Fact] = []
-    private var kind: PayloadKind
     // The root of the first statement.
     private var root: Digest?
     private var context: EvidenceContext?
 
-    /// A reading of a unit with that digest; `hint` is the unsigned environment of the response.
-    private init(
+    /// A reading of a unit with that digest.
+    init(
         _ kind: PayloadKind,
-        digest: Digest,
+        _ digest: Digest,
         hint: Environment?,
-        intake: Intake,
-        opener: StatementOpener
+        _ intake: Intake,
+        _ opener: StatementOpener
     ) {
-        self.kind = kind
-        self.digest = digest
-        self.hint = hint
-        self.intake = intake
-        self.opener = opener
-        knownRoot = intake.knownRoot(of: digest)
+        (self.kind, self.digest, self.hint) = (kind, digest, hint)
+        (self.intake, self.opener, knownRoot) = (intake, opener, intake.knownRoot(of: digest))
     }
 
     /// The facts that a part of an envelope proves, with the part as their evidence.
-    static func read(
-        _ part: Envelope.Part,
-        digest: Digest,
-        hint: Environment?,
-        intake: Intake,
-        opener: StatementOpener
-    ) throws(Rejection) -> Verified<[Fact]> {
-        var reading = UnitReading(
-            part.kind,
-            digest: digest,
-            hint: hint,
-            intake: intake,
-            opener: opener
-        )
-        try reading.read(part)
-        return reading.proven(by: part)
-    }
-
-    private func proven(by part: Envelope.Part) -> Verified<[Fact]> {
+    mutating func proven(by part: Envelope.Part) throws(Rejection) -> Verified<[Fact]> {
+        try read(part)
         guard let root else { preconditionFailure("a unit was read without any statement") }
-        return Verified(
+        return intake.verified(
             facts,
-            evidence: intake.evidence(
-                Array(part.bytes),
-                digest: digest,
-                kind: kind,
-                verification: .signed(root: root),
-                context: context
-            )
+            by: Array(part.bytes),
+            digest: digest,
+            kind,
+            .signed(root: root),
+            context: context
         )
     }
 
@@ -116,7 +94,7 @@ struct UnitReading {
             try inner?.environment,
             try renewalInfo?.environment
         )
-        try intake.policy.checkEnvironment(environment, of: outer)
+        try intake.policy.checkAccepted(environment, isLocal: outer.isLocal)
         try intake.policy.checkAppAppleId(parts.appAppleId, in: environment)
         let surroundings = Surroundings(environment: environment, bundleId: bundleId)
         if let appTransaction { try surroundings.check(appTransaction) }
@@ -126,11 +104,7 @@ struct UnitReading {
         if let renewalInfo {
             nested.append(try renewal(renewalInfo, in: surroundings, besides: nil))
         }
-        let provenance = Provenance(
-            environment: environment,
-            bundleId: bundleId ?? "",
-            asOf: try date(of: outer)
-        )
+        let provenance = try provenance(of: outer, environment, bundleId)
         facts += nested
         facts.append(
             try Translation.notification(
@@ -211,15 +185,9 @@ extension UnitReading {
             try statement.environment,
             surroundings?.environment
         )
-        try intake.policy.checkEnvironment(environment, of: statement)
-        return try Translation.transaction(
-            statement.claims,
-            Provenance(
-                environment: environment,
-                bundleId: bundleId ?? "",
-                asOf: try date(of: statement)
-            )
-        )
+        try intake.policy.checkAccepted(environment, isLocal: statement.isLocal)
+        let provenance = try provenance(of: statement, environment, bundleId)
+        return try Translation.transaction(statement.claims, provenance)
     }
 
     private mutating func renewal(
@@ -236,16 +204,10 @@ extension UnitReading {
             surroundings?.environment,
             sibling?.stream.environment
         )
-        try intake.policy.checkEnvironment(environment, of: statement)
+        try intake.policy.checkAccepted(environment, isLocal: statement.isLocal)
 
-        let fact = try Translation.renewal(
-            statement.claims,
-            Provenance(
-                environment: environment,
-                bundleId: bundleId ?? "",
-                asOf: try date(of: statement)
-            )
-        )
+        let provenance = try provenance(of: statement, environment, bundleId)
+        let fact = try Translation.renewal(statement.claims, provenance)
         // Nothing signs the pairing, so renewal info of another app could be smuggled in next to a
         // transaction of ours. Both must be about the same subscription.
         if let sibling, sibling.stream != fact.stream {
@@ -259,7 +221,11 @@ extension UnitReading {
         return fact
     }
 
-    private func date(of statement: Statement) throws(Rejection) -> Instant {
+    private func provenance(
+        of statement: Statement,
+        _ environment: Environment,
+        _ bundleId: String?
+    ) throws(Rejection) -> Provenance {
         guard let asOf = statement.asOf else {
             throw Rejection(
                 .dateMissing,
@@ -267,7 +233,7 @@ extension UnitReading {
                     + " date from Apple, so it cannot be placed on Apple's clock."
             )
         }
-        return asOf
+        return Provenance(environment: environment, bundleId: bundleId ?? "", asOf: asOf)
     }
 }
 

@@ -51,14 +51,10 @@ private struct Part {
 
     /// What the container wrote.
     var text: ArraySlice<UInt8> {
-        guard isString else { return content }
-        do throws(JSON.Failure) {
-            let string = try JSON(Array(content)).root.utf8 ?? []
-            return isLast ? string.dropLast() : string
-        } catch {
-            // A string that is not JSON: read as it stands.
-            return content
-        }
+        // A string that is not JSON is read as it stands.
+        guard isString, let root = JSON.root(of: Array(content)) else { return content }
+        let string = root.utf8 ?? []
+        return isLast ? string.dropLast() : string
     }
 
     /// `{"log":"…\\n","stream":"stdout","time":"…"}`; nil for any other line.

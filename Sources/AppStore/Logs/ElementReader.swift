@@ -1,50 +1,39 @@
 /// Extracts payloads from a JSON array, element by element.
-struct ElementReader: Sendable {
+struct ElementReader: PieceReader {
     private var pieces: [PayloadSplitter.Piece] = []
 
     private var scanner = ValueScanner(isArray: true)
-    private var element: [UInt8] = []
-    private var elementByteCount = 0
+    private var element = GatheredBytes()
 
-    /// Returns what was found since the last call.
-    mutating func drained() -> [PayloadSplitter.Piece] {
+    let skippedCount = 0
+
+    mutating func append(_ bytes: ArraySlice<UInt8>) -> [PayloadSplitter.Piece] {
         defer { pieces.removeAll() }
-        return pieces
-    }
-
-    /// Takes the next bytes.
-    mutating func append(_ bytes: ArraySlice<UInt8>) {
         var rest = bytes
         while !rest.isEmpty {
             let (run, mark) = scanner.takeRun(of: rest)
-            keep(rest.prefix(run))
+            element.append(rest.prefix(run))
             switch mark {
             case .inside, .outside: break
             case .end, .separator: emit()
             }
             rest = rest.dropFirst(mark == .end || mark == .inside ? run : run + 1)
         }
+        return pieces
     }
 
-    /// Takes the remaining bytes as an element.
-    mutating func finish() { emit() }
-
-    private mutating func keep(_ bytes: ArraySlice<UInt8>) {
-        let room = AppStoreVerifier.payloadByteCountMax - elementByteCount
-        elementByteCount += bytes.count
-        if room > 0 { element.append(contentsOf: bytes.prefix(room)) }
+    // Takes the remaining bytes as an element.
+    mutating func finish() -> [PayloadSplitter.Piece] {
+        emit()
+        return pieces
     }
 
     private mutating func emit() {
-        defer {
-            element.removeAll(keepingCapacity: true)
-            elementByteCount = 0
+        defer { element.removeAll(keepingCapacity: true) }
+        guard !element.isTooLong else {
+            return pieces.append(.failure(.payloadTooLarge(element.byteCount)))
         }
-        guard elementByteCount <= AppStoreVerifier.payloadByteCountMax else {
-            pieces.append(.failure(.payloadTooLarge(elementByteCount)))
-            return
-        }
-        let text = Envelope.trimmed(PayloadSplitter.withoutByteOrderMark(element[...]))
+        let text = Envelope.trimmed(PayloadSplitter.withoutByteOrderMark(element.bytes[...]))
         guard !text.isEmpty else { return }
         let content = PayloadSplitter.content(of: text)
         if PayloadMarks.isPlain(text) || PayloadSplitter.isCompactJWS(content) {

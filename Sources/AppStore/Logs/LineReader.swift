@@ -5,7 +5,7 @@ internal import Events
 /// What does not fit into one line is followed over several: a pretty-printed object, also after a
 /// prefix, the base64 of a receipt or of gzip, a JWS, the rows of a COPY statement. A line that
 /// clearly is a payload is returned as it is; only others are parsed.
-struct LineReader: Sendable {
+struct LineReader: PieceReader {
     private var pieces: [PayloadSplitter.Piece] = []
     /// Number of lines without a payload.
     private(set) var skippedCount = 0
@@ -22,12 +22,10 @@ struct LineReader: Sendable {
     private let column: String?
     private var open = Open.nothing
     private var parts = ContainerParts()
-    private var line: [UInt8] = []
-    private var lineByteCount = 0
+    private var line = GatheredBytes()
     private var lineNumber = 0
     // The bytes of an object or a receipt over several lines.
-    private var record: [UInt8] = []
-    private var recordByteCount = 0
+    private var record = GatheredBytes()
     // Whether a payload had text or a wrapper around it: then lines without a payload are expected.
     private var isLog = false
 
@@ -40,45 +38,33 @@ struct LineReader: Sendable {
     /// A reader at the beginning of a file; in tables of a dump it reads only that column.
     init(column: String?) { self.column = column }
 
-    /// Returns what was found since the last call.
-    mutating func drained() -> [PayloadSplitter.Piece] {
+    mutating func append(_ bytes: ArraySlice<UInt8>) -> [PayloadSplitter.Piece] {
         defer { pieces.removeAll() }
-        return pieces
-    }
-
-    /// Takes the next bytes.
-    mutating func append(_ bytes: ArraySlice<UInt8>) {
         var rest = bytes
         while let end = rest.firstIndex(ofLong: UInt8(ascii: "\n")) {
-            if lineByteCount == 0 {
+            if line.byteCount == 0 {
                 take(line: rest[..<end])
             } else {
-                keep(rest[..<end])
+                line.append(rest[..<end])
                 endLine()
             }
             rest = rest[(end + 1)...]
         }
-        keep(rest)
+        line.append(rest)
+        return pieces
     }
 
-    /// Takes the remaining bytes as a line, and closes what is open.
-    mutating func finish() {
-        if lineByteCount > 0 { endLine() }
+    // Takes the remaining bytes as a line, and closes what is open.
+    mutating func finish() -> [PayloadSplitter.Piece] {
+        if line.byteCount > 0 { endLine() }
         for line in parts.drained() { take(joined: line) }
         close()
-    }
-
-    private mutating func keep(_ bytes: ArraySlice<UInt8>) {
-        let room = LineReader.lineByteCountMax - lineByteCount
-        lineByteCount += bytes.count
-        if room > 0 { line.append(contentsOf: bytes.prefix(room)) }
+        return pieces
     }
 
     private mutating func endLine() {
-        let count = lineByteCount
-        let whole = line
+        let (whole, count) = (line.bytes, line.byteCount)
         line.removeAll(keepingCapacity: count < PayloadSplitter.lookAheadByteCountMax)
-        lineByteCount = 0
         guard count > LineReader.lineByteCountMax else { return take(line: whole[...]) }
         lineNumber += 1
         close()
@@ -144,10 +130,10 @@ struct LineReader: Sendable {
                 begin(receipt: text)
             } else if first == UInt8(ascii: "e"), CutPayload.mayGoOn(text) {
                 self.open = .wrapped(width: text.count, isGzip: false)
-                keep(record: text)
+                record.append(text)
             } else if first == UInt8(ascii: "H"), CutPayload.mayGoOnAsGzip(text) {
                 self.open = .wrapped(width: text.count, isGzip: true)
-                keep(record: text)
+                record.append(text)
             } else if first == UInt8(ascii: "C"), let names = CopyText.columns(ofStatement: text) {
                 begin(rowsWith: names)
             } else {
@@ -182,7 +168,7 @@ struct LineReader: Sendable {
             pieces.append(.success(Array(Envelope.trimmed(text))))
         } else {
             open = .object(scanner, isBehindPrefix: false)
-            keep(record: text)
+            record.append(text)
         }
         return nil
     }
@@ -210,12 +196,6 @@ struct LineReader: Sendable {
 
     // MARK: Objects over several lines
 
-    private mutating func keep(record bytes: ArraySlice<UInt8>) {
-        let room = LineReader.lineByteCountMax - recordByteCount
-        recordByteCount += bytes.count
-        if room > 0 { record.append(contentsOf: bytes.prefix(room)) }
-    }
-
     private mutating func goOn(
         _ line: ArraySlice<UInt8>,
         _ scanner: ValueScanner,
@@ -227,8 +207,8 @@ struct LineReader: Sendable {
         }
         var scanner = scanner
         let (count, mark) = scanner.takeRun(of: line)
-        keep(record: [UInt8(ascii: "\n")])
-        keep(record: line.prefix(count))
+        record.append([UInt8(ascii: "\n")])
+        record.append(line.prefix(count))
         if mark == .end {
             close(isEnded: true)
             begin(line.dropFirst(count), isRest: true)
@@ -244,7 +224,7 @@ struct LineReader: Sendable {
         guard let first = line.first else { return true }
         switch first {
         case UInt8(ascii: "{"):
-            let last = record.last { !Envelope.isWhitespace($0) }
+            let last = record.bytes.last { !Envelope.isWhitespace($0) }
             return !isBehindPrefix && (last == UInt8(ascii: "[") || last == UInt8(ascii: ","))
         case UInt8(ascii: "["): return LineReader.startsArray(line)
         case UInt8(ascii: " "), UInt8(ascii: "\t"), UInt8(ascii: "\r"), UInt8(ascii: "\""),
@@ -256,8 +236,8 @@ struct LineReader: Sendable {
 
     // Closes what is open over several lines.
     private mutating func close(isEnded: Bool = false) {
-        let (ended, bytes, count) = (open, record, recordByteCount)
-        (open, record, recordByteCount) = (.nothing, [], 0)
+        let (ended, bytes, count) = (open, record.bytes, record.byteCount)
+        (open, record) = (.nothing, GatheredBytes())
         guard count > 0 else { return }
         guard count <= LineReader.lineByteCountMax else {
             return pieces.append(.failure(Rejection.payloadTooLarge(count)))
@@ -307,7 +287,7 @@ extension LineReader {
             var scanner = ValueScanner(isArray: false)
             _ = scanner.takeRun(of: text[start...])
             open = .object(scanner, isBehindPrefix: true)
-            keep(record: text[start...])
+            record.append(text[start...])
             if !finder.pieces.isEmpty { take(found: finder.pieces) }
             return
         }
@@ -334,7 +314,7 @@ extension LineReader {
         let count = ReceiptEncoding.letterCount(ofReceiptStarting: text)
         if let count, text.count >= count { return pieces.append(.success(Array(text))) }
         open = .receipt(lettersLeft: count.map { $0 - text.count })
-        keep(record: text)
+        record.append(text)
     }
 
     private mutating func goOn(_ line: ArraySlice<UInt8>, lettersLeft: Int?) {
@@ -343,8 +323,8 @@ extension LineReader {
             close()
             return begin(line)
         }
-        keep(record: [UInt8(ascii: "\n")])
-        keep(record: text)
+        record.append([UInt8(ascii: "\n")])
+        record.append(text)
         let left = lettersLeft.map { $0 - text.count }
         open = .receipt(lettersLeft: left)
         if left ?? 1 <= 0 || text.last == UInt8(ascii: "=") { close() }
@@ -360,7 +340,7 @@ extension LineReader {
             close()
             return begin(line)
         }
-        keep(record: text)
+        record.append(text)
         if text.count < width || text.last == UInt8(ascii: "=") { close() }
     }
 

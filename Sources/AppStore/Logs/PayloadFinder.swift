@@ -57,12 +57,7 @@ struct PayloadFinder {
 
     /// What the text of one JSON value holds.
     static func search(json text: [UInt8]) -> Found {
-        let root: JSON.Value
-        do throws(JSON.Failure) {
-            root = try JSON(text).root
-        } catch {
-            return .malformed
-        }
+        guard let root = JSON.root(of: text) else { return .malformed }
         var finder = PayloadFinder()
         finder.visit(root, textDepth: 0, isTop: true)
         let pieces = finder.finished
@@ -136,13 +131,7 @@ struct PayloadFinder {
     }
 
     /// A text that is JSON; nil for any other.
-    func json(_ text: ArraySlice<UInt8>) -> JSON.Value? {
-        do throws(JSON.Failure) {
-            return try JSON(Array(text)).root
-        } catch {
-            return nil
-        }
-    }
+    func json(_ text: ArraySlice<UInt8>) -> JSON.Value? { JSON.root(of: Array(text)) }
 
     /// Whether a whole text was a JWS, or base64 of a receipt, of gzip or of JSON.
     mutating func search(encoded text: ArraySlice<UInt8>, textDepth: Int) -> Bool {

@@ -1,12 +1,11 @@
 internal import Events
 
 /// Extracts payloads from a table: CSV, or the same with tabs, semicolons or bars.
-struct TableReader: Sendable {
+struct TableReader: PieceReader {
     private var splitter: RecordSplitter
     private let column: Int?
     private var isAtHeader: Bool
 
-    /// Number of rows without a payload.
     private(set) var skippedCount = 0
 
     /// What the beginning of a table shows.
@@ -26,12 +25,10 @@ struct TableReader: Sendable {
         isAtHeader = shape.hasHeader
     }
 
-    /// Takes the next bytes and returns the payloads of rows that are now complete.
     mutating func append(_ bytes: ArraySlice<UInt8>) -> [PayloadSplitter.Piece] {
         pieces(of: splitter.append(bytes))
     }
 
-    /// Returns the remaining payloads.
     mutating func finish() -> [PayloadSplitter.Piece] { pieces(of: splitter.finish()) }
 
     private mutating func pieces(of records: [RecordSplitter.Record]) -> [PayloadSplitter.Piece] {

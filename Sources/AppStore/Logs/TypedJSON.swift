@@ -91,17 +91,9 @@ enum TypedJSON: CaseIterable {
         switch value.kind {
         case .array:
             appendList(value.elements, "[", "]", to: &output) { appendNumber($0, to: &$1) }
-        case .string where !isNumber(value.bytes):
+        case .string where JSON.root(of: Array(value.bytes))?.kind != .number:
             JSONString.append(value.utf8 ?? [], to: &output)
         default: output += value.bytes
-        }
-    }
-
-    private func isNumber(_ text: ArraySlice<UInt8>) -> Bool {
-        do {
-            return try JSON(Array(text)).root.kind == .number
-        } catch {
-            return false
         }
     }
 

@@ -5,7 +5,7 @@ import Events
 /// It proves the moment of its creation and nothing later (Apple's data: app receipts). Each field
 /// is what the payload carries; nil means that it carries none, or an empty one. Numbers are not
 /// checked.
-struct AppReceipt: Hashable, Sendable {
+struct AppReceipt: Equatable, Sendable {
     /// `Production`, `ProductionSandbox`, `ProductionVPP`, `ProductionVPPSandbox`, `Xcode` (type
     /// 0).
     var receiptType: String?
@@ -25,20 +25,10 @@ struct AppReceipt: Hashable, Sendable {
     var expirationDate: Instant?
     /// The purchases, in the payload's order, which is not chronological (type 17).
     var inApp: [InAppPurchase] = []
-    /// The purchases with an impossible id or date, by their place in the payload.
-    var unusable: [Unusable] = []
+    /// The purchases with an impossible id or date.
+    var unusable: [UnusableRow] = []
     /// Everything else it carries, by type.
     var otherAttributes: [ReceiptAttribute] = []
-
-    /// A purchase that cannot be read, although the others can.
-    struct Unusable: Hashable {
-        /// Its number among the purchases, from 0.
-        let index: Int
-        /// What is impossible.
-        let code: Rejection.Code
-        /// The same as text for people.
-        let message: String
-    }
 }
 
 /// An attribute that is not interpreted, kept as it arrived.
@@ -97,9 +87,7 @@ extension AppReceipt {
                 guard error.code == .idMalformed || error.code == .dateImplausible else {
                     throw error
                 }
-                unusable.append(
-                    Unusable(index: index, code: error.code, message: error.message)
-                )
+                unusable.append(UnusableRow(purchase: index, error))
             }
         case 18: originalPurchaseDate = try attribute.date()
         case 19: originalApplicationVersion = try attribute.text()

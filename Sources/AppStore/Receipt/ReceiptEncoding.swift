@@ -62,14 +62,6 @@ enum ReceiptEncoding {
     // Two tags with lengths of at most four bytes each, and the version.
     private static let certificateLetterCount = 24
 
-    /// Whether a line is the base64 of a whole app receipt: DER that ends where its length says.
-    ///
-    /// False for the first line of a receipt that is wrapped over many.
-    static func isWholeReceipt(_ line: ArraySlice<UInt8>) -> Bool {
-        guard looksLikeReceipt(line), let bytes = base64Decoded(line) else { return false }
-        return statedCount(bytes[...]) == bytes.count
-    }
-
     /// Whether bytes begin like PKCS #7: a sequence that starts with the type of signed data.
     ///
     /// Stricter than `looksLikeReceipt`, for places where a certificate may occur as well.

@@ -3,17 +3,13 @@ import X509
 
 /// Opens app receipts: checks the signature and everything that vouches for it
 /// (Apple's data: app receipts).
-final class ReceiptOpener: Sendable {
-    private let roots: [RootCertificate]
+struct ReceiptOpener: Sendable {
+    /// What it trusts: these roots and no others.
+    let roots: [RootCertificate]
     let cache = ChainCache<SigningChain>()
 
     /// Largest receipt, in bytes of BER: sixteen thousand purchases of five hundred bytes each.
     static let receiptByteCountMax = 8 << 20
-
-    /// An opener that trusts these roots and no others.
-    init(roots: [RootCertificate]) {
-        self.roots = roots
-    }
 
     /// The receipt in some bytes, as PKCS #7 or as its base64.
     ///

@@ -47,40 +47,31 @@ struct ReceiptReading {
 
         var facts: [Fact] = []
         facts.reserveCapacity(receipt.inApp.count)
-        var unusable = receipt.unusable.map { row in
-            UnusableRow(
-                place: ReceiptReading.place(row.index),
-                rejection: Rejection(row.code, row.message)
-            )
-        }
+        var unusable = receipt.unusable
         for (index, purchase) in receipt.inApp.enumerated() {
             do throws(Rejection) {
                 facts.append(try Translation.purchase(purchase, provenance))
             } catch {
-                unusable.append(
-                    UnusableRow(place: ReceiptReading.place(index), rejection: error)
-                )
+                unusable.append(UnusableRow(purchase: index, error))
             }
         }
         if facts.isEmpty, let first = unusable.first { throw first.refusal }
-        let evidence = intake.evidence(
-            Array(message),
+        let group = intake.verified(
+            Continuations.stated(in: facts),
+            by: Array(message),
             digest: digest,
-            kind: .appReceipt,
-            verification: .signed(root: opened.root),
+            .appReceipt,
+            .signed(root: opened.root),
             context: named.context
         )
         return Proven(
-            group: Verified(Continuations.stated(in: facts), evidence: evidence),
+            group: group,
             bundleId: receipt.bundleId,
             environment: environment,
             receiptDate: asOf,
             notices: UnusableRow.notices(unusable)
         )
     }
-
-    // The payload has no meaningful order: the number only distinguishes rows.
-    private static func place(_ index: Int) -> String { "purchase \(index + 1) of the receipt" }
 
     private func environment(
         of receipt: AppReceipt
@@ -144,17 +135,12 @@ extension Translation {
             content.keep(attribute)
         }
 
-        return Fact(
-            stream: StreamID(
-                environment: provenance.environment,
-                originalTransactionId: id
-            ),
-            bundleId: provenance.bundleId,
-            kind: .transaction,
-            purchaseDate: purchaseDate,
-            expiresDate: purchase.expiresDate,
-            asOf: provenance.asOf,
-            content: try content.finished(byteCount: Content.byteCountMax)
+        return provenance.fact(
+            .transaction,
+            about: id,
+            from: purchaseDate,
+            to: purchase.expiresDate,
+            try content.finished(byteCount: Content.byteCountMax)
         )
     }
 }

@@ -11,7 +11,9 @@ extension SigningChain {
     init(_ message: SignedData, roots: [RootCertificate]) throws(Rejection) {
         var embedded: [(der: [UInt8], certificate: Certificate)] = []
         for der in message.certificates {
-            embedded.append((Array(der), try SigningChain.certificate(ofReceipt: der)))
+            let der = Array(der)
+            let what = "A certificate in the app receipt"
+            embedded.append((der, try SigningChain.certificate(der, what)))
         }
         guard let signer = embedded.first(where: { message.signer.names($0.certificate) }) else {
             throw Rejection(
@@ -37,6 +39,7 @@ extension SigningChain {
             )
         }
 
+        let what = "The app receipt's certificate chain"
         var failure: Rejection?
         for issuer in issuers.map(\.certificate) {
             for root in roots where root.certificate.subject == issuer.issuer {
@@ -52,33 +55,9 @@ extension SigningChain {
                     failure = failure ?? error
                 }
             }
-            failure = failure ?? SigningChain.untrusted(issuer, roots)
+            failure = failure ?? SigningChain.untrusted(what, at: issuer.issuer, roots)
         }
-        throw failure ?? SigningChain.untrusted(leaf, roots)
-    }
-
-    private static func certificate(
-        ofReceipt der: ArraySlice<UInt8>
-    ) throws(Rejection) -> Certificate {
-        do {
-            return try Certificate(derEncoded: Array(der))
-        } catch {
-            throw Rejection(
-                .certificateMalformed,
-                "A certificate in the app receipt is not X.509 DER."
-            )
-        }
-    }
-
-    private static func untrusted(
-        _ last: Certificate,
-        _ roots: [RootCertificate]
-    ) -> Rejection {
-        Rejection(
-            .chainUntrusted,
-            "The app receipt's certificate chain ends at \"\(last.issuer)\", which is not one of"
-                + " the \(roots.count) pinned roots."
-        )
+        throw failure ?? SigningChain.untrusted(what, at: leaf.issuer, roots)
     }
 
     /// The kind of the leaf's key; refuses one that signs no app receipts.

@@ -87,15 +87,9 @@ extension CatalogStatement {
         content[.effectiveFrom] = .instant(effectiveFrom)
         content[.bodyDigest] = .text(bodyDigest.hex)
         content[.fileName] = fileName.isEmpty ? nil : .text(fileName)
-        return Fact(
-            stream: .catalog,
-            bundleId: "",
-            kind: .catalog,
-            purchaseDate: nil,
-            expiresDate: nil,
-            asOf: importedAt,
-            content: content
-        )
+        let stream = StreamID.catalog
+        let origin = Provenance(environment: stream.environment, bundleId: "", asOf: importedAt)
+        return origin.fact(.catalog, about: stream.originalTransactionId, content)
     }
 
     /// The fact with the payload as its evidence: for `CatalogStore`, which keeps the body with it.
@@ -116,13 +110,10 @@ extension CatalogStatement {
 
     /// The fact of a stored statement, for re-verification of the log.
     package static func fact(ofStored payload: [UInt8]) throws(Rejection) -> Fact {
-        let json: JSON
-        do {
-            json = try JSON(payload)
-        } catch {
+        let root = JSON.root(of: payload)
+        guard let root, root["subledger"]?.equals("catalog-version/1") == true else {
             throw malformed
         }
-        guard json.root["subledger"]?.equals("catalog-version/1") == true else { throw malformed }
-        return try CatalogStatement(json.root, in: payload[...]).fact
+        return try CatalogStatement(root, in: payload[...]).fact
     }
 }

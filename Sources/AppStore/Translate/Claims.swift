@@ -7,18 +7,26 @@ enum Claims {
 
     /// The app; nil if the claims name none.
     static func bundleId(_ claims: JSON.Value) throws(Rejection) -> String? {
-        guard let value = claims["bundleId"], value.kind != .null else { return nil }
-        guard let text = value.text else { throw wrongType("bundleId", "a string", value) }
-        try checkIdentifier(text, "bundleId", byteCountMax: identifierByteCountMax)
-        return text.isEmpty ? nil : text
+        try text(claims, "bundleId", byteCountMax: identifierByteCountMax)
     }
 
     /// The environment; nil if the claims name none.
     static func environment(_ claims: JSON.Value) throws(Rejection) -> Environment? {
-        guard let value = claims["environment"], value.kind != .null else { return nil }
-        guard let text = value.text else { throw wrongType("environment", "a string", value) }
-        try checkIdentifier(text, "environment", byteCountMax: StreamID.idByteCountMax)
-        return text.isEmpty ? nil : Environment(text)
+        let word = try text(claims, "environment", byteCountMax: StreamID.idByteCountMax)
+        return word.map { Environment($0) }
+    }
+
+    private static func text(
+        _ claims: JSON.Value,
+        _ name: StaticString,
+        byteCountMax: Int
+    ) throws(Rejection) -> String? {
+        guard let value = claims[name], value.kind != .null else { return nil }
+        guard let text = value.text else {
+            throw Rejection(.claimMalformed, "\(name) must be a string; found \(value.kind).")
+        }
+        try checkIdentifier(text, name.description, byteCountMax: byteCountMax)
+        return text.isEmpty ? nil : text
     }
 
     /// An id: a string, or an integer as old payloads write it (Apple's data: trap 48), also one
@@ -131,13 +139,5 @@ enum Claims {
             for byte in bytes { found |= (byte < 0x20 ? 1 : 0) | (byte == 0x7f ? 1 : 0) }
             return found != 0
         }
-    }
-
-    private static func wrongType(
-        _ name: String,
-        _ expected: String,
-        _ value: JSON.Value
-    ) -> Rejection {
-        Rejection(.claimMalformed, "\(name) must be \(expected); found \(value.kind).")
     }
 }

@@ -221,15 +221,8 @@ extension CustomerLink {
         content[.customerId] = customer.map(FieldValue.text)
         content[.linkReason] = reason.isEmpty ? nil : .text(reason)
         content[.linkedBy] = .text(statedBy)
-        return Fact(
-            stream: stream,
-            bundleId: "",
-            kind: .link,
-            purchaseDate: nil,
-            expiresDate: nil,
-            asOf: statedAt,
-            content: content
-        )
+        let origin = Provenance(environment: stream.environment, bundleId: "", asOf: statedAt)
+        return origin.fact(.link, about: stream.originalTransactionId, content)
     }
 
     /// The fact with the statement as its evidence; refused unless the operator vouches for it.
@@ -252,14 +245,7 @@ extension CustomerLink {
             )
         }
         try intake.policy.checkAccepted(stream.environment)
-        return Verified(
-            [fact],
-            evidence: intake.evidence(
-                payload,
-                digest: Digest.of(payload),
-                kind: .customerLink,
-                verification: Verification(trust: .vouched, root: nil)
-            )
-        )
+        let verification = Verification(trust: .vouched, root: nil)
+        return intake.verified([fact], by: payload, .customerLink, verification)
     }
 }

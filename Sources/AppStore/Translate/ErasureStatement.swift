@@ -117,15 +117,8 @@ extension ErasureStatement {
         ] where !ranges.isEmpty { content[field] = .text(ranges.description) }
         content[.erasureReason] = .text(reason)
         content[.erasedBy] = .text(erasedBy)
-        return Fact(
-            stream: stream,
-            bundleId: "",
-            kind: .erasure,
-            purchaseDate: nil,
-            expiresDate: nil,
-            asOf: erasedAt,
-            content: content
-        )
+        let origin = Provenance(environment: stream.environment, bundleId: "", asOf: erasedAt)
+        return origin.fact(.erasure, about: stream.originalTransactionId, content)
     }
 
     /// The fact with the payload as its evidence: for `EventLog.erase`, which blanks the rows in
@@ -147,13 +140,8 @@ extension ErasureStatement {
 
     /// The fact of a stored statement, for re-verification of the log.
     package static func fact(ofStored payload: [UInt8]) throws(Rejection) -> Fact {
-        let json: JSON
-        do {
-            json = try JSON(payload)
-        } catch {
-            throw malformed
-        }
-        guard json.root["subledger"]?.equals("erasure/1") == true else { throw malformed }
-        return try ErasureStatement(json.root, in: payload[...]).fact
+        guard let root = JSON.root(of: payload), root["subledger"]?.equals("erasure/1") == true
+        else { throw malformed }
+        return try ErasureStatement(root, in: payload[...]).fact
     }
 }

@@ -6,6 +6,27 @@ struct Provenance {
     /// Empty if nothing names it.
     let bundleId: String
     let asOf: Instant
+
+    /// A fact of this origin.
+    ///
+    /// `id` is that of its subscription; nil if it is about none.
+    func fact(
+        _ kind: Kind,
+        about id: String?,
+        from purchaseDate: Instant? = nil,
+        to expiresDate: Instant? = nil,
+        _ content: Content
+    ) -> Fact {
+        Fact(
+            stream: StreamID(environment: environment, originalTransactionId: id ?? ""),
+            bundleId: bundleId,
+            kind: kind,
+            purchaseDate: purchaseDate,
+            expiresDate: expiresDate,
+            asOf: asOf,
+            content: content
+        )
+    }
 }
 
 /// Turns the claims of verified statements into facts: pure, claims in, facts out.
@@ -28,17 +49,12 @@ enum Translation {
                 "The transaction has an expiresDate but no purchaseDate: a period without a start."
             )
         }
-        return Fact(
-            stream: StreamID(
-                environment: provenance.environment,
-                originalTransactionId: id ?? ""
-            ),
-            bundleId: provenance.bundleId,
-            kind: .transaction,
-            purchaseDate: purchaseDate,
-            expiresDate: expiresDate,
-            asOf: provenance.asOf,
-            content: try builder.finished(byteCount: claims.bytes.count)
+        return provenance.fact(
+            .transaction,
+            about: id,
+            from: purchaseDate,
+            to: expiresDate,
+            try builder.finished(byteCount: claims.bytes.count)
         )
     }
 
@@ -51,18 +67,10 @@ enum Translation {
     ) throws(Rejection) -> Fact {
         var builder = ContentBuilder(format: .signedRenewalInfo, isSigned: isSigned)
         try builder.take(claims, Property.renewal, leftOut: Property.renewalLeftOut)
-        let id = try Claims.id(claims, "originalTransactionId")
-        return Fact(
-            stream: StreamID(
-                environment: provenance.environment,
-                originalTransactionId: id ?? ""
-            ),
-            bundleId: provenance.bundleId,
-            kind: .renewal,
-            purchaseDate: nil,
-            expiresDate: nil,
-            asOf: provenance.asOf,
-            content: try builder.finished(byteCount: claims.bytes.count)
+        return provenance.fact(
+            .renewal,
+            about: try Claims.id(claims, "originalTransactionId"),
+            try builder.finished(byteCount: claims.bytes.count)
         )
     }
 
@@ -90,17 +98,12 @@ enum Translation {
         }
         try builder.take(claims, Property.notification, leftOut: rest)
         let subject = nested.first
-        return Fact(
-            stream: StreamID(
-                environment: provenance.environment,
-                originalTransactionId: subject?.stream.originalTransactionId ?? id ?? ""
-            ),
-            bundleId: provenance.bundleId,
-            kind: .notification,
-            purchaseDate: subject?.purchaseDate,
-            expiresDate: subject?.expiresDate,
-            asOf: provenance.asOf,
-            content: try builder.finished(byteCount: claims.bytes.count)
+        return provenance.fact(
+            .notification,
+            about: subject?.stream.originalTransactionId ?? id,
+            from: subject?.purchaseDate,
+            to: subject?.expiresDate,
+            try builder.finished(byteCount: claims.bytes.count)
         )
     }
 }

@@ -57,29 +57,16 @@ struct DecodedStatement {
             )
         }
 
-        let fact = try fact(
-            Provenance(
-                environment: named.environment,
-                bundleId: bundleId ?? "",
-                asOf: asOf
-            )
+        let provenance = Provenance(
+            environment: named.environment,
+            bundleId: bundleId ?? "",
+            asOf: asOf
         )
-        return Verified(
-            [fact],
-            evidence: intake.evidence(
-                payload,
-                digest: Digest.of(payload),
-                kind: kind,
-                verification: Verification(trust: .vouched, root: nil),
-                context: named.context
-            )
-        )
-    }
-
-    private func fact(_ provenance: Provenance) throws(Rejection) -> Fact {
-        if kind == .decodedTransaction {
-            return try Translation.transaction(claims, provenance, isSigned: false)
-        }
-        return try Translation.renewal(claims, provenance, isSigned: false)
+        let fact =
+            try kind == .decodedTransaction
+            ? Translation.transaction(claims, provenance, isSigned: false)
+            : Translation.renewal(claims, provenance, isSigned: false)
+        let verification = Verification(trust: .vouched, root: nil)
+        return intake.verified([fact], by: payload, kind, verification, context: named.context)
     }
 }

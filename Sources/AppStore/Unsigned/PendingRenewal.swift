@@ -13,7 +13,8 @@ enum PendingRenewal {
         var reader = Reader(format: .pendingRenewalInfo)
         for (name, value) in element.members { try reader.take(name, value, keepingUnknown: true) }
         let streamId = try Claims.transactionId(id, named: "original_transaction_id")
-        return fact(of: streamId, try reader.finished(byteCount: element.bytes.count), provenance)
+        let content = try reader.finished(byteCount: element.bytes.count)
+        return provenance.fact(.renewal, about: streamId, content)
     }
 
     /// Throws if no fact can be made of an element.
@@ -27,7 +28,7 @@ enum PendingRenewal {
     /// Apple removes the element of a customer who cancels in grace
     /// (Apple's data: verifyReceipt response).
     static func absence(of id: String, _ provenance: Provenance) -> Fact {
-        fact(of: id, Content(format: .pendingRenewalInfo), provenance)
+        provenance.fact(.renewal, about: id, Content(format: .pendingRenewalInfo))
     }
 
     /// The fact in the top level of an iOS 6 response or version 1 notification; nil if it states
@@ -40,7 +41,7 @@ enum PendingRenewal {
         var reader = Reader(format: .topLevelRenewalInfo)
         for (name, value) in body.members { try reader.take(name, value, keepingUnknown: false) }
         guard reader.hasTaken else { return nil }
-        return fact(of: id, try reader.finished(byteCount: 0), provenance)
+        return provenance.fact(.renewal, about: id, try reader.finished(byteCount: 0))
     }
 
     /// Whether an element, or the top level, states what Apple states only after an expiry: that
@@ -53,25 +54,6 @@ enum PendingRenewal {
     private static let afterExpiry: [StaticString] = [
         "expiration_intent", "grace_period_expires_date_ms", "grace_period_expires_date",
     ]
-
-    private static func fact(
-        of id: String,
-        _ content: Content,
-        _ provenance: Provenance
-    ) -> Fact {
-        Fact(
-            stream: StreamID(
-                environment: provenance.environment,
-                originalTransactionId: id
-            ),
-            bundleId: provenance.bundleId,
-            kind: .renewal,
-            purchaseDate: nil,
-            expiresDate: nil,
-            asOf: provenance.asOf,
-            content: content
-        )
-    }
 }
 
 extension PendingRenewal {

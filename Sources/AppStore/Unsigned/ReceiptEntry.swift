@@ -117,18 +117,12 @@ struct ReceiptEntry {
 
     /// The fact; throws `date-missing` without a purchase date, because there is no key then.
     func fact(_ provenance: Provenance) throws(Rejection) -> Fact {
-        let purchaseDate = try checkedPurchaseDate()
-        return Fact(
-            stream: StreamID(
-                environment: provenance.environment,
-                originalTransactionId: streamId
-            ),
-            bundleId: provenance.bundleId,
-            kind: .transaction,
-            purchaseDate: purchaseDate,
-            expiresDate: expiresDate,
-            asOf: provenance.asOf,
-            content: try content.finished(byteCount: byteCount)
+        provenance.fact(
+            .transaction,
+            about: streamId,
+            from: try checkedPurchaseDate(),
+            to: expiresDate,
+            try content.finished(byteCount: byteCount)
         )
     }
 

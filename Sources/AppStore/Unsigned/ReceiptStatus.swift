@@ -14,7 +14,11 @@ package enum ReceiptStatus {
             )
         }
         if status == 0 || status == expired { return }
-        throw refusal(of: status, isRetryable: isRetryable(body))
+        let (code, meaning) = refusal(of: status, isRetryable: isRetryable(body))
+        throw Rejection(
+            code,
+            "The verifyReceipt response has status \(status) and no data: \(meaning)"
+        )
     }
 
     // Both spellings occur, each as a flag, a number or text.
@@ -22,69 +26,48 @@ package enum ReceiptStatus {
         (body["is-retryable"] ?? body["is_retryable"])?.looseFlag
     }
 
-    private static func refusal(of status: Int64, isRetryable: Bool?) -> Rejection {
+    private static func refusal(
+        of status: Int64,
+        isRetryable: Bool?
+    ) -> (Rejection.Code, meaning: String) {
         switch status {
         case 21_000:
-            failure(
-                .receiptStatusRequest,
-                status,
-                "the request was not an HTTP POST. Fix the caller."
-            )
+            (.receiptStatusRequest, "the request was not an HTTP POST. Fix the caller.")
         case 21_001:
-            failure(
-                .receiptStatusRequest,
-                status,
-                "a status that Apple no longer uses. Ask Apple again."
-            )
+            (.receiptStatusRequest, "a status that Apple no longer uses. Ask Apple again.")
         case 21_002:
-            failure(
+            (
                 .receiptStatusRetry,
-                status,
                 "receipt-data was malformed or missing, or Apple had a temporary problem. Ask "
                     + "again a few times, then give up."
             )
-        case 21_003:
-            failure(.receiptStatusForged, status, "Apple could not authenticate the receipt.")
+        case 21_003: (.receiptStatusForged, "Apple could not authenticate the receipt.")
         case 21_004:
-            failure(
+            (
                 .receiptStatusRequest,
-                status,
                 "the shared secret is not the app's. Correct it and ask Apple again."
             )
         case 21_005, 21_009:
-            failure(.receiptStatusRetry, status, "Apple's service was down. Ask again later.")
+            (.receiptStatusRetry, "Apple's service was down. Ask again later.")
         case 21_007:
-            failure(
+            (
                 .receiptStatusEnvironment,
-                status,
                 "a sandbox receipt was sent to production. Send it to the sandbox."
             )
         case 21_008:
-            failure(
+            (
                 .receiptStatusEnvironment,
-                status,
                 "a production receipt was sent to the sandbox. Send it to production."
             )
         case 21_010:
-            failure(
+            (
                 .receiptStatusAccount,
-                status,
                 "Apple did not find the account, or it was deleted. History stays as it is."
             )
-        case 21_100...21_199:
-            isRetryable == false
-                ? failure(.receiptStatusGaveUp, status, "Apple's data access failed permanently.")
-                : failure(.receiptStatusRetry, status, "Apple's data access failed. Ask again.")
-        default:
-            failure(.receiptStatusGaveUp, status, "an unknown status.")
+        case 21_100...21_199 where isRetryable == false:
+            (.receiptStatusGaveUp, "Apple's data access failed permanently.")
+        case 21_100...21_199: (.receiptStatusRetry, "Apple's data access failed. Ask again.")
+        default: (.receiptStatusGaveUp, "an unknown status.")
         }
-    }
-
-    private static func failure(
-        _ code: Rejection.Code,
-        _ status: Int64,
-        _ meaning: String
-    ) -> Rejection {
-        Rejection(code, "The verifyReceipt response has status \(status) and no data: \(meaning)")
     }
 }

@@ -43,14 +43,8 @@ package enum SecretFreeBody {
     }
 
     private static func blanked(_ payload: [UInt8]) -> [UInt8]? {
-        let json: JSON
-        do throws(JSON.Failure) {
-            json = try JSON(payload)
-        } catch {
-            return nil
-        }
         var blanking = Blanking()
-        guard blanking.visit(json.root) else { return nil }
+        guard let root = JSON.root(of: payload), blanking.visit(root) else { return nil }
         return blanked(payload, blanking.ranges)
     }
 
@@ -60,14 +54,9 @@ package enum SecretFreeBody {
     /// Other texts may contain the word: an app may well sell passwords.
     static func redactedAccepted(_ payload: [UInt8], secrets: [String]) -> [UInt8]? {
         guard mayName(payload) || secrets.contains(where: { !$0.isEmpty }) else { return payload }
-        let json: JSON
-        do throws(JSON.Failure) {
-            json = try JSON(payload)
-        } catch {
-            return nil
-        }
+        guard let root = JSON.root(of: payload) else { return nil }
         var blanking = Blanking(passesTexts: true)
-        _ = blanking.visit(json.root)
+        _ = blanking.visit(root)
         guard let body = blanked(payload, blanking.ranges), !holds(body, secrets) else {
             return nil
         }

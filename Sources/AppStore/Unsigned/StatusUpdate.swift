@@ -30,17 +30,12 @@ enum StatusUpdate {
             }
         }
 
-        return Fact(
-            stream: StreamID(
-                environment: provenance.environment,
-                originalTransactionId: id
-            ),
-            bundleId: provenance.bundleId,
-            kind: .notification,
-            purchaseDate: period?.purchaseDate,
-            expiresDate: period?.expiresDate,
-            asOf: provenance.asOf,
-            content: try content.finished(byteCount: Content.byteCountMax)
+        return provenance.fact(
+            .notification,
+            about: id,
+            from: period?.purchaseDate,
+            to: period?.expiresDate,
+            try content.finished(byteCount: Content.byteCountMax)
         )
     }
 

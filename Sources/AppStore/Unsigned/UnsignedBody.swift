@@ -23,8 +23,8 @@ struct UnsignedBody {
     private let pendingRenewals: [JSON.Value]?
     // An unreadable one may be about any subscription.
     private let hasUnusableRenewals: Bool
-    private let requestDate: Instant?
-    private let creationDate: Instant?
+    private var requestDate: Instant?
+    private var creationDate: Instant?
 
     /// A transaction with the place it was found at.
     struct Entry {
@@ -65,16 +65,15 @@ struct UnsignedBody {
             )
         }
 
-        kind = .verifyReceiptResponse
-        self.body = body
-        entries = reader.entries
-        bundleId = try UnsignedBody.bundleId(receipt?["bundle_id"], reader.entries)
-        environment = try UnsignedBody.environment(body["environment"], receipt?["receipt_type"])
-        latestReceipt = UnsignedBody.receipt(body["latest_receipt"] ?? receipt?["latest_receipt"])
-        let renewals = UsableRenewals(UnsignedBody.array(body["pending_renewal_info"]))
-        pendingRenewals = renewals.elements
-        hasUnusableRenewals = !renewals.unusable.isEmpty
-        unusable = reader.unusable + renewals.unusable
+        try self.init(
+            .verifyReceiptResponse,
+            body,
+            reader,
+            bundleId: receipt?["bundle_id"],
+            environment: UnsignedBody.environment(body["environment"], receipt?["receipt_type"]),
+            latestReceipt: body["latest_receipt"] ?? receipt?["latest_receipt"],
+            pendingRenewals: body["pending_renewal_info"]
+        )
         requestDate = try UnsignedBody.date(receipt, "request_date_ms", "request_date")
         creationDate = try UnsignedBody.date(
             receipt,
@@ -91,37 +90,44 @@ struct UnsignedBody {
         try reader.take(unified?["latest_receipt_info"], .latest, "latest_receipt_info")
         try reader.take(body["latest_receipt_info"], .latest, "latest_receipt_info")
         try reader.take(body["latest_expired_receipt_info"], .latest, "latest_expired_receipt_info")
-        kind = .statusUpdateNotification
-        self.body = body
-        entries = reader.entries
-        bundleId = try UnsignedBody.bundleId(body["bid"], reader.entries)
-        environment = try UnsignedBody.environment(body["environment"], unified?["environment"])
-        latestReceipt = UnsignedBody.receipt(
-            unified?["latest_receipt"] ?? body["latest_receipt"] ?? body["latest_expired_receipt"]
+        try self.init(
+            .statusUpdateNotification,
+            body,
+            reader,
+            bundleId: body["bid"],
+            environment: UnsignedBody.environment(body["environment"], unified?["environment"]),
+            latestReceipt: unified?["latest_receipt"] ?? body["latest_receipt"]
+                ?? body["latest_expired_receipt"],
+            pendingRenewals: unified?["pending_renewal_info"]
         )
-        let renewals = UsableRenewals(UnsignedBody.array(unified?["pending_renewal_info"]))
-        pendingRenewals = renewals.elements
-        hasUnusableRenewals = !renewals.unusable.isEmpty
-        unusable = reader.unusable + renewals.unusable
-        requestDate = nil
-        creationDate = nil
     }
 
     /// Decodes a single transaction that was extracted from a response.
     init(entry body: JSON.Value) throws(Rejection) {
         var reader = EntryReader()
         try reader.take(body, .latest, "the transaction")
-        kind = .verifyReceiptResponse
+        try self.init(.verifyReceiptResponse, body, reader)
+    }
+
+    private init(
+        _ kind: PayloadKind,
+        _ body: JSON.Value,
+        _ reader: EntryReader,
+        bundleId: JSON.Value? = nil,
+        environment: Environment? = nil,
+        latestReceipt: JSON.Value? = nil,
+        pendingRenewals: JSON.Value? = nil
+    ) throws(Rejection) {
+        self.kind = kind
         self.body = body
         entries = reader.entries
-        bundleId = try UnsignedBody.bundleId(nil, reader.entries)
-        environment = nil
-        latestReceipt = nil
-        pendingRenewals = nil
-        hasUnusableRenewals = false
-        unusable = reader.unusable
-        requestDate = nil
-        creationDate = nil
+        self.bundleId = try UnsignedBody.bundleId(bundleId, reader.entries)
+        self.environment = environment
+        self.latestReceipt = UnsignedBody.receipt(latestReceipt)
+        let renewals = UsableRenewals(UnsignedBody.array(pendingRenewals))
+        self.pendingRenewals = renewals.elements
+        hasUnusableRenewals = !renewals.unusable.isEmpty
+        unusable = reader.unusable + renewals.unusable
     }
 }
 
@@ -147,16 +153,10 @@ extension UnsignedBody {
     ) throws(Rejection) -> [Fact] {
         guard statementCount > 0 else { return [] }
         let asOf = try asOf(receiptDate: receiptDate)
-        let provenance = Provenance(
-            environment: environment,
-            bundleId: bundleId ?? "",
-            asOf: asOf
-        )
-        let earlier = Provenance(
-            environment: environment,
-            bundleId: bundleId ?? "",
-            asOf: creationDate ?? asOf
-        )
+        func origin(_ asOf: Instant) -> Provenance {
+            Provenance(environment: environment, bundleId: bundleId ?? "", asOf: asOf)
+        }
+        let (provenance, earlier) = (origin(asOf), origin(creationDate ?? asOf))
 
         var facts: [Fact] = []
         facts.reserveCapacity(statementCount)

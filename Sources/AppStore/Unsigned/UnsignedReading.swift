@@ -44,7 +44,10 @@ struct UnsignedReading {
             )
         }
 
-        let named = try environment(of: body, embedding: proven)
+        // Never guessed: a purchase recorded under a wrong environment is a second stream for ever.
+        // If the body names none, the signed receipt in it decides: it covers the same purchases.
+        let named = try intake.environment(body.environment, proven?.environment)
+        try policy.checkAccepted(named.environment)
         try policy.checkBundleId(body.bundleId, of: body.kind.title)
         let facts = try body.facts(
             environment: named.environment,
@@ -53,16 +56,13 @@ struct UnsignedReading {
         if facts.isEmpty, proven?.group.value.isEmpty ?? true, let first = body.unusable.first {
             throw first.refusal
         }
-        let vouched = Verified(
+        let vouched = intake.verified(
             facts,
-            evidence: intake.evidence(
-                payload,
-                digest: Digest.of(payload),
-                kind: body.kind,
-                verification: Verification(trust: trust, root: nil),
-                // Reading the body again also reads the embedded receipt.
-                context: named.context ?? proven?.group.evidence.context
-            )
+            by: payload,
+            body.kind,
+            Verification(trust: trust, root: nil),
+            // Reading the body again also reads the embedded receipt.
+            context: named.context ?? proven?.group.evidence.context
         )
         return VerifiedPayload([proven?.group, vouched].compactMap { $0 }, notices: notices)
     }
@@ -126,17 +126,6 @@ struct UnsignedReading {
 }
 
 extension UnsignedReading {
-    // Never guessed: a purchase recorded under a wrong environment is a second stream for ever. If
-    // the body names none, the signed receipt in it decides, because it covers the same purchases.
-    private func environment(
-        of body: UnsignedBody,
-        embedding proven: ReceiptReading.Proven?
-    ) throws(Rejection) -> Intake.NamedEnvironment {
-        let named = try intake.environment(body.environment, proven?.environment)
-        try policy.checkAccepted(named.environment)
-        return named
-    }
-
     /// How the body contradicts the receipt it embeds; nil if they agree.
     ///
     /// A row that only one of them has is not a contradiction: a receipt shows one moment, and
@@ -244,25 +233,20 @@ extension UnsignedReading {
 
         let left =
             "Of \(body.statementCount) statements, \(UnsignedReading.counted(count)) left out"
-        if password == .wrong {
-            return [
-                VerifiedPayload.Notice(
-                    code: .sharedSecretMismatch,
-                    message: "\(left): the password equals none of the shared secrets, and the"
-                        + " embedded signed receipt does not contain them. If the app has, or"
-                        + " had, another secret, add it.",
-                    leftOut: count
-                )
-            ]
-        }
-        return [
-            VerifiedPayload.Notice(
-                code: .unprovenLeftOut,
-                message: "\(left): the embedded signed receipt does not contain them, and nothing"
-                    + " else proves them. If you know that the payload came from Apple, vouch for"
-                    + " it.",
-                leftOut: count
+        let (code, reason): (VerifiedPayload.Notice.Code, String) =
+            password == .wrong
+            ? (
+                .sharedSecretMismatch,
+                "the password equals none of the shared secrets, and the embedded signed receipt"
+                    + " does not contain them. If the app has, or had, another secret, add it."
             )
+            : (
+                .unprovenLeftOut,
+                "the embedded signed receipt does not contain them, and nothing else proves them."
+                    + " If you know that the payload came from Apple, vouch for it."
+            )
+        return [
+            VerifiedPayload.Notice(code: code, message: "\(left): \(reason)", leftOut: count)
         ]
     }
 

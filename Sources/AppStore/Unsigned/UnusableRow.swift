@@ -2,7 +2,7 @@
 ///
 /// Only rows of verified or vouched data are handled like this: a signature that does not verify
 /// refuses everything it should have proven.
-struct UnusableRow {
+struct UnusableRow: Equatable {
     /// Its place: `latest_receipt_info[3]`.
     let place: String
     /// Why it cannot be read; also the refusal of a payload in which nothing else is left.
@@ -32,5 +32,14 @@ struct UnusableRow {
                 leftOut: rows.count
             )
         ]
+    }
+}
+
+extension UnusableRow {
+    /// A purchase of an app receipt, by its index.
+    ///
+    /// The payload has no meaningful order: the number only distinguishes rows.
+    init(purchase index: Int, _ rejection: Rejection) {
+        self.init(place: "purchase \(index + 1) of the receipt", rejection: rejection)
     }
 }
