@@ -9,9 +9,7 @@ extension PostgresSession {
         from state: State,
         chunks next: @Sendable (inout State) throws(E) -> [UInt8]?
     ) throws(E) -> Int64 {
-        let connection = try converting(to: E.self) { () throws(PostgresError) in
-            try openConnection()
-        }
+        let connection = try converting(to: E.self, try openConnection())
         var state = state
         return try connection.copyIn(sql, .obeyed) { (buffer) throws(E) in
             guard let chunk = try next(&state) else { return false }
@@ -30,9 +28,7 @@ extension PostgresSession {
         from state: State,
         rows fill: @Sendable (inout State, inout CopyBinaryWriter) throws(E) -> Bool
     ) throws(E) -> Int64 {
-        let connection = try converting(to: E.self) { () throws(PostgresError) in
-            try openConnection()
-        }
+        let connection = try converting(to: E.self, try openConnection())
         var state = state
         var writer = CopyBinaryWriter()
         return try connection.copyIn(sql, .obeyed) { (buffer) throws(E) in
@@ -53,9 +49,7 @@ extension PostgresSession {
         into state: State,
         _ fold: @Sendable (inout State, UnsafeRawBufferPointer) throws(E) -> Void
     ) throws(E) -> State {
-        let connection = try converting(to: E.self) { () throws(PostgresError) in
-            try openConnection()
-        }
+        let connection = try converting(to: E.self, try openConnection())
         var state = state
         try connection.copyOut(sql, .obeyed) { (bytes) throws(E) in try fold(&state, bytes) }
         return state
@@ -70,15 +64,13 @@ extension PostgresSession {
         into state: State,
         rows fold: @Sendable (inout State, borrowing CopyBinaryRow) throws(E) -> Void
     ) throws(E) -> State {
-        let connection = try converting(to: E.self) { () throws(PostgresError) in
-            try openConnection()
-        }
+        let connection = try converting(to: E.self, try openConnection())
         var state = state
         var reader = CopyBinaryReader()
         try connection.copyOut(sql, .obeyed) { (bytes) throws(E) in
             try reader.consume(bytes) { (row) throws(E) in try fold(&state, row) }
         }
-        try converting(to: E.self) { () throws(PostgresError) in try reader.finish() }
+        try converting(to: E.self, try reader.finish())
         return state
     }
 }

@@ -238,7 +238,7 @@ extension PostgresSession {
         _ mode: TransactionMode = .readCommitted,
         _ body: @Sendable (isolated PostgresSession) throws(E) -> R
     ) throws(E) -> R {
-        try converting(to: E.self) { () throws(PostgresError) in try beginTransaction(mode) }
+        try converting(to: E.self, try beginTransaction(mode))
         defer { transactionIsOpen = false }
         let result: R
         do throws(E) {
@@ -247,7 +247,7 @@ extension PostgresSession {
             rollBack()
             throw error
         }
-        try converting(to: E.self) { () throws(PostgresError) in try commit() }
+        try converting(to: E.self, try commit())
         return result
     }
 

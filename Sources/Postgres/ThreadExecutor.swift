@@ -18,7 +18,7 @@ package final class ThreadExecutor: SerialExecutor {
     deinit { queue.close() }
 
     package func enqueue(_ job: consuming ExecutorJob) {
-        queue.append(UnownedJob(job), for: asUnownedSerialExecutor())
+        queue.append(.ofActor(UnownedJob(job), asUnownedSerialExecutor()))
     }
 
     package func checkIsolated() {
@@ -43,7 +43,7 @@ private final class ThreadTaskExecutor: TaskExecutor {
     init(queue: JobQueue) { self.queue = queue }
 
     func enqueue(_ job: consuming ExecutorJob) {
-        queue.append(UnownedJob(job), for: asUnownedTaskExecutor())
+        queue.append(.ofTask(UnownedJob(job), asUnownedTaskExecutor()))
     }
 }
 
@@ -51,7 +51,7 @@ private final class ThreadTaskExecutor: TaskExecutor {
 ///
 /// Unchecked because the condition guards every stored property.
 private final class JobQueue: @unchecked Sendable {
-    private enum Entry {
+    enum Entry {
         case ofActor(UnownedJob, UnownedSerialExecutor)
         case ofTask(UnownedJob, UnownedTaskExecutor)
 
@@ -68,15 +68,7 @@ private final class JobQueue: @unchecked Sendable {
     private var thread: Thread?
     private var isClosed = false
 
-    func append(_ job: UnownedJob, for executor: UnownedSerialExecutor) {
-        append(.ofActor(job, executor))
-    }
-
-    func append(_ job: UnownedJob, for executor: UnownedTaskExecutor) {
-        append(.ofTask(job, executor))
-    }
-
-    private func append(_ entry: Entry) {
+    func append(_ entry: Entry) {
         condition.lock()
         entries.append(entry)
         condition.signal()

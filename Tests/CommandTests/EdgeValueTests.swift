@@ -200,12 +200,12 @@ private struct Edges: Sendable {
                 return true
             }
             // The rows of the first subscription come first in every table.
-            return try await session.query(
+            return try await !session.query(
                 """
                 UPDATE \(edge.table) SET \(edge.column) = \(value)
-                WHERE ctid = (SELECT min(ctid) FROM \(edge.table))
+                WHERE ctid = (SELECT min(ctid) FROM \(edge.table)) RETURNING 1
                 """
-            ).affectedRows > 0
+            ).isEmpty
         } catch {
             guard ["0A000", "22003", "22P02", "2BP01", "42704", "42804"].contains(error.sqlState)
             else {

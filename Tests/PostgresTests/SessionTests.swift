@@ -9,11 +9,11 @@ struct SessionTests {
         try await TestServer.shared.withDatabase { settings in
             let session = try await PostgresSession.connect(settings)
             let rows = try await session.query(
-                "SELECT $1 AS b, $2, $3, $4 AS i8, $5, $6, $7, $8",
+                "SELECT $1, '-2'::smallint, $2, $3, $4, $5, $6, $7::jsonb",
                 [
-                    .bool(true), .int2(-2), .int4(.min), .int8(.max), .text("grüße \u{1F30D}"),
+                    .bool(true), .int4(.min), .int8(.max), .text("grüße \u{1F30D}"),
                     .bytea([0, 1, 255]), .timestamptz(microseconds: -1),
-                    .jsonb("{\"a\": [1, null]}"),
+                    .text("{\"a\": [1, null]}"),
                 ]
             )
             let row = try rows.single()
@@ -21,7 +21,7 @@ struct SessionTests {
             #expect(try row.int4(1) == -2)
             #expect(try row.int4(2) == .min)
             #expect(try row.int8(2) == Int64(Int32.min))
-            #expect(try row.int8(rows.columnIndex("i8")) == .max)
+            #expect(try row.int8(3) == .max)
             #expect(try row.text(4) == "grüße \u{1F30D}")
             #expect(try row.bytea(5) == [0, 1, 255])
             #expect(try row.timestamptz(6) == -1)
@@ -33,8 +33,8 @@ struct SessionTests {
         try await TestServer.shared.withDatabase { settings in
             let session = try await PostgresSession.connect(settings)
             let nulls: [PostgresValue] = [
-                .bool(nil), .int2(nil), .int4(nil), .int8(nil), .text(nil), .bytea(nil),
-                .jsonb(nil), .timestamptz(microseconds: nil), .boolArray(nil), .int4Array(nil),
+                .bool(nil), .int4(nil), .int8(nil), .text(nil), .bytea(nil),
+                .timestamptz(microseconds: nil), .boolArray(nil), .int4Array(nil),
                 .int8Array(nil), .textArray(nil), .byteaArray(nil),
             ]
             for (index, null) in nulls.enumerated() {

@@ -260,7 +260,7 @@ private struct TwoBuilds: Sendable {
         let session = try await PostgresSession.connect(settings)
         // The tests' server does not compile statements, which would hide a setting that is left.
         try await session.execute("SET jit = on")
-        let values = try await session.transaction(.repeatableRead) {
+        let values = try await session.transaction(.readOnlySnapshot) {
             (session) throws(PostgresError) in
             _ = try TableDifference.read(pairs, in: session)
             return try session.query(

@@ -10,7 +10,7 @@ extension Connection {
         var pairs = [("fallback_application_name", settings.applicationName)]
         // Placed before dbname, so the connection string overrides them; so do libpq's environment
         // and service file, for the options they set.
-        let defaulted = defaultedOptions()
+        let defaulted = Set(namedOptions(PQconndefaults()).map(\.name))
         for (keyword, value) in settings.defaults where !defaulted.contains(keyword) {
             pairs.append((keyword, String(value)))
         }
@@ -55,31 +55,9 @@ extension Connection {
         throw error
     }
 
-    /// The options that libpq's environment and service file set.
-    private static func defaultedOptions() -> Set<String> {
-        guard let defaults = PQconndefaults() else { return [] }
-        defer { PQconninfoFree(defaults) }
-        var named: Set<String> = []
-        var option = defaults
-        while let name = option.pointee.keyword {
-            if option.pointee.val != nil { named.insert(String(cString: name)) }
-            option += 1
-        }
-        return named
-    }
-
     /// The effective value of a libpq option; nil if it has none.
     func option(_ keyword: String) -> String? {
-        guard let options = PQconninfo(handle) else { return nil }
-        defer { PQconninfoFree(options) }
-        var option = options
-        while let name = option.pointee.keyword {
-            if String(cString: name) == keyword {
-                return option.pointee.val.map { String(cString: $0) }
-            }
-            option += 1
-        }
-        return nil
+        namedOptions(PQconninfo(handle)).first { $0.name == keyword }?.value
     }
 
     // Returns only lower-case letters, digits and + before ://, so no secret is repeated.
@@ -92,6 +70,22 @@ extension Connection {
         return isPlain && !["postgres", "postgresql"].contains(String(scheme))
             ? String(scheme) : nil
     }
+}
+
+/// The options in a list of libpq that have a value, in its order; frees the list.
+func namedOptions(
+    _ list: UnsafeMutablePointer<PQconninfoOption>?
+) -> [(name: String, value: String)] {
+    defer { PQconninfoFree(list) }
+    var found: [(name: String, value: String)] = []
+    guard var option = list else { return found }
+    while let name = option.pointee.keyword {
+        if let value = option.pointee.val {
+            found.append((String(cString: name), String(cString: value)))
+        }
+        option += 1
+    }
+    return found
 }
 
 /// Passes C copies of strings, terminated by a null pointer.

@@ -16,9 +16,7 @@ extension Connection {
         _ cancellation: Cancellation,
         _ fill: (inout [UInt8]) throws(E) -> Bool
     ) throws(E) -> Int64 {
-        try converting(to: E.self) { () throws(PostgresError) in
-            try startCopy(sql, expecting: .copyIn, cancellation)
-        }
+        try converting(to: E.self, try startCopy(sql, expecting: .copyIn, cancellation))
         var buffer: [UInt8] = []
         buffer.reserveCapacity(Self.copyBufferBytes + 1024)
         do throws(E) {
@@ -26,9 +24,7 @@ extension Connection {
             while hasMore {
                 hasMore = try fill(&buffer)
                 guard !hasMore || buffer.count >= Self.copyBufferBytes else { continue }
-                try converting(to: E.self) { () throws(PostgresError) in
-                    try put(buffer, cancellation)
-                }
+                try converting(to: E.self, try put(buffer, cancellation))
                 buffer.removeAll(keepingCapacity: true)
             }
         } catch {
@@ -36,10 +32,8 @@ extension Connection {
             abortCopyIn()
             throw error
         }
-        return try converting(to: E.self) { () throws(PostgresError) in
-            try endCopyIn(reason: nil, cancellation)
-            return try finish(cancellation).affectedRows
-        }
+        try converting(to: E.self, try endCopyIn(reason: nil, cancellation))
+        return try converting(to: E.self, try finish(cancellation)).affectedRows
     }
 
     /// Passes every piece that the server sends to `take`.
@@ -48,23 +42,16 @@ extension Connection {
         _ cancellation: Cancellation,
         _ take: (UnsafeRawBufferPointer) throws(E) -> Void
     ) throws(E) {
-        try converting(to: E.self) { () throws(PostgresError) in
-            try startCopy(sql, expecting: .copyOut, cancellation)
-        }
+        try converting(to: E.self, try startCopy(sql, expecting: .copyOut, cancellation))
         do throws(E) {
-            while let chunk = try converting(
-                to: E.self,
-                { () throws(PostgresError) in
-                    try nextChunk(cancellation)
-                }
-            ) {
+            while let chunk = try converting(to: E.self, try nextChunk(cancellation)) {
                 try take(chunk.bytes)
             }
         } catch {
             abortCopyOut()
             throw error
         }
-        try converting(to: E.self) { () throws(PostgresError) in _ = try finish(cancellation) }
+        _ = try converting(to: E.self, try finish(cancellation))
     }
 
     /// Ends a COPY FROM STDIN: with success, or with a reason that the server reports back.
@@ -192,7 +179,7 @@ extension Connection {
 /// Runs a step of this module inside work that throws the caller's error type.
 func converting<R: ~Copyable, E: PostgresErrorConvertible>(
     to type: E.Type,
-    _ body: () throws(PostgresError) -> R
+    _ body: @autoclosure () throws(PostgresError) -> R
 ) throws(E) -> R {
     do {
         return try body()

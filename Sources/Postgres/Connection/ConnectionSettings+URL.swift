@@ -8,24 +8,15 @@ extension ConnectionSettings {
     public func uri() throws(PostgresError) -> String {
         let text = fullConnectionString
         if ["postgresql://", "postgres://"].contains(where: text.hasPrefix) { return text }
-        let options = PQconninfoParse(text, nil)
-        defer { PQconninfoFree(options) }
-        guard var option = options else {
+        guard let options = PQconninfoParse(text, nil) else {
             throw PostgresError(
                 .invalidSettings,
                 "The connection string\(source.map { " from \($0)" } ?? "") is not one libpq "
                     + "understands: expected key=value pairs or a postgresql:// URI."
             )
         }
-        var pairs: [(name: String, value: String)] = []
-        while let name = option.pointee.keyword {
-            if let value = option.pointee.val {
-                pairs.append((String(cString: name), String(cString: value)))
-            }
-            option += 1
-        }
         // libpq's defaults apply to everything else, as they do for the connection string.
-        let query = pairs.map { "\($0.name)=\(Self.percentEncoded($0.value))" }
+        let query = namedOptions(options).map { "\($0.name)=\(Self.percentEncoded($0.value))" }
         return "postgresql://" + (query.isEmpty ? "" : "/?" + query.joined(separator: "&"))
     }
 

@@ -66,9 +66,7 @@ public struct CopyBinaryReader: Sendable {
     ) throws(E) -> Int {
         var offset = 0
         while true {
-            let end = try converting(to: E.self) { () throws(PostgresError) in
-                try advance(over: bytes, from: offset)
-            }
+            let end = try converting(to: E.self, try advance(over: bytes, from: offset))
             guard let end else { return offset }
             if stage == .rows, end.isRow {
                 try fields.withUnsafeBufferPointer { (fields) throws(E) in

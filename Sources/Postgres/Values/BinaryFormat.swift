@@ -1,8 +1,5 @@
 /// What PostgreSQL's binary formats have in common: big-endian numbers, an epoch of their own.
 enum BinaryFormat {
-    /// The only version of the binary format of `jsonb`.
-    static let jsonbVersion: UInt8 = 1
-
     /// 2000-01-01 UTC, PostgreSQL's epoch, in microseconds of Unix time.
     static let epochMicroseconds: Int64 = 946_684_800_000_000
 

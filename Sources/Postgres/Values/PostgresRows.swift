@@ -12,33 +12,14 @@ public final class PostgresRows: Sendable {
     /// The number of columns; 0 for a statement that returns no rows.
     public let columnCount: Int
 
-    /// How many rows the statement inserted, updated, deleted or returned.
-    public let affectedRows: Int64
-
     /// Takes over a result of libpq.
     init(_ result: OpaquePointer) {
         pointer = result
         count = Int(PQntuples(result))
         columnCount = Int(PQnfields(result))
-        affectedRows = Int64(String(cString: PQcmdTuples(result))) ?? 0
     }
 
     deinit { PQclear(pointer) }
-
-    /// The index of the first column of that name.
-    ///
-    /// Compares exactly, without folding case. Throws `misuse` if there is none.
-    public func columnIndex(_ name: String) throws(PostgresError) -> Int {
-        for column in 0..<columnCount {
-            if let found = PQfname(pointer, Int32(column)), name == String(cString: found) {
-                return column
-            }
-        }
-        throw PostgresError(
-            .misuse,
-            "The result has no column named \(name). Name it in the statement with AS."
-        )
-    }
 
     /// The single row of a result.
     ///

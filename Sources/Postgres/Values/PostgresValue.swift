@@ -6,8 +6,6 @@ public enum PostgresValue: Sendable, Hashable {
     case null
     /// `boolean`.
     case bool(Bool?)
-    /// `smallint`.
-    case int2(Int16?)
     /// `integer`.
     case int4(Int32?)
     /// `bigint`.
@@ -16,8 +14,6 @@ public enum PostgresValue: Sendable, Hashable {
     case text(String?)
     /// `bytea`.
     case bytea([UInt8]?)
-    /// `jsonb`, as JSON text.
-    case jsonb(String?)
     /// `timestamp with time zone`, in microseconds since 1970-01-01 UTC.
     ///
     /// `Int64.max` and `Int64.min` are `infinity` and `-infinity`.
@@ -42,12 +38,10 @@ public enum PostgresValue: Sendable, Hashable {
         switch self {
         case .null: .inferred
         case .bool: .bool
-        case .int2: .int2
         case .int4: .int4
         case .int8: .int8
         case .text: .text
         case .bytea: .bytea
-        case .jsonb: .jsonb
         case .timestamptz: .timestamptz
         case .boolArray: .boolArray
         case .int4Array: .int4Array
@@ -64,16 +58,10 @@ public enum PostgresValue: Sendable, Hashable {
         switch self {
         case .null: return false
         case .bool(let value): return bytes.appendBinary(value) { $0.append($1 ? 1 : 0) }
-        case .int2(let value): return bytes.appendBinary(value) { $0.appendBigEndian($1) }
         case .int4(let value): return bytes.appendBinary(value) { $0.appendBigEndian($1) }
         case .int8(let value): return bytes.appendBinary(value) { $0.appendBigEndian($1) }
         case .text(let value): return bytes.appendBinary(value) { $0.append(contentsOf: $1.utf8) }
         case .bytea(let value): return bytes.appendBinary(value) { $0.append(contentsOf: $1) }
-        case .jsonb(let value):
-            return bytes.appendBinary(value) {
-                $0.append(BinaryFormat.jsonbVersion)
-                $0.append(contentsOf: $1.utf8)
-            }
         case .timestamptz(let value):
             return bytes.appendBinary(value) {
                 $0.appendBigEndian(BinaryFormat.postgresMicroseconds(fromUnix: $1))

@@ -52,7 +52,7 @@ public enum TableDifference {
     ///   - lanes: The lanes of the ledger.
     ///   - excluded: Subscriptions that are not compared.
     ///   - samplesMax: The most subscriptions to keep as samples.
-    ///   - session: A session with an open transaction, preferably `repeatableRead`.
+    ///   - session: A session with an open transaction, preferably `readOnlySnapshot`.
     /// - Returns: The difference, `isEqual` if there is none.
     /// - Throws: The server's error, above all if a new table is missing, or may not be read.
     public static func read(
