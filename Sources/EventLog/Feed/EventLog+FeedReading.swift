@@ -164,13 +164,9 @@ extension EventLog {
 }
 
 private enum FeedSQL {
-    private static let columns = """
-        \(CommitMark.columns)
-        """
-
     static let heads = """
         SELECT h.* FROM ledger.lane AS l CROSS JOIN LATERAL (
-            SELECT \(columns) FROM ledger.commit c
+            SELECT \(CommitMark.columns) FROM ledger.commit c
             WHERE c.lane = l.lane ORDER BY c.commit_no DESC LIMIT 1) h
         WHERE l.lane < $1
         """
@@ -183,7 +179,7 @@ private enum FeedSQL {
     // One more than a page has events, because the first was read before. With a literal limit for
     // each lane, the plan is a scan along the primary key, whatever the statistics are.
     static let commits = """
-        SELECT \(columns) FROM ledger.lane AS l CROSS JOIN LATERAL (
+        SELECT \(CommitMark.columns) FROM ledger.lane AS l CROSS JOIN LATERAL (
             SELECT * FROM ledger.commit k
             WHERE \(isAsked) AND k.commit_no >= ($2)[\(place)] ORDER BY k.commit_no
             LIMIT \(FeedPage.eventsMax + 1)) c

@@ -21,7 +21,7 @@ extension EventLog {
                     EventLog.namesSQL,
                     [.text(after), .int8(Int64(EventLog.namesAtOnce))]
                 )
-                let names = try (0..<rows.count).map { try rows[$0].text(0) }
+                let names = try rows.map { try $0.text(0) }
                 found += names.filter { $0.lowercased() == folded }
                 last = names.count < EventLog.namesAtOnce ? nil : names.last
             }

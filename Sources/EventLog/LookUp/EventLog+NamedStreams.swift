@@ -38,10 +38,7 @@ extension EventLog {
             try await session.pipeline(statements).flatMap { rows in
                 try rows.map { row in
                     NamedStream(
-                        stream: StreamID(
-                            environment: Environment(try row.text(0)),
-                            originalTransactionId: try row.text(1)
-                        ),
+                        stream: try row.stream(0),
                         isKnownByApple: try row.bool(2),
                         isLinked: try row.bool(3)
                     )

@@ -56,12 +56,7 @@ extension EventLog {
                 WHERE order_id = $1 LIMIT $2
                 """,
                 [.text(order.text), .int8(Int64(EventLog.customerStreamsMax + 1))]
-            ).map { row in
-                StreamID(
-                    environment: Environment(try row.text(0)),
-                    originalTransactionId: try row.text(1)
-                )
-            }
+            ).map { try $0.stream(0) }
         }
         guard streams.count <= EventLog.customerStreamsMax else {
             throw .tooManyStreams(order.text, "order id")
@@ -75,7 +70,7 @@ extension EventLog {
     /// - Returns: The ids; empty if Apple was asked about none of them.
     /// - Throws: `databaseUnavailable`.
     public func orders(of stream: StreamID) async throws(EventLogError) -> [OrderID] {
-        let lane = Int32(identity.lanes.lane(of: stream.originalTransactionId))
+        let key = stream.key(inLane: identity.lanes.lane(of: stream.originalTransactionId))
         return try await reading("look up the orders of a subscription") { session in
             try await session.query(
                 """
@@ -83,10 +78,7 @@ extension EventLog {
                 WHERE lane = $1 AND environment = $2 AND original_transaction_id = $3
                 ORDER BY order_id
                 """,
-                [
-                    .int4(lane), .text(stream.environment.word),
-                    .text(stream.originalTransactionId),
-                ]
+                key
             ).compactMap { OrderID(try $0.text(0)) }
         }
     }
@@ -117,10 +109,7 @@ extension EventLog {
             DELETE FROM operation.apple_order
             WHERE lane = $1 AND environment = $2 AND original_transaction_id = $3
             """,
-            [
-                .int4(Int32(lane)), .text(stream.environment.word),
-                .text(stream.originalTransactionId),
-            ]
+            stream.key(inLane: lane)
         )
     }
 }

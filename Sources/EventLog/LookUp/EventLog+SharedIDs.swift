@@ -37,12 +37,12 @@ extension EventLog {
                 sql,
                 [.int8(Int64(min)), .int8(Int64(EventLog.sharedIdsMax))]
             )
-            return try (0..<rows.count).map { row in
-                let environment = Environment(try rows[row].text(0))
-                let ids = try rows[row].text(3).split(separator: "\n")
+            return try rows.map { row in
+                let environment = Environment(try row.text(0))
+                let ids = try row.text(3).split(separator: "\n")
                 return SharedID(
-                    id: try rows[row].text(1),
-                    lineItem: try rows[row].text(2),
+                    id: try row.text(1),
+                    lineItem: try row.text(2),
                     streams: ids.map {
                         StreamID(environment: environment, originalTransactionId: String($0))
                     }

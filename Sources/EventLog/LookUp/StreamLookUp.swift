@@ -62,12 +62,7 @@ struct StreamLookUp {
 
     /// The subscriptions in its rows.
     static func streams(in rows: PostgresRows) throws -> [StreamID] {
-        try rows.map { row in
-            StreamID(
-                environment: Environment(try row.text(0)),
-                originalTransactionId: try row.text(1)
-            )
-        }
+        try rows.map { try $0.stream(0) }
     }
 
     private var sql: String {

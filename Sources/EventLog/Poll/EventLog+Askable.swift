@@ -74,11 +74,8 @@ extension EventLog {
             guard rows.count > 0 else { return AskableCustomers(streams: [], left: 0, recent: 0) }
             let recent = Int(try rows[0].int8(2))
             let due = Int(try rows[0].int8(1)) - recent
-            let streams = try (0..<min(rows.count, due)).map { row in
-                StreamID(
-                    environment: environment,
-                    originalTransactionId: try rows[row].text(0)
-                )
+            let streams = try rows.prefix(due).map { row in
+                StreamID(environment: environment, originalTransactionId: try row.text(0))
             }
             return AskableCustomers(streams: streams, left: due - streams.count, recent: recent)
         }
@@ -102,14 +99,11 @@ extension EventLog {
             ) c
             """
         return try await reading("count whom to ask Apple about") { session in
-            let rows = try await session.query(
+            let row = try await session.query(
                 sql,
                 [.text(environment.word), .int8(Int64(pageTransactions))]
-            )
-            return AskableSize(
-                customers: try rows.single().int8(0),
-                historyPages: try rows.single().int8(1)
-            )
+            ).single()
+            return AskableSize(customers: try row.int8(0), historyPages: try row.int8(1))
         }
     }
 

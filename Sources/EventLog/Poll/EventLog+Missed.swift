@@ -52,21 +52,12 @@ extension EventLog {
                 values
             )
 
-            var found: [MissedNotification] = []
-            for row in 0..<rows.count {
-                found.append(
-                    MissedNotification(
-                        stream: StreamID(
-                            environment: Environment(try rows[row].text(2)),
-                            originalTransactionId: try rows[row].text(3)
-                        ),
-                        position: Position(
-                            lane: lanes[Int(try rows[row].int4(0))],
-                            offset: try rows[row].int8(1)
-                        ),
-                        asOf: Instant(milliseconds: try rows[row].int8(4)),
-                        recordedAt: Instant(milliseconds: try rows[row].int8(5))
-                    )
+            let found = try rows.map { row in
+                MissedNotification(
+                    stream: try row.stream(2),
+                    position: Position(lane: lanes[Int(try row.int4(0))], offset: try row.int8(1)),
+                    asOf: Instant(milliseconds: try row.int8(4)),
+                    recordedAt: Instant(milliseconds: try row.int8(5))
                 )
             }
             return (found, rows.isEmpty ? 0 : Int(try rows[0].int8(6)))

@@ -54,11 +54,10 @@ extension EventLog {
                     poll.answered_at <= clock_timestamp() - $6 * interval '1 millisecond', true)
             RETURNING continuation
             """
-        let values: [PostgresValue] = [
-            .int4(lane(of: subject)), .text(subject.environment.word),
-            .text(subject.originalTransactionId), .text(holder), .int8(Int64(seconds * 1000)),
-            .int8(Int64(pause * 1000)),
-        ]
+        let values =
+            key(of: subject) + [
+                .text(holder), .int8(Int64(seconds * 1000)), .int8(Int64(pause * 1000)),
+            ]
         return try await reading("take a lease to ask Apple") { session in
             let rows = try await session.query(sql, values)
             guard rows.count == 1 else { return nil }
@@ -88,11 +87,8 @@ extension EventLog {
                 answered_at = CASE WHEN $6 THEN clock_timestamp() ELSE answered_at END
             WHERE lane = $1 AND environment = $2 AND original_transaction_id = $3 AND holder = $4
             """
-        let values: [PostgresValue] = [
-            .int4(lane(of: lease.subject)), .text(lease.subject.environment.word),
-            .text(lease.subject.originalTransactionId), .text(holder),
-            .text(continuation), .bool(isAnswered),
-        ]
+        let values =
+            key(of: lease.subject) + [.text(holder), .text(continuation), .bool(isAnswered)]
         try await reading("end a lease to ask Apple") { session in
             _ = try await session.query(sql, values)
         }
@@ -119,11 +115,10 @@ extension EventLog {
             WHERE lane = $1 AND environment = $2 AND original_transaction_id = $3 AND holder = $4
             RETURNING lane
             """
-        let values: [PostgresValue] = [
-            .int4(lane(of: lease.subject)), .text(lease.subject.environment.word),
-            .text(lease.subject.originalTransactionId), .text(holder), .text(continuation),
-            .int8(Int64(seconds * 1000)),
-        ]
+        let values =
+            key(of: lease.subject) + [
+                .text(holder), .text(continuation), .int8(Int64(seconds * 1000)),
+            ]
         return try await reading("renew a lease to ask Apple") { session in
             try await !session.query(sql, values).isEmpty
         }
@@ -140,7 +135,7 @@ extension EventLog {
         let subject = StreamID(environment: environment, originalTransactionId: "")
         return try await holder(
             "lane = $1 AND environment = $2 AND original_transaction_id = ''",
-            [.int4(lane(of: subject)), .text(environment.word)]
+            Array(key(of: subject).dropLast())
         )
     }
 
@@ -226,29 +221,26 @@ extension EventLog {
                 values(of: streams)
             )
 
-            var found: [StreamID: PollAnswer] = [:]
-            for row in 0..<rows.count {
-                let stream = StreamID(
-                    environment: Environment(try rows[row].text(0)),
-                    originalTransactionId: try rows[row].text(1)
+            let found = try rows.map { row in
+                let answer = PollAnswer(
+                    answeredAt: Instant(milliseconds: try row.int8(2)),
+                    ageSeconds: Double(try row.int8(3)) / 1000
                 )
-                found[stream] = PollAnswer(
-                    answeredAt: Instant(milliseconds: try rows[row].int8(2)),
-                    ageSeconds: Double(try rows[row].int8(3)) / 1000
-                )
+                return (try row.stream(0), answer)
             }
-            return found
+            return Dictionary(found) { $1 }
         }
     }
 
     private func values(of streams: [StreamID]) -> [PostgresValue] {
         [
-            .int4Array(streams.map(lane)), .textArray(streams.map(\.environment.word)),
+            .int4Array(streams.map { Int32(identity.lanes.lane(of: $0.originalTransactionId)) }),
+            .textArray(streams.map(\.environment.word)),
             .textArray(streams.map(\.originalTransactionId)),
         ]
     }
 
-    private func lane(of subject: StreamID) -> Int32 {
-        Int32(identity.lanes.lane(of: subject.originalTransactionId))
+    private func key(of subject: StreamID) -> [PostgresValue] {
+        subject.key(inLane: identity.lanes.lane(of: subject.originalTransactionId))
     }
 }

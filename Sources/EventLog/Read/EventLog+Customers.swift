@@ -35,12 +35,12 @@ extension EventLog {
                 EventLog.customersSQL,
                 [.text(after), .int8(Int64(limit))]
             )
-            return try (0..<rows.count).map { row in
+            return try rows.map { row in
                 LinkedCustomer(
-                    customerId: try rows[row].text(0),
-                    streams: try rows[row].int8(1),
-                    firstRecordedAt: Instant(microseconds: try rows[row].timestamptz(2)),
-                    lastRecordedAt: Instant(microseconds: try rows[row].timestamptz(3))
+                    customerId: try row.text(0),
+                    streams: try row.int8(1),
+                    firstRecordedAt: Instant(microseconds: try row.timestamptz(2)),
+                    lastRecordedAt: Instant(microseconds: try row.timestamptz(3))
                 )
             }
         }
@@ -76,12 +76,7 @@ extension EventLog {
         ]
         return try await reading("list the claimed streams") { session in
             let rows = try await session.query(EventLog.claimedSQL(claimed), parameters)
-            return try (0..<rows.count).map { row in
-                StreamID(
-                    environment: Environment(try rows[row].text(1)),
-                    originalTransactionId: try rows[row].text(2)
-                )
-            }
+            return try rows.map { try $0.stream(1) }
         }
     }
 

@@ -46,12 +46,8 @@ extension EventLog {
             identity.lanes[identity.lanes.lane(of: $0.originalTransactionId)]
         }
         let statements = zip(streams, lanes).flatMap { stream, lane in
-            let key: [PostgresValue] = [
-                .int4(Int32(lane.number)), .text(stream.environment.word),
-                .text(stream.originalTransactionId),
-            ]
-            return [EventLog.recordedEvents, EventLog.recordedConfirmations].map {
-                PostgresStatement($0, key)
+            [EventLog.recordedEvents, EventLog.recordedConfirmations].map {
+                PostgresStatement($0, stream.key(inLane: lane.number))
             }
         }
 
@@ -108,15 +104,15 @@ extension EventLog {
         ]
         return try await reading("list the streams") { session in
             let rows = try await session.query(EventLog.streamsSQL, parameters)
-            return try (0..<rows.count).map { row in
+            return try rows.map { row in
                 StreamSummary(
-                    originalTransactionId: try rows[row].text(2),
-                    environment: Environment(try rows[row].text(1)),
-                    lane: Int(try rows[row].int4(0)),
-                    events: try rows[row].int8(3),
-                    productIds: try rows[row].text(4).split(separator: "\n").map(String.init),
-                    firstRecordedAt: Instant(microseconds: try rows[row].timestamptz(5)),
-                    lastRecordedAt: Instant(microseconds: try rows[row].timestamptz(6))
+                    originalTransactionId: try row.text(2),
+                    environment: Environment(try row.text(1)),
+                    lane: Int(try row.int4(0)),
+                    events: try row.int8(3),
+                    productIds: try row.text(4).split(separator: "\n").map(String.init),
+                    firstRecordedAt: Instant(microseconds: try row.timestamptz(5)),
+                    lastRecordedAt: Instant(microseconds: try row.timestamptz(6))
                 )
             }
         }

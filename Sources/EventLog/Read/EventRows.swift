@@ -51,10 +51,7 @@ package enum EventRows {
             throw malformed(position)
         }
         let fact = Fact(
-            stream: StreamID(
-                environment: Environment(try row.text(6)),
-                originalTransactionId: try row.text(7)
-            ),
+            stream: try row.stream(6),
             bundleId: try row.text(9),
             kind: kind,
             purchaseDate: Instant(milliseconds: try row.int8(4)),
@@ -106,10 +103,7 @@ package enum EventRows {
         in row: borrowing some PostgresFields & ~Copyable
     ) throws -> ConfirmationRow {
         ConfirmationRow(
-            stream: StreamID(
-                environment: Environment(try row.text(0)),
-                originalTransactionId: try row.text(1)
-            ),
+            stream: try row.stream(0),
             asOf: Instant(milliseconds: try row.int8(2)),
             evidence: try row.int8(3),
             repetitions: try row.bytea(4),
@@ -134,5 +128,22 @@ package enum EventRows {
             )
         }
         return confirmations
+    }
+}
+
+extension PostgresFields where Self: ~Copyable {
+    /// The subscription in two columns: its environment, then its id.
+    func stream(_ column: Int) throws(PostgresError) -> StreamID {
+        StreamID(
+            environment: Environment(try text(column)),
+            originalTransactionId: try text(column + 1)
+        )
+    }
+}
+
+extension StreamID {
+    /// The first columns of the tables that have rows of a subscription.
+    func key(inLane lane: Int) -> [PostgresValue] {
+        [.int4(Int32(lane)), .text(environment.word), .text(originalTransactionId)]
     }
 }

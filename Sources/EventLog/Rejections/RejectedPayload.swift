@@ -10,7 +10,7 @@ public struct RejectedPayload: Sendable {
     /// The machine-readable reason.
     public let reason: String
     /// The reason as text, without control characters, at most `messageByteCountMax` bytes.
-    public let message: String
+    public private(set) var message: String
     /// The channel it came by, as the operator names it.
     public let source: String
     /// Where it was found; empty if unknown.
@@ -20,7 +20,7 @@ public struct RejectedPayload: Sendable {
     /// Length of the payload as it arrived, in bytes.
     public let byteCount: Int
     /// What may be stored of it, at most `bodyByteCountMax` bytes; nil for nothing.
-    public let body: [UInt8]?
+    public private(set) var body: [UInt8]?
     /// Whether it first arrived live or through an import.
     public let arrival: Arrival
     /// What it shows of its origin.
@@ -124,11 +124,7 @@ public struct RejectedPayload: Sendable {
         byteCount = original.byteCount
         self.body = body.map { Array($0.prefix(RejectedPayload.bodyByteCountMax)) }
         self.reason = reason
-        let words = RejectedPayload.printable(message).utf8
-        self.message = String(
-            decoding: words.prefix(RejectedPayload.messageByteCountMax),
-            as: UTF8.self
-        )
+        self.message = RejectedPayload.cut(message)
         self.source = RejectedPayload.printable(source)
         let path = RejectedPayload.printable(location).utf8
         self.location = String(
@@ -143,20 +139,18 @@ public struct RejectedPayload: Sendable {
 
     /// The same without its bytes, because the stored bodies have reached the limit.
     func withoutBody(limit: Int64) -> RejectedPayload {
-        RejectedPayload(
-            Original(digest: digest, byteCount: byteCount),
-            body: nil,
-            reason: reason,
-            message: message + " Its bytes are not kept: those of refused payloads that are"
+        var bare = self
+        bare.body = nil
+        bare.message = RejectedPayload.cut(
+            message + " Its bytes are not kept: those of refused payloads that are"
                 + " \(standing.rawValue) have reached the limit of \(limit) bytes. Ingest the"
-                + " original again.",
-            source: source,
-            location: location,
-            arrival: arrival,
-            standing: standing,
-            place: place,
-            receivedAt: receivedAt
+                + " original again."
         )
+        return bare
+    }
+
+    private static func cut(_ message: String) -> String {
+        String(decoding: printable(message).utf8.prefix(messageByteCountMax), as: UTF8.self)
     }
 
     // PostgreSQL refuses a zero character in a text, and a terminal interprets the others.

@@ -62,35 +62,27 @@ extension EventLog {
     ) async throws(EventLogError) -> State {
         let lane = identity.lanes[range.lane]
         return try await reading("read lane \(range.lane)") { session in
-            let box = FoldState(state)
-            try await session.transaction(.readOnlySnapshot) { session throws(Thrown) in
-                do {
-                    if let (spool, part) = range.spooled, spool.head == head {
-                        try EventLog.fill(spool, in: session)
-                        try spool.withHistories(ofPart: part) { next in
-                            try EventLog.join(
-                                lane: lane,
-                                keeping: kept,
-                                streams: next,
-                                confirmations: EventLog.confirmationsSQL(range, upTo: head),
-                                in: session
-                            ) { try fold(&box.state, $0) }
-                        }
-                    } else {
-                        try EventLog.scan(
-                            range,
-                            of: lane,
-                            upTo: head,
+            let box = Unshared(state)
+            try await session.atomically(.readOnlySnapshot) { session in
+                if let (spool, part) = range.spooled, spool.head == head {
+                    try EventLog.fill(spool, in: session)
+                    try spool.withHistories(ofPart: part) { next in
+                        try EventLog.join(
+                            lane: lane,
                             keeping: kept,
+                            streams: next,
+                            confirmations: EventLog.confirmationsSQL(range, upTo: head),
                             in: session
-                        ) { try fold(&box.state, $0) }
+                        ) { try fold(&box.value, $0) }
                     }
-                    try atEnd(&box.state)
-                } catch {
-                    throw Thrown(any: error)
+                } else {
+                    try EventLog.scan(range, of: lane, upTo: head, keeping: kept, in: session) {
+                        try fold(&box.value, $0)
+                    }
                 }
+                try atEnd(&box.value)
             }
-            return box.state
+            return box.value
         }
     }
 
@@ -120,17 +112,7 @@ extension EventLog {
         lane: Lane,
         in session: isolated PostgresSession
     ) throws -> [StreamHistory] {
-        try session.copyOut(
-            sql,
-            into: StreamGathering(lane: lane),
-            rows: { gathering, row throws(Thrown) in
-                do {
-                    try gathering.take(row)
-                } catch {
-                    throw Thrown(any: error)
-                }
-            }
-        ).finished()
+        try session.copyRows(sql, into: StreamGathering(lane: lane)) { try $0.take($1) }.finished()
     }
 
     /// Splits a lane into ranges with about equally many events, small enough for one range to fit
@@ -190,10 +172,7 @@ extension EventLog {
             return try (1..<count).compactMap { number -> StreamID? in
                 let row = rows.count * number / count
                 guard row > 0, row < rows.count else { return nil }
-                return StreamID(
-                    environment: Environment(try rows[row].text(0)),
-                    originalTransactionId: try rows[row].text(1)
-                )
+                return try rows[row].stream(0)
             }
         }
     }
@@ -232,14 +211,5 @@ extension EventLog {
             ORDER BY environment, original_transaction_id, as_of_ms, commit_no
         ) TO STDOUT (FORMAT BINARY)
         """
-    }
-}
-
-/// The state of a fold, used only on the thread of the session that reads.
-private final class FoldState<State>: @unchecked Sendable {
-    var state: State
-
-    init(_ state: State) {
-        self.state = state
     }
 }

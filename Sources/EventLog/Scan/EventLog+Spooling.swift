@@ -29,18 +29,9 @@ extension EventLog {
         of spool: StreamSpool,
         in session: isolated PostgresSession
     ) throws {
-        let box = UnsharedWriter(writer)
-        _ = try session.copyOut(
-            spoolSQL(reading, spool),
-            into: box,
-            rows: { box, row throws(Thrown) in
-                do {
-                    try box.writer.take(row)
-                } catch {
-                    throw Thrown(any: error)
-                }
-            }
-        )
+        _ = try session.copyRows(spoolSQL(reading, spool), into: Unshared(writer)) {
+            try $0.value.take($1)
+        }
     }
 
     // One process for each connection: the caller chooses the number of connections.
@@ -77,14 +68,5 @@ extension StreamSpool {
             var histories = SpooledPart(bytes).histories(lane: lane, isComplete: isComplete)
             try withoutActuallyEscaping({ try histories.next() }) { try body($0) }
         }
-    }
-}
-
-/// The writer of one connection, used only on the thread of its session.
-private struct UnsharedWriter: @unchecked Sendable {
-    let writer: SpoolWriter
-
-    init(_ writer: SpoolWriter) {
-        self.writer = writer
     }
 }

@@ -52,14 +52,10 @@ extension EventLog {
         let here = identity.lanes[lane]
         return try await reading("read what is new in lane \(lane)") { session in
             let touched = TouchedScan(lane: here, from: from, to: to, isRecorded: isRecorded)
-            return try await session.transaction(.readOnlySnapshot) { session throws(Thrown) in
-                do {
-                    var state = try touched.fold(in: session, into: state, fold)
-                    try atEnd(&state)
-                    return state
-                } catch {
-                    throw Thrown(any: error)
-                }
+            return try await session.atomically(.readOnlySnapshot) { session in
+                var state = try touched.fold(in: session, into: state, fold)
+                try atEnd(&state)
+                return state
             }
         }
     }
@@ -99,9 +95,7 @@ extension EventLog {
 
     /// The most commits examined for one step: each may bring a single event.
     private static let commitsPerStepMax = 20_000
-}
 
-extension EventLog {
     /// The head at a commit of a lane; nil if the log has no such commit.
     ///
     /// - Throws: `databaseUnavailable`.
@@ -211,16 +205,7 @@ private struct TouchedScan: Sendable {
             """,
             [.int4(Int32(lane.number))]
         )
-        var streams: Set<StreamID> = []
-        for row in rows {
-            streams.insert(
-                StreamID(
-                    environment: Environment(try row.text(0)),
-                    originalTransactionId: try row.text(1)
-                )
-            )
-        }
-        return streams
+        return Set(try rows.map { try $0.stream(0) })
     }
 
     private func touchedStreams(in session: isolated PostgresSession) throws -> [StreamID] {
@@ -240,12 +225,7 @@ private struct TouchedScan: Sendable {
                 .int8(to.commit),
             ]
         )
-        return try rows.map { row in
-            StreamID(
-                environment: Environment(try row.text(0)),
-                originalTransactionId: try row.text(1)
-            )
-        }
+        return try rows.map { try $0.stream(0) }
     }
 
     // Literals, because COPY takes no parameters.

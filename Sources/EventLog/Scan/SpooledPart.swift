@@ -99,24 +99,12 @@ struct SpooledPart {
 
 /// The histories of a part, created one by one; valid only while the part's bytes are.
 struct SpooledHistories {
-    private let part: SpooledPart
-    private let streams: [SpooledPart.Stream]
-    private let lane: Lane
-    private let isComplete: Bool
-    private var index = 0
-    private var bundleId = RepeatedText()
-
-    fileprivate init(
-        part: SpooledPart,
-        streams: [SpooledPart.Stream],
-        lane: Lane,
-        isComplete: Bool
-    ) {
-        self.part = part
-        self.streams = streams
-        self.lane = lane
-        self.isComplete = isComplete
-    }
+    fileprivate let part: SpooledPart
+    fileprivate let streams: [SpooledPart.Stream]
+    fileprivate let lane: Lane
+    fileprivate let isComplete: Bool
+    fileprivate var index = 0
+    fileprivate var bundleId = RepeatedText()
 
     /// The next history; nil after the last.
     mutating func next() throws -> StreamHistory? {

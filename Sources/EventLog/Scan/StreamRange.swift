@@ -58,17 +58,3 @@ public struct StreamRange: Sendable {
         return "(" + parts.joined(separator: ", ") + ")"
     }
 }
-
-extension StreamRange: Hashable {
-    /// Equal when they contain the same streams, wherever these are read from.
-    public static func == (left: StreamRange, right: StreamRange) -> Bool {
-        left.lane == right.lane && left.from == right.from && left.to == right.to
-    }
-
-    /// Hashes the lane and both ends.
-    public func hash(into hasher: inout Hasher) {
-        hasher.combine(lane)
-        hasher.combine(from)
-        hasher.combine(to)
-    }
-}

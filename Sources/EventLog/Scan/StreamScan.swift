@@ -64,10 +64,7 @@ struct StreamGathering: Sendable {
             return histories[place].stream
         }
         (environment, id) = (Array(word), Array(text))
-        let stream = StreamID(
-            environment: Environment(try row.text(0)),
-            originalTransactionId: try row.text(1)
-        )
+        let stream = try row.stream(0)
         place = places[stream] ?? histories.count
         if place == histories.count {
             places[stream] = place
@@ -186,30 +183,40 @@ extension EventLog {
         in session: isolated PostgresSession,
         _ fold: @escaping (ScannedStream) throws -> Void
     ) throws {
-        let box = JoinBox(
+        let box = Unshared(
             try ConfirmationJoin(lane: lane, keeping: kept, streams: next, fold: fold)
         )
-        _ = try session.copyOut(
-            sql,
-            into: box,
-            rows: { box, row throws(Thrown) in
-                do {
-                    try box.join.take(row)
-                } catch {
-                    throw Thrown(any: error)
-                }
-            }
-        )
-        try box.join.finish()
+        _ = try session.copyRows(sql, into: box) { try $0.value.take($1) }
+        try box.value.finish()
     }
 }
 
-/// A join, used only on the thread of the session that reads.
-private final class JoinBox: @unchecked Sendable {
-    var join: ConfirmationJoin
+/// A value used only on the thread of the session that reads.
+final class Unshared<Value>: @unchecked Sendable {
+    var value: Value
 
-    init(_ join: ConfirmationJoin) {
-        self.join = join
+    init(_ value: Value) { self.value = value }
+}
+
+extension PostgresSession {
+    /// Passes the rows of a binary COPY to a body that may throw any error.
+    @inline(__always)
+    func copyRows<State: Sendable>(
+        _ sql: String,
+        into state: State,
+        _ take: @Sendable (inout State, borrowing CopyBinaryRow) throws -> Void
+    ) throws -> State {
+        do {
+            return try copyOut(
+                sql,
+                into: state,
+                rows: { state, row throws(Thrown) in
+                    do { try take(&state, row) } catch { throw Thrown(any: error) }
+                }
+            )
+        } catch {
+            throw error.error
+        }
     }
 }
 

@@ -50,7 +50,6 @@ enum BackdatedCommits {
                     VerificationReport.Mismatch(
                         lane: Int(try row.int4(0)),
                         commit: try row.int8(1),
-                        offset: nil,
                         reason: "it is dated \(time), but \(kept.source) of \(takenAt) does not "
                             + "contain it: it was made later, and changes what was known then"
                     )

@@ -35,7 +35,6 @@ extension ChainVerification {
         unstarted.mismatch = VerificationReport.Mismatch(
             lane: head.lane,
             commit: head.commit,
-            offset: nil,
             reason: (stored == nil
                 ? "the log does not contain the commit of the checkpoint given with --since"
                 : "the log contains another commit than the checkpoint given with --since")

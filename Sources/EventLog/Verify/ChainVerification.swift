@@ -116,7 +116,6 @@ extension ChainVerification.Lane {
         VerificationReport.Mismatch(
             lane: end.lane,
             commit: end.commit,
-            offset: nil,
             reason: "its row was changed during verification"
         )
     }
@@ -126,12 +125,8 @@ extension LogVerifier.Range {
     /// A range whose predecessor is missing.
     fileprivate static func unstarted(_ lane: Int, after commit: Int64) -> LogVerifier.Range {
         var range = LogVerifier.Range(lane: lane, after: commit, start: nil)
-        range.mismatch = VerificationReport.Mismatch(
-            lane: lane,
-            commit: commit,
-            offset: nil,
-            reason: "the commit is missing"
-        )
+        let reason = "the commit is missing"
+        range.mismatch = VerificationReport.Mismatch(lane: lane, commit: commit, reason: reason)
         return range
     }
 }
@@ -155,34 +150,6 @@ struct LaneState: Hashable, Sendable {
             committedAt: Instant(milliseconds: .min),
             digest: identity.genesis(lane: lane)
         )
-    }
-
-    /// After a commit, verified or not yet.
-    init(_ mark: CommitMark) {
-        self.init(
-            lane: mark.commit.lane,
-            commit: mark.commit.number,
-            offset: mark.commit.lastOffset,
-            evidence: mark.commit.lastEvidence,
-            committedAt: mark.commit.committedAt,
-            digest: mark.digest
-        )
-    }
-
-    private init(
-        lane: Int,
-        commit: Int64,
-        offset: Int64,
-        evidence: Int64,
-        committedAt: Instant,
-        digest: Digest
-    ) {
-        self.lane = lane
-        self.commit = commit
-        self.offset = offset
-        self.evidence = evidence
-        self.committedAt = committedAt
-        self.digest = digest
     }
 
     /// After these stored commits, at most one per lane; missing ones are left out.
@@ -231,6 +198,20 @@ struct LaneState: Hashable, Sendable {
     private static func byLane(_ rows: PostgresRows) throws -> [Int: LaneState] {
         let states = try rows.map { LaneState(try CommitMark(in: $0)) }
         return Dictionary(states.map { ($0.lane, $0) }) { $1 }
+    }
+}
+
+extension LaneState {
+    /// After a commit, verified or not yet.
+    init(_ mark: CommitMark) {
+        self.init(
+            lane: mark.commit.lane,
+            commit: mark.commit.number,
+            offset: mark.commit.lastOffset,
+            evidence: mark.commit.lastEvidence,
+            committedAt: mark.commit.committedAt,
+            digest: mark.digest
+        )
     }
 }
 

@@ -77,27 +77,14 @@ extension ChainVerification {
         }
 
         if let lane = try await LogVerifier.otherLane(than: identity.lanes, in: session) {
-            mismatches.append(
-                VerificationReport.Mismatch(
-                    lane: lane,
-                    commit: 1,
-                    offset: nil,
-                    reason: "this ledger has \(identity.lanes.value) lanes, from 0"
-                )
-            )
+            let reason = "this ledger has \(identity.lanes.value) lanes, from 0"
+            mismatches.append(VerificationReport.Mismatch(lane: lane, commit: 1, reason: reason))
         }
         if mismatches.isEmpty,
             try await LogVerifier.laneRowCount(in: session) != identity.lanes.value
         {
-            mismatches.append(
-                VerificationReport.Mismatch(
-                    lane: 0,
-                    commit: 1,
-                    offset: nil,
-                    reason: "ledger.lane must have one row for each of "
-                        + "\(identity.lanes.value) lanes"
-                )
-            )
+            let reason = "ledger.lane must have one row for each of \(identity.lanes.value) lanes"
+            mismatches.append(VerificationReport.Mismatch(lane: 0, commit: 1, reason: reason))
         }
         return mismatches.sorted { $0.lane < $1.lane }
     }

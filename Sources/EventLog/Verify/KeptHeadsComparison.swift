@@ -84,13 +84,7 @@ struct KeptHeadsComparison {
             )
 
             for row in rows {
-                let mark = try CommitMark(in: row)
-                let head = VerificationReport.Head(
-                    lane: mark.commit.lane,
-                    offset: mark.offset,
-                    commit: mark.commit.number,
-                    digest: mark.digest
-                )
+                let head = VerificationReport.Head(try CommitMark(in: row))
                 found[HeadKey(head)] = head
             }
         }

@@ -238,10 +238,7 @@ extension LogVerifier {
                 [.int4(Int32(lane)), .int8Array(Array(asked))]
             )
             for row in rows {
-                streams[try row.int8(0)] = StreamID(
-                    environment: Environment(try row.text(1)),
-                    originalTransactionId: try row.text(2)
-                )
+                streams[try row.int8(0)] = try row.stream(1)
             }
         }
         return streams

@@ -14,19 +14,12 @@ enum UnaccountedRows {
         let lanes = PostgresValue.int4Array(lanes.map { Int32($0) })
         // One statement, which sees one state even if commits are made in the meantime.
         let rows = try await session.query(sql, [lanes])
-        var found: [Int: VerificationReport.Mismatch] = [:]
-        for row in rows {
-            let lane = Int(try row.int4(0))
-            found[lane] = try mismatch(in: row, lane)
-        }
-        return found
+        let found = try rows.compactMap { try mismatch(in: $0) }
+        return Dictionary(found.map { ($0.lane, $0) }) { $1 }
     }
 
-    private static func mismatch(
-        in row: PostgresRow,
-        _ lane: Int
-    ) throws -> VerificationReport.Mismatch? {
-        let newest = try row.int8(1)
+    private static func mismatch(in row: PostgresRow) throws -> VerificationReport.Mismatch? {
+        let (lane, newest) = (Int(try row.int4(0)), try row.int8(1))
         func mismatch(
             _ commit: Int64,
             _ reason: String,

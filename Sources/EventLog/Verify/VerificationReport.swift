@@ -103,6 +103,10 @@ public struct VerificationReport: Sendable {
         public let offset: Int64?
         /// What was expected and what was found.
         public let reason: String
+
+        init(lane: Int, commit: Int64, offset: Int64? = nil, reason: String) {
+            (self.lane, self.commit, self.offset, self.reason) = (lane, commit, offset, reason)
+        }
     }
 }
 
@@ -113,7 +117,6 @@ extension KeptHeadsResult {
         return VerificationReport.Mismatch(
             lane: kept.heads.first?.lane ?? 0,
             commit: kept.heads.first?.commit ?? 1,
-            offset: nil,
             reason: "\(kept.source) is a checkpoint of another ledger than the one in this database"
         )
     }
@@ -126,7 +129,6 @@ extension LaneEvidence {
         return VerificationReport.Mismatch(
             lane: lane,
             commit: contradicted.commit,
-            offset: nil,
             reason: isMissing
                 ? "\(contradicted.source) records it, but the log does not contain it: commits "
                     + "were removed, or an older copy was restored"
