@@ -164,13 +164,7 @@ import Testing
             try await store.withClient { client in
                 let error = try await serverError {
                     _ = try await client.send(
-                        ServerCall(
-                            method: method,
-                            target: path.replacing("ID", with: id),
-                            path: path,
-                            body: body,
-                            endpoint: .consumption
-                        ),
+                        ServerCall(.consumption, path.replacing("ID", with: id), method, body),
                         in: .production
                     )
                 }

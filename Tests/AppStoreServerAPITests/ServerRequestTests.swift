@@ -150,16 +150,6 @@ import Testing
         #expect(sandbox.line == "GET /sandbox/inApps/v1/transactions/1")
     }
 
-    @Test func `a receipt is asked about without a token`() async throws {
-        let received = try await Self.received(#"{"status":21003}"#) { client in
-            _ = try await client.verifyReceipt("QUJD", sharedSecret: "5ec2e7")
-        }
-        #expect(received.line == "POST /verifyReceipt")
-        #expect(received.headers["authorization"] == nil)
-        #expect(received.headers["content-type"] == "application/json")
-        #expect(received.body == #"{"receipt-data":"QUJD","password":"5ec2e7"}"#)
-    }
-
     @Test func `extensions arrive as Apple documents them, byte for byte`()
         async throws
     {

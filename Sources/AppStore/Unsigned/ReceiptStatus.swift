@@ -1,11 +1,11 @@
 /// The `status` of a verifyReceipt response, and how to react to it (Apple's data: verifyReceipt
 /// status).
-package enum ReceiptStatus {
+enum ReceiptStatus {
     /// The iOS 6 receipt is valid, but its subscription is over: not an error.
     static let expired: Int64 = 21_006
 
     /// Refuses a response whose status means that it holds no data.
-    package static func check(_ body: JSON.Value) throws(Rejection) {
+    static func check(_ body: JSON.Value) throws(Rejection) {
         guard let value = body["status"], !value.isBlank else { return }
         guard let status = value.looseInteger else {
             throw Rejection(

@@ -103,44 +103,23 @@ extension AppStoreServerClient {
         about id: String,
         in environment: Environment
     ) async throws {
-        _ = try await call(.sendConsumption(id, information), in: environment)
+        let command = ServerCommand.sendConsumption(id, information)
+        _ = try await send(command.call, in: environment)
     }
 
     func perform(
         _ command: ServerCommand,
         in environment: Environment
     ) async throws -> JSON.Value {
-        guard let root = AppStoreServerClient.object(try await call(command, in: environment))
-        else {
-            throw AppStoreServerClient.unreadable(command.path)
+        let call = command.call
+        guard let root = AppStoreServerClient.object(try await send(call, in: environment)) else {
+            throw AppStoreServerClient.unreadable(call.path)
         }
         return root
     }
 
-    @discardableResult
-    func call(
-        _ command: ServerCommand,
-        in environment: Environment
-    ) async throws -> [UInt8] {
-        try await send(
-            ServerCall(
-                method: command.method,
-                target: command.path,
-                path: command.path,
-                body: command.body.isEmpty ? nil : command.body,
-                endpoint: command.endpoint
-            ),
-            in: environment
-        )
-    }
-
     static func object(_ payload: [UInt8]) -> JSON.Value? {
-        do throws(JSON.Failure) {
-            let root = try JSON(payload).root
-            return root.kind == .object ? root : nil
-        } catch {
-            return nil
-        }
+        JSON.root(of: payload).flatMap { $0.kind == .object ? $0 : nil }
     }
 
     // Apple may have carried the request out, so it must not be sent again without a check.

@@ -117,7 +117,8 @@ extension AppStoreServerClient {
         of id: String,
         in environment: Environment
     ) async throws {
-        try await call(.unclaimSeat(id, claim: claim), in: environment)
+        let command = ServerCommand.unclaimSeat(id, claim: claim)
+        _ = try await send(command.call, in: environment)
     }
 
     /// States which customer has a claimed seat.
@@ -139,7 +140,7 @@ extension AppStoreServerClient {
             claim: claim,
             appTransactionId: appTransactionId
         )
-        try await call(command, in: environment)
+        _ = try await send(command.call, in: environment)
     }
 
     /// Asks Apple to take seats back and to refund them; only apps with Advanced Commerce may.
@@ -154,7 +155,7 @@ extension AppStoreServerClient {
         of id: String,
         in environment: Environment
     ) async throws {
-        try await call(.revokeSeats(id, revocation), in: environment)
+        _ = try await send(ServerCommand.revokeSeats(id, revocation).call, in: environment)
     }
 
     private func elements(
@@ -172,7 +173,7 @@ extension AppStoreServerClient {
     private static func notDocumented(_ request: ServerRequest) -> ServerError {
         ServerError(
             .answerUnreadable,
-            "the answer of \(request.path) does not have the documented form"
+            "the answer of \(request.call.path) does not have the documented form"
         )
     }
 }

@@ -25,19 +25,11 @@ extension AppStoreServerClient {
         }
         while ContinuousClock.now < end {
             let status = try await answer(to: .testNotificationStatus(token), in: environment)
-            if let result = AppStoreServerClient.sendResult(in: status.payload) { return result }
+            // The newest attempt comes last.
+            let attempt = JSON.root(of: status.payload)?["sendAttempts"]?.elements.last
+            if let result = attempt?["sendAttemptResult"]?.text { return result }
             try await Task.sleep(for: .seconds(AppStoreServerClient.testPauseSeconds))
         }
         return nil
-    }
-
-    // The newest attempt comes last.
-    private static func sendResult(in payload: [UInt8]) -> String? {
-        do throws(JSON.Failure) {
-            let attempts = try JSON(payload).root["sendAttempts"]?.elements ?? []
-            return attempts.last?["sendAttemptResult"]?.text
-        } catch {
-            return nil
-        }
     }
 }

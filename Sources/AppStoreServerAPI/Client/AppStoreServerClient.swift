@@ -59,7 +59,7 @@ public struct AppStoreServerClient: Sendable {
         var attempt = 1
         while true {
             do {
-                let payload = try await ask(request, page: page, in: environment)
+                let payload = try await send(request.call(page: page), in: environment)
                 return try ServerAnswer(payload, to: request, in: environment)
             } catch let error as ServerError {
                 guard error.isRetryable, attempt < limits.attemptsMax,
@@ -112,7 +112,7 @@ public struct AppStoreServerClient: Sendable {
             if let next = answer.continuation, seen.contains(next) {
                 throw ServerError(
                     .answerUnreadable,
-                    "the pages of \(request.path) go round in a circle: one names an earlier one "
+                    "the pages of \(request.call.path) go round in a circle: one names an earlier one "
                         + "as the next. What came before was taken"
                 )
             }
@@ -120,96 +120,13 @@ public struct AppStoreServerClient: Sendable {
         }
         throw ServerError(
             .answerTooLarge,
-            "the answer of \(request.path) has more than \(limits.pagesMax) pages. What came "
+            "the answer of \(request.call.path) has more than \(limits.pagesMax) pages. What came "
                 + "before was taken"
         )
     }
-
-    /// The bytes that verifyReceipt answers: from production or, for a sandbox receipt, from the
-    /// sandbox.
-    ///
-    /// - Parameters:
-    ///   - receipt: The receipt in base64.
-    ///   - sharedSecret: The app's shared secret, which receipts with subscriptions need.
-    /// - Returns: An answer with data: status 0 or 21006.
-    /// - Throws: `ServerError`, `CancellationError`.
-    public func verifyReceipt(
-        _ receipt: String,
-        sharedSecret: String? = nil
-    ) async throws -> (payload: [UInt8], environment: Environment) {
-        let question = ReceiptQuestion(receipt: receipt, sharedSecret: sharedSecret)
-        do {
-            return (try await verify(question, in: .production), .production)
-        } catch is ReceiptQuestion.OtherEnvironment {
-            do {
-                return (try await verify(question, in: .sandbox), .sandbox)
-            } catch is ReceiptQuestion.OtherEnvironment {
-                throw ServerError(
-                    .refused,
-                    "verifyReceipt: production and sandbox each say that the receipt is of the "
-                        + "other one. Ask again later"
-                )
-            }
-        }
-    }
-
-    private func verify(
-        _ question: ReceiptQuestion,
-        in environment: Environment
-    ) async throws -> [UInt8] {
-        var attempt = 1
-        while true {
-            do {
-                var request = HTTPClientRequest(
-                    url: hosts.receipts(environment) + ReceiptQuestion.path
-                )
-                request.method = .POST
-                request.headers.add(name: "Content-Type", value: "application/json")
-                request.body = .bytes(question.body)
-                let reply = try await exchange(request, ReceiptQuestion.path)
-                return try question.payload(of: reply)
-            } catch let error as ServerError {
-                guard error.isRetryable, attempt < limits.attemptsMax else { throw error }
-                attempt += 1
-                try await Task.sleep(
-                    for: limits.backOff(before: attempt, jitter: .random(in: 0...1))
-                )
-            }
-        }
-    }
-}
-
-/// One HTTP request to the API.
-struct ServerCall {
-    /// The HTTP method.
-    let method: String
-    /// The path below the host, with its query.
-    let target: String
-    /// The path without its query, for messages.
-    let path: String
-    let body: String?
-    let endpoint: ServerRequest.Endpoint
 }
 
 extension AppStoreServerClient {
-    // Sends one attempt.
-    private func ask(
-        _ question: ServerRequest,
-        page: String?,
-        in environment: Environment
-    ) async throws -> [UInt8] {
-        try await send(
-            ServerCall(
-                method: question.isPost ? "POST" : "GET",
-                target: question.target(page: page),
-                path: question.path,
-                body: question.body,
-                endpoint: question.endpoint
-            ),
-            in: environment
-        )
-    }
-
     /// Sends a request once, when the rate limits allow it.
     ///
     /// - Returns: The bytes of the answer.
@@ -282,11 +199,10 @@ extension AppStoreServerClient {
 extension ServerError {
     /// Describes an answer without data.
     init(_ reply: Transport.Reply, path: String, _ credentials: ServerCredentials) {
-        let code = ServerError.code(in: reply.body)
+        let code = JSON.root(of: reply.body)?["errorCode"]?.integer
+            .map(ServerErrorCode.init(rawValue:))
         let words = code.map { "error \($0)" } ?? "HTTP status \(reply.status)"
-        let response =
-            code?.response ?? ServerErrorCode.response(toStatus: reply.status)
-
+        let response = code?.response ?? ServerErrorCode.response(toStatus: reply.status)
         switch (reply.status, response) {
         case (401, _):
             self.init(
@@ -337,14 +253,6 @@ extension ServerError {
                     + "and the firewall of this machine, and --api-url if it is set; then run this "
                     + "again"
             )
-        }
-    }
-
-    private static func code(in body: [UInt8]) -> ServerErrorCode? {
-        do throws(JSON.Failure) {
-            return try JSON(body).root["errorCode"]?.integer.map(ServerErrorCode.init(rawValue:))
-        } catch {
-            return nil
         }
     }
 }

@@ -77,9 +77,9 @@ public struct NotificationEndpoint: Sendable {
         request.body = .bytes(Array("{}".utf8))
         do {
             let reply = try await transport.send(request)
-            guard reply.status == 400, NotificationEndpoint.isRefusal(reply.body) else {
-                return .other(status: reply.status)
-            }
+            guard reply.status == 400,
+                JSON.root(of: reply.body)?["code"]?.text == "not-a-notification"
+            else { return .other(status: reply.status) }
         } catch let fault as Transport.Fault {
             return .unreachable(fault.words)
         }
@@ -88,14 +88,6 @@ public struct NotificationEndpoint: Sendable {
             return .service(isLivezReachable: reply.status == 200)
         } catch is Transport.Fault {
             return .service(isLivezReachable: false)
-        }
-    }
-
-    private static func isRefusal(_ body: [UInt8]) -> Bool {
-        do throws(JSON.Failure) {
-            return try JSON(body).root["code"]?.text == "not-a-notification"
-        } catch {
-            return false
         }
     }
 }

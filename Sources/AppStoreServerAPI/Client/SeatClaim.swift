@@ -10,7 +10,7 @@ public struct SeatClaim: Hashable, Sendable {
     public init?(requestIdentifier: String, appTransactionId: String? = nil) {
         let length = requestIdentifier.utf8.count
         guard (1...RenewalExtension.requestIdentifierByteCountMax).contains(length),
-            ServerRequest.escaped(requestIdentifier) == requestIdentifier
+            requestIdentifier.escaped == requestIdentifier
         else { return nil }
         self.requestIdentifier = requestIdentifier
         self.appTransactionId = appTransactionId
@@ -19,7 +19,7 @@ public struct SeatClaim: Hashable, Sendable {
     /// The JSON body of the request.
     var body: String {
         let customer = appTransactionId.map {
-            #","appTransactionId":"\#(ServerRequest.escaped($0))""#
+            #","appTransactionId":"\#($0.escaped)""#
         }
         return #"{"requestIdentifier":"\#(requestIdentifier)""# + (customer ?? "") + "}"
     }

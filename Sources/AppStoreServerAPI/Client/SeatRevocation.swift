@@ -44,7 +44,7 @@ public struct SeatRevocation: Hashable, Sendable {
         requestReferenceId: String
     ) {
         guard seats > 0, !requestReferenceId.isEmpty,
-            ServerRequest.escaped(requestReferenceId) == requestReferenceId
+            requestReferenceId.escaped == requestReferenceId
         else { return nil }
         self.seats = seats
         self.refundType = refundType

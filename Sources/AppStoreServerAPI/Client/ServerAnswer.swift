@@ -20,7 +20,7 @@ public struct ServerAnswer: Sendable {
     /// The signed statements in a page of notifications or transactions, each as a separate
     /// payload; empty for other answers.
     var parts: [[UInt8]] {
-        guard let root = parsed?.root else { return [] }
+        guard let root = JSON.root(of: payload) else { return [] }
         let notifications = (root["notificationHistory"]?.elements ?? []).compactMap { element in
             element["signedPayload"]?.utf8.map { compact in
                 Array(#"{"signedPayload":""#.utf8) + compact + Array(#""}"#.utf8)
@@ -32,14 +32,6 @@ public struct ServerAnswer: Sendable {
         return notifications + transactions
     }
 
-    private var parsed: JSON? {
-        do {
-            return try JSON(payload)
-        } catch {
-            return nil
-        }
-    }
-
     /// Parses the form of an answer; verifies nothing.
     ///
     /// - Throws: `ServerError` with the code `answerUnreadable`.
@@ -48,26 +40,19 @@ public struct ServerAnswer: Sendable {
         to request: ServerRequest,
         in environment: Environment
     ) throws(ServerError) {
-        let form = try AnswerForm(payload, path: request.path)
+        let form = try AnswerForm(payload, path: request.call.path)
         self.payload = payload
         self.environment = environment
         testNotificationToken = try form.text("testNotificationToken")
 
         switch request {
         case .transactionHistory, .refundHistory:
-            statementCount = try form.texts("signedTransactions")
-            hasMore = try form.flag("hasMore") ?? false
-            continuation = try form.text("revision")
+            statementCount = try form.count("signedTransactions", of: .string)
         case .order:
-            statementCount = try form.texts("signedTransactions", isOptional: true)
-            (hasMore, continuation) = (false, nil)
+            statementCount = try form.count("signedTransactions", of: .string, isOptional: true)
         case .notificationHistory:
-            statementCount = try form.objects("notificationHistory")
-            hasMore = try form.flag("hasMore") ?? false
-            continuation = try form.text("paginationToken")
-        case .subscriptionStatuses:
-            statementCount = try form.statuses()
-            (hasMore, continuation) = (false, nil)
+            statementCount = try form.count("notificationHistory", of: .object)
+        case .subscriptionStatuses: statementCount = try form.statuses()
         case .transaction, .appTransaction, .testNotificationStatus:
             let names: [StaticString] = [
                 "signedTransactionInfo", "signedAppTransactionInfo", "signedPayload",
@@ -75,15 +60,15 @@ public struct ServerAnswer: Sendable {
             var count = 0
             for name in names where try form.text(name) != nil { count += 1 }
             statementCount = count
-            (hasMore, continuation) = (false, nil)
-        case .groupMembers:
+        case .groupMembers, .extensionStatus, .testNotification, .customerGroups, .seats:
             statementCount = 0
-            hasMore = try form.flag("hasMore") ?? false
-            continuation = try form.text("paginationToken")
-        case .extensionStatus, .testNotification, .customerGroups, .seats:
-            (statementCount, hasMore, continuation) = (0, false, nil)
         }
-
+        if let name = request.paging {
+            hasMore = try form.flag("hasMore") ?? false
+            continuation = try form.text(name)
+        } else {
+            (hasMore, continuation) = (false, nil)
+        }
         if hasMore, continuation == nil {
             throw form.unreadable("there are more pages, and nothing names the next one")
         }
@@ -149,12 +134,12 @@ private struct AnswerForm {
         return value.elements
     }
 
-    func texts(_ name: StaticString, isOptional: Bool = false) throws(ServerError) -> Int {
-        try array(name, of: .string, root, isOptional: isOptional).count
-    }
-
-    func objects(_ name: StaticString) throws(ServerError) -> Int {
-        try array(name, of: .object, root).count
+    func count(
+        _ name: StaticString,
+        of kind: JSON.Kind,
+        isOptional: Bool = false
+    ) throws(ServerError) -> Int {
+        try array(name, of: kind, root, isOptional: isOptional).count
     }
 
     func statuses() throws(ServerError) -> Int {

@@ -23,55 +23,52 @@ public enum ServerCommand: Hashable, Sendable {
     /// Revoke Subscription of Advanced Commerce, for seats of the transaction with this id.
     case revokeSeats(String, SeatRevocation)
 
-    var endpoint: ServerRequest.Endpoint {
+    /// The HTTP request.
+    public var call: ServerCall {
         switch self {
-        case .extendRenewalDate: .extension
-        case .extendRenewalDates: .massExtension
-        case .sendConsumption: .consumption
-        case .claimSeat, .unclaimSeat, .associateSeat: .groups
-        case .revokeSeats: .advancedCommerce
-        }
-    }
-
-    /// The HTTP method.
-    public var method: String {
-        switch self {
-        case .extendRenewalDate, .sendConsumption: "PUT"
-        case .extendRenewalDates, .claimSeat, .associateSeat, .revokeSeats: "POST"
-        case .unclaimSeat: "DELETE"
-        }
-    }
-
-    /// The path below the host.
-    public var path: String {
-        switch self {
-        case .extendRenewalDate(let id, _):
-            "/inApps/v1/subscriptions/extend/" + ServerRequest.escaped(id)
-        case .extendRenewalDates: "/inApps/v1/subscriptions/extend/mass"
-        case .sendConsumption(let id, _):
-            "/inApps/v2/transactions/consumption/" + ServerRequest.escaped(id)
-        case .claimSeat(let id, _): ServerRequest.seats(id).path
-        case .unclaimSeat(let id, let claim):
-            ServerRequest.seats(id).path + "/" + ServerRequest.escaped(claim)
-        case .associateSeat(let id, let claim, _):
-            ServerRequest.seats(id).path + "/\(ServerRequest.escaped(claim))/associate"
-        case .revokeSeats(let id, _):
-            "/advancedCommerce/v1/subscription/revoke/" + ServerRequest.escaped(id)
-        }
-    }
-
-    /// The JSON body; empty if the request has none.
-    public var body: String {
-        switch self {
-        case .extendRenewalDate(_, let wanted): "{" + wanted.members + "}"
+        case .extendRenewalDate(let id, let wanted):
+            ServerCall(
+                .extension,
+                "/inApps/v1/subscriptions/extend/" + id.escaped,
+                "PUT",
+                "{" + wanted.members + "}"
+            )
         case .extendRenewalDates(let productId, let storefronts, let wanted):
-            ServerCommand.body(wanted, storefronts, productId)
-        case .sendConsumption(_, let information): information.body
-        case .claimSeat(_, let claim): claim.body
-        case .revokeSeats(_, let revocation): revocation.body
-        case .unclaimSeat: ""
-        case .associateSeat(_, _, let appTransactionId):
-            #"{"appTransactionId":"\#(ServerRequest.escaped(appTransactionId))"}"#
+            ServerCall(
+                .massExtension,
+                "/inApps/v1/subscriptions/extend/mass",
+                "POST",
+                ServerCommand.body(wanted, storefronts, productId)
+            )
+        case .sendConsumption(let id, let information):
+            ServerCall(
+                .consumption,
+                "/inApps/v2/transactions/consumption/" + id.escaped,
+                "PUT",
+                information.body
+            )
+        case .claimSeat(let id, let claim):
+            ServerCall(.groups, ServerRequest.seats(id).call.path, "POST", claim.body)
+        case .unclaimSeat(let id, let claim):
+            ServerCall(
+                .groups,
+                ServerRequest.seats(id).call.path + "/" + claim.escaped,
+                "DELETE"
+            )
+        case .associateSeat(let id, let claim, let appTransactionId):
+            ServerCall(
+                .groups,
+                ServerRequest.seats(id).call.path + "/\(claim.escaped)/associate",
+                "POST",
+                #"{"appTransactionId":"\#(appTransactionId.escaped)"}"#
+            )
+        case .revokeSeats(let id, let revocation):
+            ServerCall(
+                .advancedCommerce,
+                "/advancedCommerce/v1/subscription/revoke/" + id.escaped,
+                "POST",
+                revocation.body
+            )
         }
     }
 
@@ -80,11 +77,11 @@ public enum ServerCommand: Hashable, Sendable {
         _ storefronts: [String],
         _ productId: String
     ) -> String {
-        let codes = storefronts.map { #""\#(ServerRequest.escaped($0))""# }
+        let codes = storefronts.map { #""\#($0.escaped)""# }
         let places =
             codes.isEmpty ? "" : #","storefrontCountryCodes":[\#(codes.joined(separator: ","))]"#
         return "{" + wanted.members + places
-            + #","productId":"\#(ServerRequest.escaped(productId))"}"#
+            + #","productId":"\#(productId.escaped)"}"#
     }
 }
 
@@ -120,7 +117,7 @@ public struct RenewalExtension: Hashable, Sendable {
         let length = requestIdentifier.utf8.count
         guard (1...RenewalExtension.daysMax).contains(days),
             (1...RenewalExtension.requestIdentifierByteCountMax).contains(length),
-            ServerRequest.escaped(requestIdentifier) == requestIdentifier
+            requestIdentifier.escaped == requestIdentifier
         else { return nil }
         (self.days, self.reason, self.requestIdentifier) = (days, reason, requestIdentifier)
     }

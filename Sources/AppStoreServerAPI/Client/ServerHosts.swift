@@ -1,33 +1,19 @@
 internal import Events
 internal import FoundationEssentials
 
-/// The addresses of the App Store Server API and of verifyReceipt.
+/// The addresses of the App Store Server API.
 public struct ServerHosts: Hashable, Sendable {
     let production: String
     let sandbox: String
-    let productionReceipts: String
-    let sandboxReceipts: String
 
     /// Apple's addresses.
     public static let apple = ServerHosts(
         production: "https://api.storekit.apple.com",
-        sandbox: "https://api.storekit-sandbox.apple.com",
-        productionReceipts: "https://buy.itunes.apple.com",
-        sandboxReceipts: "https://sandbox.itunes.apple.com"
+        sandbox: "https://api.storekit-sandbox.apple.com"
     )
+}
 
-    private init(
-        production: String,
-        sandbox: String,
-        productionReceipts: String,
-        sandboxReceipts: String
-    ) {
-        self.production = production
-        self.sandbox = sandbox
-        self.productionReceipts = productionReceipts
-        self.sandboxReceipts = sandboxReceipts
-    }
-
+extension ServerHosts {
     /// The addresses of another store, such as `subledger simulate --serve`: production at the URL,
     /// the sandbox below it at `/sandbox`.
     ///
@@ -52,21 +38,12 @@ public struct ServerHosts: Hashable, Sendable {
                     + "http:// on 127.0.0.1"
             )
         }
-        self.init(
-            production: base,
-            sandbox: base + "/sandbox",
-            productionReceipts: base,
-            sandboxReceipts: base + "/sandbox"
-        )
+        self.init(production: base, sandbox: base + "/sandbox")
     }
 
     private static let local: Set<String> = ["127.0.0.1", "::1", "[::1]", "localhost"]
 
     func api(_ environment: Environment) -> String {
         environment == .sandbox ? sandbox : production
-    }
-
-    func receipts(_ environment: Environment) -> String {
-        environment == .sandbox ? sandboxReceipts : productionReceipts
     }
 }

@@ -8,8 +8,7 @@ public struct ServerLimits: Sendable {
     public var answerSecondsMax = 60.0
     /// Bytes of an answer: the largest payload accepted.
     ///
-    /// A page of twenty transactions has a few hundred thousand, an answer of verifyReceipt after
-    /// years of renewals a few million.
+    /// A page of twenty transactions has a few hundred thousand.
     public var answerByteCountMax = 16 << 20
     /// Pages of one request: 20 transactions each, more than any customer has.
     public var pagesMax = 10_000

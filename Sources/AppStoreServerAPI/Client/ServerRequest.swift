@@ -79,102 +79,105 @@ public enum ServerRequest: Hashable, Sendable {
         var isSandboxOnly: Bool { self == .groups }
     }
 
-    /// How to request the rest of an answer.
-    enum Paging: Sendable {
-        case none
-        case revision
-        case paginationToken
-    }
-
-    var endpoint: Endpoint {
+    /// The parameter that requests the rest of an answer, which is also the member of the answer
+    /// that names it; nil if the answer has no pages.
+    var paging: StaticString? {
         switch self {
-        case .transactionHistory: .history
-        case .subscriptionStatuses: .statuses
-        case .refundHistory: .refunds
-        case .transaction: .transaction
-        case .appTransaction: .appTransaction
-        case .order: .order
-        case .notificationHistory: .notifications
-        case .extensionStatus: .massExtension
-        case .testNotification, .testNotificationStatus: .test
-        case .customerGroups, .groupMembers, .seats: .groups
+        case .transactionHistory, .refundHistory: "revision"
+        case .notificationHistory, .groupMembers: "paginationToken"
+        default: nil
         }
     }
 
-    var paging: Paging {
+    /// The HTTP request, for the first page.
+    var call: ServerCall {
         switch self {
-        case .transactionHistory, .refundHistory: .revision
-        case .notificationHistory, .groupMembers: .paginationToken
-        default: .none
-        }
-    }
-
-    var isPost: Bool {
-        switch self {
-        case .notificationHistory, .testNotification: true
-        default: false
-        }
-    }
-
-    /// The path below the host, without the query.
-    var path: String {
-        switch self {
-        case .transactionHistory(let id): "/inApps/v2/history/" + ServerRequest.escaped(id)
-        case .subscriptionStatuses(let id): "/inApps/v1/subscriptions/" + ServerRequest.escaped(id)
-        case .refundHistory(let id): "/inApps/v2/refund/lookup/" + ServerRequest.escaped(id)
-        case .transaction(let id): "/inApps/v1/transactions/" + ServerRequest.escaped(id)
+        case .transactionHistory(let id):
+            ServerCall(.history, "/inApps/v2/history/" + id.escaped)
+        case .subscriptionStatuses(let id):
+            ServerCall(.statuses, "/inApps/v1/subscriptions/" + id.escaped)
+        case .refundHistory(let id):
+            ServerCall(.refunds, "/inApps/v2/refund/lookup/" + id.escaped)
+        case .transaction(let id):
+            ServerCall(.transaction, "/inApps/v1/transactions/" + id.escaped)
         case .appTransaction(let id):
-            "/inApps/v1/transactions/appTransactions/" + ServerRequest.escaped(id)
-        case .order(let id): "/inApps/v1/lookup/" + ServerRequest.escaped(id)
-        case .notificationHistory: "/inApps/v1/notifications/history"
-        case .extensionStatus(let productId, let requestIdentifier):
-            "/inApps/v1/subscriptions/extend/mass/\(ServerRequest.escaped(productId))/"
-                + ServerRequest.escaped(requestIdentifier)
-        case .testNotification: "/inApps/v1/notifications/test"
+            ServerCall(
+                .appTransaction,
+                "/inApps/v1/transactions/appTransactions/" + id.escaped
+            )
+        case .order(let id): ServerCall(.order, "/inApps/v1/lookup/" + id.escaped)
+        case .notificationHistory(let filter):
+            ServerCall(.notifications, "/inApps/v1/notifications/history", "POST", filter.body)
+        case .extensionStatus(let product, let id):
+            ServerCall(
+                .massExtension,
+                "/inApps/v1/subscriptions/extend/mass/\(product.escaped)/\(id.escaped)"
+            )
+        case .testNotification: ServerCall(.test, "/inApps/v1/notifications/test", "POST")
         case .testNotificationStatus(let token):
-            "/inApps/v1/notifications/test/" + ServerRequest.escaped(token)
-        case .customerGroups(let id): "/groups/v1/currentGroups/" + ServerRequest.escaped(id)
-        case .groupMembers(let id, _): "/groups/v1/group/" + ServerRequest.escaped(id)
-        case .seats(let id): "/groups/v1/transactions/\(ServerRequest.escaped(id))/seats"
+            ServerCall(.test, "/inApps/v1/notifications/test/" + token.escaped)
+        case .customerGroups(let id): ServerCall(.groups, "/groups/v1/currentGroups/" + id.escaped)
+        case .groupMembers(let id, let limit):
+            ServerCall(
+                .groups,
+                "/groups/v1/group/" + id.escaped,
+                query: limit.map { ["limit=\($0)"] } ?? []
+            )
+        case .seats(let id): ServerCall(.groups, "/groups/v1/transactions/\(id.escaped)/seats")
         }
     }
 
-    // The query of every page.
-    private var query: [String] {
-        if case .groupMembers(_, let limit?) = self { ["limit=\(limit)"] } else { [] }
+    /// The HTTP request for a page; nil for the first one.
+    func call(page: String?) -> ServerCall {
+        var call = call
+        if let page, let name = paging { call.query.append("\(name)=" + page.escaped) }
+        return call
     }
+}
 
-    /// The path with the query of a page; nil for the first one.
-    func target(page: String?) -> String {
-        var query = query
-        switch (paging, page) {
-        case (.none, _), (_, nil): break
-        case (.revision, let page?): query.append("revision=" + ServerRequest.escaped(page))
-        case (.paginationToken, let page?):
-            query.append("paginationToken=" + ServerRequest.escaped(page))
-        }
-        return query.isEmpty ? path : path + "?" + query.joined(separator: "&")
-    }
-
-    /// The JSON body; nil if there is none.
-    var body: String? {
-        guard case .notificationHistory(let filter) = self else { return nil }
+extension ServerRequest.NotificationFilter {
+    fileprivate var body: String {
         var members = [
-            #""startDate":\#(filter.start.milliseconds)"#,
-            #""endDate":\#(filter.end.milliseconds)"#,
+            #""startDate":\#(start.milliseconds)"#, #""endDate":\#(end.milliseconds)"#,
         ]
         // An id is digits; the path's escaping keeps the JSON valid whatever else it may be.
-        if let id = filter.transactionId {
-            members.append(#""transactionId":"\#(ServerRequest.escaped(id))""#)
-        }
-        if filter.onlyFailures { members.append(#""onlyFailures":true"#) }
+        if let id = transactionId { members.append(#""transactionId":"\#(id.escaped)""#) }
+        if onlyFailures { members.append(#""onlyFailures":true"#) }
         return "{" + members.joined(separator: ",") + "}"
     }
+}
 
-    // Escapes all but the unreserved characters of RFC 3986.
-    static func escaped(_ text: String) -> String {
+/// One HTTP request to the API.
+public struct ServerCall: Sendable {
+    let endpoint: ServerRequest.Endpoint
+    /// The path below the host, without its query.
+    public let path: String
+    /// The HTTP method.
+    public let method: String
+    /// The JSON body; nil if there is none.
+    public let body: String?
+    var query: [String]
+
+    init(
+        _ endpoint: ServerRequest.Endpoint,
+        _ path: String,
+        _ method: String = "GET",
+        _ body: String? = nil,
+        query: [String] = []
+    ) {
+        (self.endpoint, self.path, self.method) = (endpoint, path, method)
+        (self.body, self.query) = (body, query)
+    }
+
+    /// The path with the query.
+    var target: String { query.isEmpty ? path : path + "?" + query.joined(separator: "&") }
+}
+
+extension String {
+    /// The text with all but the unreserved characters of RFC 3986 escaped.
+    var escaped: String {
         var escaped = ""
-        for byte in text.utf8 {
+        for byte in utf8 {
             if Base64.isURLCharacter(byte) || byte == UInt8(ascii: ".") || byte == UInt8(ascii: "~")
             {
                 escaped.unicodeScalars.append(Unicode.Scalar(byte))

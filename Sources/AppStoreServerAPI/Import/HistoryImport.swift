@@ -1,4 +1,3 @@
-internal import AppStore
 public import EventLog
 public import Events
 public import Subledger
@@ -10,7 +9,7 @@ public import Subledger
 /// requested. The ledger records which subscriptions were answered: the next run continues one that
 /// ended early, and several runs can share a list.
 public struct HistoryImport: Sendable {
-    private let ledger: Ledger
+    let ledger: Ledger
     private let client: AppStoreServerClient
     private let options: Options
 
@@ -67,16 +66,9 @@ public struct HistoryImport: Sendable {
 
     /// What came of one id.
     private struct Asked: Sendable {
-        var outcome: Outcome
+        var outcome: PollOutcome
         /// The subscriptions of an order; nil for other ids.
         var order: ImportReport.Order?
-    }
-
-    /// The result for one id.
-    private enum Outcome: Sendable {
-        case answered(TakenAnswers)
-        case skipped
-        case failed(ServerError, TakenAnswers)
     }
 
     /// Asks Apple about ids, several at once.
@@ -134,7 +126,10 @@ public struct HistoryImport: Sendable {
     }
 }
 
-extension HistoryImport {
+extension HistoryImport: LeaseHolder {
+    var holder: String { options.holder }
+    var leaseSeconds: Double { options.leaseSeconds }
+
     private func ask(about subject: Subject) async throws -> Asked {
         var taken = TakenAnswers()
         var streams = try await known(subject)
@@ -142,7 +137,7 @@ extension HistoryImport {
             do {
                 streams = try await take(order, &taken)
             } catch let error as ServerError {
-                taken.requests += error.errorCode == nil ? 0 : 1
+                taken.add(error)
                 return Asked(outcome: .failed(error, taken))
             }
             // The answer was refused, and is among the rejections.
@@ -158,7 +153,7 @@ extension HistoryImport {
         let stream =
             streams.first
             ?? StreamID(environment: .production, originalTransactionId: subject.id)
-        if let lease = try await lease(on: stream) {
+        if let lease = try await lease(on: stream, pauseSeconds: options.pauseSeconds) {
             let id = asked.order == nil ? subject.id : stream.originalTransactionId
             asked.outcome = try await outcome(of: id, under: lease, taken)
         } else if taken.requests > 0 {
@@ -172,7 +167,7 @@ extension HistoryImport {
         of id: String,
         under lease: PollLease,
         _ before: TakenAnswers
-    ) async throws -> Outcome {
+    ) async throws -> PollOutcome {
         var taken = before
         var answered: Set<StreamID> = []
         do {
@@ -180,14 +175,14 @@ extension HistoryImport {
             let isWhole = taken.rejected == 0
             // What could not be verified is requested again.
             for other in answered where isWhole && other != lease.subject {
-                guard let lease = try await self.lease(on: other) else { continue }
-                try await end(lease, at: nil, isAnswered: true)
+                let lease = try await self.lease(on: other, pauseSeconds: options.pauseSeconds)
+                if let lease { try await end(lease, at: nil, isAnswered: true) }
             }
             let isOfStream = answered.contains(lease.subject)
             try await end(lease, at: isOfStream && isWhole ? revision : nil, isAnswered: isWhole)
             return .answered(taken)
         } catch let error as ServerError {
-            taken.requests += error.errorCode == nil ? 0 : 1
+            taken.add(error)
             try await end(lease, at: nil, isAnswered: false)
             return .failed(error, taken)
         }
@@ -250,42 +245,9 @@ extension HistoryImport {
         _ taken: inout TakenAnswers,
         _ answered: inout Set<StreamID>
     ) async throws {
-        taken.requests += 1
-        taken.statements += answer.statementCount
+        taken.add(answer)
         guard answer.statementCount > 0 else { return }
-        do {
-            let ingestion = try await ledger.ingest(
-                answer.payload,
-                source: Poller.source,
-                arrival: .imported,
-                voucher: .client
-            )
-            taken.add(ingestion)
-            answered.formUnion(ingestion.facts.map(\.stream))
-        } catch let rejection as Rejection {
-            taken.add(rejection)
-        }
-    }
-
-    private func lease(on stream: StreamID) async throws -> PollLease? {
-        try await ledger.log.takePollLease(
-            on: stream,
-            holder: options.holder,
-            seconds: options.leaseSeconds,
-            pause: options.pauseSeconds
-        )
-    }
-
-    private func end(
-        _ lease: PollLease,
-        at continuation: String?,
-        isAnswered: Bool
-    ) async throws {
-        try await ledger.log.end(
-            lease,
-            holder: options.holder,
-            continuation: continuation,
-            isAnswered: isAnswered
-        )
+        let ingestion = try await taken.ingest(answer.payload, into: ledger, arrival: .imported)
+        answered.formUnion(ingestion?.facts.map(\.stream) ?? [])
     }
 }

@@ -58,7 +58,6 @@ public struct BackfillEstimate: Codable, Hashable, Sendable {
             add(sizes, notifications: count, since: nil, .production, limits)
         case .since(let instant):
             for environment in environments {
-                let since = BackfillEstimate.start(instant, environment, now)
                 let due = Atomic<Int64>(0)
                 _ = try await ledger.forEachDue(
                     at: now,
@@ -66,47 +65,37 @@ public struct BackfillEstimate: Codable, Hashable, Sendable {
                     in: environment
                 ) { _ in due.add(1, ordering: .relaxed) }
                 let count = due.load(ordering: .relaxed)
-                add(
-                    AskableSize(customers: count, historyPages: count),
-                    notifications: try await BackfillEstimate.notificationRequests(
-                        since,
-                        now,
-                        environment,
-                        ledger
-                    ),
-                    since: since,
-                    environment,
-                    limits
-                )
+                let size = AskableSize(customers: count, historyPages: count)
+                try await add(size, since: instant, at: now, environment, ledger, limits)
             }
         case .all:
             for environment in environments {
-                let since = BackfillEstimate.start(.epoch, environment, now)
-                add(
-                    try await ledger.log.askableSize(
-                        in: environment,
-                        pageTransactions: Poller.pageMax
-                    ),
-                    notifications: try await BackfillEstimate.notificationRequests(
-                        since,
-                        now,
-                        environment,
-                        ledger
-                    ),
-                    since: since,
-                    environment,
-                    limits
+                let size = try await ledger.log.askableSize(
+                    in: environment,
+                    pageTransactions: Poller.pageMax
                 )
+                try await add(size, since: .epoch, at: now, environment, ledger, limits)
             }
         }
     }
 
-    private static func start(
-        _ since: Instant,
+    private mutating func add(
+        _ size: AskableSize,
+        since instant: Instant,
+        at now: Instant,
         _ environment: Environment,
-        _ now: Instant
-    ) -> Instant {
-        max(since, Instant(milliseconds: now.milliseconds - Poller.retention(of: environment)))
+        _ ledger: Ledger,
+        _ limits: ServerLimits
+    ) async throws {
+        let oldest = Instant(milliseconds: now.milliseconds - Poller.retention(of: environment))
+        let since = max(instant, oldest)
+        let notifications = try await BackfillEstimate.notificationRequests(
+            since,
+            now,
+            environment,
+            ledger
+        )
+        add(size, notifications: notifications, since: since, environment, limits)
     }
 
     // As many as the log has for the span, or as many as on the days before it: the log lacks those

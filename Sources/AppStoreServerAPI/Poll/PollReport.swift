@@ -122,13 +122,45 @@ struct TakenAnswers: Sendable {
     /// The subscriptions and purchases in the answers: all of a customer's.
     var streams: Set<StreamID> = []
 
-    mutating func add(_ rejection: Rejection) {
+    /// Counts an answer, before it is ingested.
+    mutating func add(_ answer: ServerAnswer) {
+        requests += 1
+        statements += answer.statementCount
+    }
+
+    /// Counts a failed request, unless Apple did not answer it.
+    mutating func add(_ error: ServerError) { requests += error.errorCode == nil ? 0 : 1 }
+
+    /// Ingests a payload and counts what came of it; nil if it was refused, which the ledger keeps.
+    mutating func ingest(
+        _ payload: [UInt8],
+        into ledger: Ledger,
+        arrival: Arrival = .live,
+        receivedAt: Instant = .systemClock()
+    ) async throws -> Ledger.Ingestion? {
+        do {
+            let ingestion = try await ledger.ingest(
+                payload,
+                source: Poller.source,
+                arrival: arrival,
+                receivedAt: receivedAt,
+                voucher: .client
+            )
+            add(ingestion)
+            return ingestion
+        } catch let rejection as Rejection {
+            add(rejection)
+            return nil
+        }
+    }
+
+    private mutating func add(_ rejection: Rejection) {
         rejected += 1
         let reason = rejection.code.rawValue
         if rejections[reason] == nil { rejections[reason] = rejection.message }
     }
 
-    mutating func add(_ ingestion: Ledger.Ingestion) {
+    private mutating func add(_ ingestion: Ledger.Ingestion) {
         appended += ingestion.outcomes.count(where: \.isNew)
         duplicates += ingestion.outcomes.count { !$0.isNew && !$0.isErased }
         for (fact, outcome) in zip(ingestion.facts, ingestion.outcomes) {

@@ -1,10 +1,9 @@
-internal import AppStore
 internal import EventLog
 internal import Events
 internal import Subledger
 
 /// The result for one subject.
-private enum PollOutcome: Sendable {
+enum PollOutcome: Sendable {
     case answered(TakenAnswers)
     case skipped
     case failed(ServerError, TakenAnswers)
@@ -152,7 +151,7 @@ extension Poller {
             try await noteOthers(than: stream, in: taken)
             return .answered(taken)
         } catch let error as ServerError {
-            taken.requests += error.errorCode == nil ? 0 : 1
+            taken.add(error)
             try await end(lease, at: nil, isAnswered: error.code == .refused && marksRefusals)
             return .failed(error, taken)
         }
@@ -174,7 +173,7 @@ extension Poller {
             }
             return .answered(taken)
         } catch let error as ServerError {
-            taken.requests += error.errorCode == nil ? 0 : 1
+            taken.add(error)
             return .failed(error, taken)
         }
     }
@@ -218,63 +217,49 @@ extension Poller {
     }
 }
 
-extension Poller {
+/// What polls and imports of histories share: the leases under which Apple is asked.
+protocol LeaseHolder: Sendable {
+    var ledger: Ledger { get }
+    /// A unique name.
+    var holder: String { get }
+    /// Seconds after which another process may take over from a silent one.
+    var leaseSeconds: Double { get }
+}
+
+extension LeaseHolder {
     func lease(on subject: StreamID, pauseSeconds: Double) async throws -> PollLease? {
         try await ledger.log.takePollLease(
             on: subject,
-            holder: options.holder,
-            seconds: options.leaseSeconds,
+            holder: holder,
+            seconds: leaseSeconds,
             pause: pauseSeconds
         )
     }
 
-    func end(
-        _ lease: PollLease,
-        at continuation: String?,
-        isAnswered: Bool
-    ) async throws {
+    func end(_ lease: PollLease, at continuation: String?, isAnswered: Bool) async throws {
         try await ledger.log.end(
             lease,
-            holder: options.holder,
+            holder: holder,
             continuation: continuation,
             isAnswered: isAnswered
         )
     }
+}
+
+extension Poller: LeaseHolder {
+    var holder: String { options.holder }
+    var leaseSeconds: Double { options.leaseSeconds }
 
     // An answer without statements is not a payload. If an answer is refused, the ledger keeps it
     // and its signed statements are taken one by one, so one bad statement does not affect the
     // others.
     func take(_ answer: ServerAnswer, into taken: inout TakenAnswers) async throws {
-        taken.requests += 1
-        taken.statements += answer.statementCount
+        taken.add(answer)
         guard answer.statementCount > 0 else { return }
-        do {
-            let ingestion = try await ledger.ingest(
-                answer.payload,
-                source: Poller.source,
-                receivedAt: clock(),
-                voucher: .client
-            )
-            taken.add(ingestion)
-        } catch let rejection as Rejection {
-            taken.add(rejection)
-            try await takeParts(of: answer, into: &taken)
-        }
-    }
-
-    private func takeParts(of answer: ServerAnswer, into taken: inout TakenAnswers) async throws {
+        let whole = try await taken.ingest(answer.payload, into: ledger, receivedAt: clock())
+        guard whole == nil else { return }
         for part in answer.parts {
-            do {
-                let ingestion = try await ledger.ingest(
-                    part,
-                    source: Poller.source,
-                    receivedAt: clock(),
-                    voucher: .client
-                )
-                taken.add(ingestion)
-            } catch let rejection as Rejection {
-                taken.add(rejection)
-            }
+            _ = try await taken.ingest(part, into: ledger, receivedAt: clock())
         }
     }
 }

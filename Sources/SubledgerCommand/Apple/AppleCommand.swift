@@ -45,7 +45,8 @@ struct AppleRequestDocument: Encodable {
     let body: String
 
     init(_ command: ServerCommand) {
-        (method, path, body) = (command.method, command.path, command.body)
+        let call = command.call
+        (method, path, body) = (call.method, call.path, call.body ?? "")
     }
 
     /// The request as text.
