@@ -178,6 +178,7 @@ let package = Package(
                 "AppStore", "CZlib", "Catalog", "EmbeddedPostgres", "EventLog", "Events",
                 "Postgres", "Projections", "Projector",
             ],
+            resources: [.embedInCode("Reports/SQL")],
             swiftSettings: strict
         ),
         .target(

@@ -162,7 +162,7 @@ struct AnalyticsReading {
         var ground = AnalyticsGround()
         var found: Set<String> = []
         for row in try await session.query(
-            AnalyticsReading.liveSQL,
+            ReportSQL.text(PackageResources.find_live_tables_sql),
             [.textArray(folds.keys.sorted())]
         ) {
             let table = try LiveTable(row)
@@ -213,16 +213,6 @@ struct AnalyticsReading {
             )
         }
     }
-
-    private static let liveSQL = """
-        SELECT p.name, p.lane, p.version, p.lane_offset, p.catalog_version, (
-            SELECT count(*) FROM projection.refused_stream r
-            WHERE r.build_schema = p.build_schema AND r.name = p.name),
-            p.commit_no, p.commit_digest, c.digest
-        FROM projection.ledger_projection p
-        LEFT JOIN ledger.commit c ON c.lane = p.lane AND c.commit_no = p.commit_no
-        WHERE p.state = 'live' AND p.name = ANY($1) ORDER BY p.name, p.lane
-        """
 }
 
 /// A lane of a live table.

@@ -35,30 +35,39 @@ extension ReportQuestion {
     func check() throws(QuestionError) {
         let words = report.dimensions.map(\.rawValue).joined(separator: ", ")
         let hasDays = report.keys.contains { $0.name == "day" }
-        for dimension in by where !report.dimensions.contains(dimension) {
-            throw QuestionError(
-                .unknownReport,
+        for dimension in by {
+            try QuestionError.refuse(
+                unless: report.dimensions.contains(dimension),
                 "report \(report.name) cannot be broken down by \(dimension.rawValue), only by "
                     + words + (hasDays ? "; it has rows by day already" : "")
             )
         }
-        guard Set(by).count == by.count else {
-            throw QuestionError(.unknownReport, "name each dimension of a breakdown once")
-        }
-        if let from, let to, to < from {
-            throw QuestionError(
-                .unknownReport,
+        try QuestionError.refuse(
+            unless: Set(by).count == by.count,
+            "name each dimension of a breakdown once"
+        )
+        if let from, let to {
+            try QuestionError.refuse(
+                unless: from <= to,
                 "the last day \(to.day) is before the first day \(from.day)"
             )
         }
-        guard (1...ReportQuestion.limitMax).contains(limit) else {
-            throw QuestionError(
-                .unknownReport,
-                "a report cannot be limited to \(limit) rows; expected 1 to "
-                    + "\(ReportQuestion.limitMax)"
-            )
-        }
+        try QuestionError.refuse(
+            unless: (1...ReportQuestion.limitMax).contains(limit),
+            "a report cannot be limited to \(limit) rows; expected 1 to "
+                + "\(ReportQuestion.limitMax)"
+        )
         try money.check(report)
+    }
+}
+
+extension QuestionError {
+    /// Refuses a question that its report does not accept.
+    static func refuse(
+        unless condition: Bool,
+        _ message: @autoclosure () -> String
+    ) throws(QuestionError) {
+        guard condition else { throw QuestionError(.unknownReport, message()) }
     }
 }
 
@@ -78,7 +87,7 @@ private struct ReportRun {
 
     func document() async throws -> ReportDocument {
         let money = ReportConversion(money: question.money, recordedUntil: nil)
-        let query = money.filling(question.report.sql) + ReportRun.firstPurchaseSQL
+        let query = money.filling(question.report.sql) + ReportRun.firstPurchase
         let reading = AnalyticsReading(ledger: ledger, session: session, query: query)
         return try await reading.answer(knownAt: question.knownAt) { ground in
             let bounds = try await bounds(ground)
@@ -95,16 +104,26 @@ private struct ReportRun {
         ]
         // Not in one statement: for a query of distributed tables, too, Citus copies the local one.
         let found = try await session.pipeline([
-            PostgresStatement(ground.sql(ReportRun.firstPurchaseSQL), [parameters[0]]),
+            PostgresStatement(ground.sql(ReportRun.firstPurchase), [parameters[0]]),
+            // Within the counted part of the log.
             PostgresStatement(
-                ReportRun.newestSignatureSQL(isKept: !ground.isTemporary),
+                NewestSignature.sql(
+                    upTo: "unnest($2::int[], $3::bigint[]) AS h (lane, lane_offset)",
+                    environment: "$1",
+                    isKept: !ground.isTemporary
+                ),
                 parameters
             ),
-            PostgresStatement(ReportRun.erasuresSQL, []),
+            PostgresStatement(
+                "SELECT count(*) FROM ledger.event e WHERE e.kind = 'erasure'",
+                []
+            ),
         ])
         guard let last = try found[1].first?.int8IfPresent(0) else {
-            let others = try await session.query(ReportRun.othersSQL, parameters).single()
-                .textIfPresent(0)
+            let others = try await session.query(
+                ReportSQL.text(PackageResources.find_environments_sql),
+                parameters
+            ).single().textIfPresent(0)
             throw QuestionError(
                 others == nil ? .emptyLedger : .otherEnvironment,
                 "the ledger has no event of \(question.environment.word)"
@@ -137,28 +156,31 @@ private struct ReportRun {
         let readsPurchases = AnalyticsRelation.needed(by: text).contains {
             $0.name == "repeated_purchases"
         }
-        var (repeated, continued) = (RepeatedPurchases.none, ContinuedSubscriptions())
-        if readsPurchases {
-            let lanes = ledger.log.identity.lanes
-            continued = try await .find(in: question.environment, ground, lanes, session)
-            repeated = try await .find(in: question.environment, ground, session)
-            repeated.join(continued)
-        }
-        let parameters: [PostgresValue] =
-            [
+        var statement = ReportStatement(
+            text: text,
+            parameters: [
                 .text(bounds.from.day), .text(bounds.to.day), .text(question.environment.word),
                 .timestamptz(microseconds: bounds.asOf.milliseconds * 1000),
             ] + money.parameters
-        let count = parameters.count
-        let once = repeated.excluded(
-            from: ContinuedSubscriptions.inlined(text, unless: continued.isEmpty),
-            parameterCount: count
         )
-        let query = continued.joined(in: once, parameterCount: count + repeated.parameters.count)
-        return try await session.query(
-            ground.sql(query),
-            parameters + repeated.parameters + continued.parameters
-        )
+        if readsPurchases {
+            let continued = try await ContinuedSubscriptions.find(
+                in: question.environment,
+                ground,
+                ledger.log.identity.lanes,
+                session
+            )
+            var repeated = try await RepeatedPurchases.find(
+                in: question.environment,
+                ground,
+                session
+            )
+            repeated.join(continued)
+            statement.text = continued.inlined(text)
+            repeated.exclude(from: &statement)
+            continued.join(in: &statement)
+        }
+        return try await session.query(ground.sql(statement.text), statement.parameters)
     }
 
     private func conversion(_ ground: AnalyticsGround) -> ReportConversion {
@@ -193,12 +215,11 @@ private struct ReportRun {
             isComplete: rows.count <= question.limit,
             columns: columns,
             rows: try rows.prefix(question.limit).map { row in
-                var values: [String: ReportValue] = [:]
-                values.reserveCapacity(columns.count)
-                for (index, column) in columns.enumerated() {
-                    values[names[index]] = try ReportValue(row, index, column.kind)
-                }
-                return values
+                Dictionary(
+                    uniqueKeysWithValues: try columns.enumerated().map { index, column in
+                        (names[index], try ReportValue(row, index, column.kind))
+                    }
+                )
             }
         )
     }
@@ -232,11 +253,7 @@ private struct ReportRun {
     private func newestRate(_ ground: AnalyticsGround) async throws -> Instant? {
         guard let currency = question.money.currency else { return nil }
         return try await session.query(
-            """
-            SELECT (extract(epoch FROM max(recorded_at)) * 1000)::bigint
-            FROM operation.currency_rate
-            WHERE base_currency = $1 AND ($2::timestamptz IS NULL OR recorded_at <= $2)
-            """,
+            ReportSQL.text(PackageResources.find_newest_rate_sql),
             [
                 .text(currency),
                 .timestamptz(microseconds: ground.recordedUntil.map { $0.milliseconds * 1000 }),
@@ -252,31 +269,7 @@ private struct ReportRun {
             + (question.limit == ReportQuestion.limitDefault ? "" : " --limit \(question.limit)")
     }
 
-    private static let firstPurchaseSQL = """
-        SELECT (extract(epoch FROM t.start_time) * 1000)::bigint
-        FROM projection.transactions t WHERE t.environment = $1
-        ORDER BY t.start_time LIMIT 1
-        """
-
-    // Within the counted part of the log.
-    private static func newestSignatureSQL(isKept: Bool) -> String {
-        NewestSignature.sql(
-            upTo: "unnest($2::int[], $3::bigint[]) AS h (lane, lane_offset)",
-            environment: "$1",
-            isKept: isKept
-        )
-    }
-
-    private static let erasuresSQL = "SELECT count(*) FROM ledger.event e WHERE e.kind = 'erasure'"
-
-    // The other environments with events.
-    private static let othersSQL = """
-        SELECT string_agg(DISTINCT e.environment, ', ' ORDER BY e.environment)
-        FROM ledger.event e
-        JOIN unnest($2::int[], $3::bigint[]) AS h (lane, lane_offset)
-            ON h.lane = e.lane AND e.lane_offset <= h.lane_offset
-        WHERE e.environment NOT IN ($1, '')
-        """
+    private static let firstPurchase = ReportSQL.text(PackageResources.find_first_purchase_sql)
 }
 
 extension ReportValue {

@@ -8,16 +8,14 @@ internal import Postgres
 /// `analytics.repeated_purchases` finds them. Nearly every ledger has no such purchase, and then a
 /// report's query is not changed.
 struct RepeatedPurchases: Sendable {
-    /// None.
-    static let none = RepeatedPurchases()
+    private struct Purchase: Sendable {
+        var lane: Int32
+        var id: String
+        let purchaseDate: Int64
+        let product: String
+    }
 
-    private var lanes: [Int32] = []
-    private var ids: [String] = []
-    private var purchaseDates: [Int64] = []
-    private var products: [String] = []
-
-    /// Whether there are none.
-    var isEmpty: Bool { lanes.isEmpty }
+    private var purchases: [Purchase] = []
 
     /// Finds those of an environment in the tables of a report.
     static func find(
@@ -25,62 +23,73 @@ struct RepeatedPurchases: Sendable {
         _ ground: AnalyticsGround,
         _ session: PostgresSession
     ) async throws -> RepeatedPurchases {
-        let rows = try await session.query(ground.sql(repeatedSQL), [.text(environment.word)])
-        var found = none
-        for row in rows {
-            found.lanes.append(try row.int4(0))
-            found.ids.append(try row.text(1))
-            found.purchaseDates.append(try row.int8(2))
-            found.products.append(try row.text(3))
+        let sql = ground.sql(ReportSQL.text(PackageResources.find_repeated_sql))
+        var found = RepeatedPurchases()
+        for row in try await session.query(sql, [.text(environment.word)]) {
+            found.purchases.append(
+                Purchase(
+                    lane: try row.int4(0),
+                    id: try row.text(1),
+                    purchaseDate: try row.int8(2),
+                    product: try row.text(3)
+                )
+            )
         }
         return found
     }
 
     /// Names them as they are named once continued subscriptions are joined.
     mutating func join(_ continued: ContinuedSubscriptions) {
-        for index in ids.indices {
-            guard let first = continued.first(of: lanes[index], ids[index]) else { continue }
-            (lanes[index], ids[index]) = first
+        for index in purchases.indices {
+            let purchase = purchases[index]
+            guard let first = continued.first(of: purchase.lane, purchase.id) else { continue }
+            (purchases[index].lane, purchases[index].id) = first
         }
     }
 
-    /// Excludes them from a query that begins with WITH and has this many parameters.
-    func excluded(from query: String, parameterCount: Int) -> String {
-        guard !isEmpty else { return query }
+    /// Excludes them from a query that begins with WITH.
+    func exclude(from query: inout ReportStatement) {
+        guard !purchases.isEmpty else { return }
+        query.join(
+            "repeated_purchase",
+            [
+                ("lane", "int", .int4Array(purchases.map(\.lane))),
+                ("original_transaction_id", "text", .textArray(purchases.map(\.id))),
+                ("purchase_date_ms", "bigint", .int8Array(purchases.map(\.purchaseDate))),
+                ("product_identifier", "text", .textArray(purchases.map(\.product))),
+            ]
+        ) { table in
+            ReportSQL.text(PackageResources.part_repeated_sql)
+                .replacing("{{table}}", with: "analytics.\(table)")
+        }
+    }
+}
+
+/// A query of a report that begins with WITH, and its parameters.
+struct ReportStatement {
+    /// The query.
+    var text: String
+    /// Its parameters.
+    var parameters: [PostgresValue]
+
+    /// Puts a list of rows into the query, and another text in place of each table of purchases or
+    /// movements.
+    mutating func join(
+        _ name: String,
+        _ columns: [(name: String, type: String, values: PostgresValue)],
+        replacing replacement: (Substring) -> String
+    ) {
+        let places = columns.enumerated().map { index, column in
+            "$\(parameters.count + index + 1)::\(column.type)[]"
+        }
         let list = """
-            WITH repeated_purchase AS MATERIALIZED (
-                SELECT * FROM unnest($\(parameterCount + 1)::int[], $\(parameterCount + 2)::text[],
-                    $\(parameterCount + 3)::bigint[], $\(parameterCount + 4)::text[])
-                    AS r (lane, original_transaction_id, purchase_date_ms, product_identifier)
+            WITH \(name) AS MATERIALIZED (
+                SELECT * FROM unnest(\(places.joined(separator: ", ")))
+                    AS r (\(columns.map(\.name).joined(separator: ", ")))
             ),
             """
-        return query.replacing(#/^\s*WITH /#, with: list + " ")
-            .replacing(
-                #/analytics\.(transactions|movements)(?![A-Za-z_])/#
-            ) { match in
-                """
-                (SELECT k.* FROM \(match.0) k WHERE NOT EXISTS (
-                    SELECT FROM repeated_purchase r WHERE r.lane = k.lane
-                        AND r.original_transaction_id = k.original_transaction_id
-                        AND r.purchase_date_ms = k.purchase_date_ms
-                        AND r.product_identifier = k.product_identifier))
-                """
-            }
+        text = text.replacing(#/^\s*WITH /#, with: list + " ")
+            .replacing(#/analytics\.(transactions|movements)(?![A-Za-z_])/#) { replacement($0.1) }
+        parameters += columns.map(\.values)
     }
-
-    /// The parameters that follow those of the query.
-    var parameters: [PostgresValue] {
-        isEmpty
-            ? []
-            : [
-                .int4Array(lanes), .textArray(ids), .int8Array(purchaseDates),
-                .textArray(products),
-            ]
-    }
-
-    private static let repeatedSQL = """
-        SELECT r.lane, r.original_transaction_id, r.purchase_date_ms, r.product_identifier
-        FROM analytics.repeated_purchases() r WHERE r.environment = $1
-        ORDER BY r.lane, r.original_transaction_id, r.purchase_date_ms, r.product_identifier
-        """
 }

@@ -17,8 +17,6 @@ public struct Report: Sendable {
     let keys: [Column]
     /// The columns with its numbers.
     let columns: [Column]
-    /// The query; see `text(by:)` for the placeholders in braces.
-    let sql: String
     /// The column to sort by, in descending order; nil for the order of the keys.
     let greatestFirst: String?
 
@@ -56,33 +54,30 @@ public struct Report: Sendable {
         }
     }
 
+    // The file with the query; see `text(by:)` for the placeholders in braces.
+    private let file: [UInt8]
+
     init(
         _ name: String,
         version: Int = 1,
         _ definition: String,
-        by dimensions: [Dimension],
-        usual: [Dimension],
-        keys: [Column] = [],
-        columns: [Column],
+        by dimensions: [Dimension] = Dimension.allCases,
+        usual: [Dimension] = [],
+        keys: [String] = [],
+        columns: [String],
         greatestFirst: String? = nil,
-        sql: String
+        sql file: [UInt8]
     ) {
         self.name = name
         self.version = version
         self.definition = definition
         self.dimensions = dimensions
         self.usual = usual
-        self.keys = keys
-        self.columns = columns
+        self.keys = keys.map(Column.key)
+        self.columns = columns.map(Column.number)
         self.greatestFirst = greatestFirst
-        self.sql = sql
+        self.file = file
     }
-
-    /// All of them, in the order of the list.
-    public static let all: [Report] = ofCustomers + ofSubscriptions + ofSeats + ofMoney
-
-    /// The report with that name; nil if there is none.
-    public static func named(_ name: String) -> Report? { all.first { $0.name == name } }
 }
 
 extension Report.Dimension {
@@ -98,11 +93,18 @@ extension Report.Dimension {
 }
 
 extension Report.Column {
-    static func text(_ name: String) -> Self { Self(name: name, kind: .text) }
-    static func count(_ name: String) -> Self { Self(name: name, kind: .count) }
-    static func money(_ name: String) -> Self { Self(name: name, kind: .money) }
-    static func percent(_ name: String) -> Self { Self(name: name, kind: .percent) }
-    static func instant(_ name: String) -> Self { Self(name: name, kind: .instant) }
+    /// A column that rows are grouped by: text, or the number of a period or month.
+    static func key(_ name: String) -> Self {
+        Self(name: name, kind: name.hasSuffix("_number") ? .count : .text)
+    }
+
+    /// A column of numbers, whose name ends with their unit.
+    static func number(_ name: String) -> Self {
+        let units: [(String, Kind)] = [
+            ("_milliunits", .money), ("_percent", .percent), ("_time", .instant),
+        ]
+        return Self(name: name, kind: units.first { name.hasSuffix($0.0) }?.1 ?? .count)
+    }
 
     /// Whether it helps identify a row, and is not a note on its numbers.
     public var isLabel: Bool { kind == .text && !name.hasPrefix("rate_") }
@@ -117,9 +119,12 @@ extension Report.Column {
 }
 
 extension Report {
+    /// The query, with its placeholders for what a question asks.
+    var sql: String { ReportSQL.filled(file) }
+
     /// All columns of the answer, in order.
     func columns(by dimensions: [Dimension]) -> [Column] {
-        dimensions.map { .text($0.column) } + keys + columns
+        dimensions.map { .key($0.column) } + keys + columns
     }
 
     /// The query with parameters: `$1` the first day, `$2` the last one, `$3` the environment, `$4`

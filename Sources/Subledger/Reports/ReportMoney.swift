@@ -35,59 +35,41 @@ public struct ReportMoney: Codable, Hashable, Sendable {
 
     /// Refuses combinations that make no sense.
     func check(_ report: Report) throws(QuestionError) {
-        guard !isAsked || report.columns.contains(where: { $0.kind == .money }) else {
-            throw QuestionError(
-                .unknownReport,
-                "report \(report.name) has no money; --currency and --commission are for reports "
-                    + "that have"
-            )
-        }
-        if let currency, !CurrencyRate.isCode(currency) {
-            throw QuestionError(
-                .unknownReport,
+        try QuestionError.refuse(
+            unless: !isAsked || report.columns.contains { $0.kind == .money },
+            "report \(report.name) has no money; --currency and --commission are for reports that "
+                + "have"
+        )
+        if let currency {
+            try QuestionError.refuse(
+                unless: CurrencyRate.isCode(currency),
                 "invalid currency '\(currency)': expected three capital letters (ISO 4217), as in EUR"
             )
         }
-        guard (0...ReportMoney.rateDaysMax).contains(rateDaysMax) else {
-            throw QuestionError(
-                .unknownReport,
-                "a rate cannot be used for \(rateDaysMax) days; expected 0 to "
-                    + "\(ReportMoney.rateDaysMax)"
-            )
-        }
-        guard commission == nil || report.name == "revenue" else {
-            throw QuestionError(
-                .unknownReport,
-                "report \(report.name) has no estimate of proceeds; `subledger report revenue` has"
-            )
-        }
-        guard commission != nil || taxPercents.isEmpty else {
-            throw QuestionError(
-                .unknownReport,
-                "taxes are for an estimate of proceeds, which needs --commission"
-            )
-        }
-        try checkTaxes()
-    }
-
-    private func checkTaxes() throws(QuestionError) {
+        try QuestionError.refuse(
+            unless: (0...ReportMoney.rateDaysMax).contains(rateDaysMax),
+            "a rate cannot be used for \(rateDaysMax) days; expected 0 to \(ReportMoney.rateDaysMax)"
+        )
+        try QuestionError.refuse(
+            unless: commission == nil || report.name == "revenue",
+            "report \(report.name) has no estimate of proceeds; `subledger report revenue` has"
+        )
+        try QuestionError.refuse(
+            unless: commission != nil || taxPercents.isEmpty,
+            "taxes are for an estimate of proceeds, which needs --commission"
+        )
         for (country, percent) in taxPercents.sorted(by: { $0.key < $1.key }) {
-            let isCountry =
-                country.utf8.count == 3 && country.utf8.allSatisfy { (65...90).contains($0) }
-            guard isCountry else {
-                throw QuestionError(
-                    .unknownReport,
-                    "invalid country '\(country)': expected that of a storefront, three capital "
-                        + "letters (ISO 3166-1), as in DEU"
-                )
-            }
-            guard percent.text.prefix(while: { $0 != "." }).count <= 2 else {
-                throw QuestionError(
-                    .unknownReport,
-                    "invalid tax of \(country), \(percent.text) %: expected the share of the price "
-                        + "that is tax, below 100 %"
-                )
-            }
+            try QuestionError.refuse(
+                unless: country.utf8.count == 3
+                    && country.utf8.allSatisfy { (65...90).contains($0) },
+                "invalid country '\(country)': expected that of a storefront, three capital letters "
+                    + "(ISO 3166-1), as in DEU"
+            )
+            try QuestionError.refuse(
+                unless: percent.text.prefix { $0 != "." }.count <= 2,
+                "invalid tax of \(country), \(percent.text) %: expected the share of the price that "
+                    + "is tax, below 100 %"
+            )
         }
     }
 

@@ -1,0 +1,224 @@
+extension Report {
+    /// All of them, in the order of the list.
+    public static let all: [Report] = [
+        Report(
+            "retention",
+            version: 2,
+            """
+            Of the subscriptions whose first payment falls in the months of the report, how many \
+            have paid access n periods of their product later. Only subscriptions that have \
+            reached that instant count (had_opportunity, retained); those in retained_pending have \
+            not reached it yet.
+            """,
+            by: [.month, .product],
+            usual: [.product],
+            keys: ["period_number"],
+            columns: ["had_opportunity", "retained", "retained_percent", "retained_pending"],
+            sql: PackageResources.report_retention_sql
+        ),
+        Report(
+            "cancelled-in-period",
+            version: 2,
+            """
+            Of the subscriptions whose first payment falls in the months of the report, how many \
+            entered the nth period after it (entered_period), how many of these switched \
+            auto-renewal off in that period, and, if the period is over (completed_period), how \
+            many ended with it.
+            """,
+            by: [.month, .product],
+            usual: [.product],
+            keys: ["period_number"],
+            columns: [
+                "entered_period", "auto_renew_off_in_period", "auto_renew_off_percent",
+                "completed_period", "ended_in_period", "ended_percent",
+            ],
+            sql: PackageResources.report_cancelled_in_period_sql
+        ),
+        Report(
+            "payments",
+            version: 2,
+            """
+            Payments per customer and currency in the days of the report: how many, how many of \
+            them are refunded, and the amounts paid, given back and kept. A purchase whose price \
+            Apple did not state is a payment; free purchases and those of family members are not.
+            """,
+            keys: ["customer_id", "currency"],
+            columns: [
+                "payments_count", "refunds_count", "gross_milliunits", "given_back_milliunits",
+                "net_milliunits", "first_paid_time", "last_paid_time",
+            ],
+            greatestFirst: "payments_count",
+            sql: PackageResources.report_payments_sql
+        ),
+        Report(
+            "renewals",
+            version: 2,
+            """
+            Payments for subscriptions in the days of the report: original ones, made by the \
+            customer, and automatic ones. Apple's transactionReason decides; if it is missing \
+            (inferred), the first purchase, one after a lapse and a change of plan are original.
+            """,
+            usual: [.month],
+            columns: [
+                "payments_count", "original_payments", "automatic_payments", "automatic_percent",
+                "inferred",
+            ],
+            sql: PackageResources.report_renewals_sql
+        ),
+        Report(
+            "switches",
+            version: 2,
+            """
+            Changes of plan that took effect in the days of the report, by the product before and \
+            after: upgrade, downgrade or crossgrade, or plan_change if no catalog ranks the \
+            products. Those of family members do not count.
+            """,
+            by: [.month, .country, .offer],
+            keys: ["previous_product_identifier", "product_identifier", "plan_change"],
+            columns: ["plan_changes_count", "subscriptions_count"],
+            greatestFirst: "plan_changes_count",
+            sql: PackageResources.report_switches_sql
+        ),
+        Report(
+            "active",
+            version: 2,
+            """
+            Subscriptions at the end of each month and of the last day of the report, UTC: with a \
+            running paid purchase (active_paid), of these in billing grace and with auto-renewal \
+            off (set_to_expire), with a running free trial, and in billing retry without access.
+            """,
+            by: [.product, .country, .offer],
+            keys: ["day"],
+            columns: ["active_paid", "active_trial", "in_grace", "in_retry", "set_to_expire"],
+            sql: PackageResources.report_active_sql
+        ),
+        Report(
+            "churn",
+            version: 3,
+            """
+            Subscriptions that had a running paid purchase at the end of a day and none at the end \
+            of the next (lost), less those that came back (resubscribed), as a share of those \
+            active before the first day; and all subscriptions that ended, trials included, by \
+            Apple's reason.
+            """,
+            usual: [.month],
+            columns: [
+                "active_at_start", "lost", "resubscribed", "churn_percent", "churned_voluntary",
+                "churned_involuntary", "churned_unknown",
+            ],
+            sql: PackageResources.report_churn_sql
+        ),
+        Report(
+            "trial-conversion",
+            version: 2,
+            """
+            Free trials that began in the days of the report, and how many continued with a \
+            purchase that is not a trial. The percentage leaves out trials that are still running \
+            and may yet convert.
+            """,
+            usual: [.month],
+            columns: ["trial_starts", "trial_conversions", "running", "converted_percent"],
+            sql: PackageResources.report_trial_conversion_sql
+        ),
+        Report(
+            "recovery",
+            version: 2,
+            """
+            Failed renewals that entered billing grace or billing retry in the days of the report, \
+            and how many of them recovered next. The percentage leaves out those that are still \
+            open. A grace period that ends in billing retry counts in both.
+            """,
+            by: [.month, .product],
+            keys: ["billing_issue"],
+            columns: ["entered", "recovered", "open", "recovered_percent"],
+            sql: PackageResources.report_recovery_sql
+        ),
+        Report(
+            "seats",
+            """
+            The seats of multiseat subscriptions at the end of each month and of the last day of \
+            the report, UTC: sold less those taken back by then, assigned to members, and free. \
+            Where the app manages its members (DEVELOPER), Apple signs no transaction for them: \
+            how many seats are assigned is then only known to the app and to Apple (`subledger \
+            apple seats`). Seats that an organisation bought outside the app are not sold by the \
+            app, but their members count as assigned: seats_free is empty if more seats are \
+            assigned than sold.
+            """,
+            by: [.product, .country],
+            usual: [.product],
+            keys: ["day", "invitation_management"],
+            columns: ["subscriptions_count", "seats_sold", "seats_assigned", "seats_free"],
+            sql: PackageResources.report_seats_sql
+        ),
+        Report(
+            "mrr",
+            version: 2,
+            """
+            Monthly recurring revenue of the subscriptions that are active at the end of each \
+            month and of the last day of the report, UTC: each price converted to one month by \
+            RevenueCat's formula, before refunds, taxes and commission. arr is twelve times the \
+            same sum before mrr is rounded for display, so it can differ from twelve times the \
+            mrr shown.
+            """,
+            by: [.product, .country, .offer],
+            keys: ["day", "currency"],
+            columns: ["active_paid", "mrr_milliunits", "arr_milliunits"],
+            sql: PackageResources.report_mrr_sql
+        ),
+        Report(
+            "revenue",
+            version: 2,
+            """
+            What customers paid in the days of the report, including one-time purchases, and what \
+            was given back: by the date of the purchase, so that later refunds change it, and by \
+            the date of the refund, less reversed refunds.
+            """,
+            usual: [.month],
+            keys: ["currency"],
+            columns: [
+                "gross_milliunits", "given_back_milliunits", "net_milliunits",
+                "given_back_on_refund_date_milliunits", "net_on_refund_date_milliunits",
+            ],
+            sql: PackageResources.report_revenue_sql
+        ),
+        Report(
+            "refund-rate",
+            version: 2,
+            """
+            Of the paid subscription purchases that began in the days of the report, how many are \
+            refunded. Reversed refunds do not count, and later refunds change the number.
+            """,
+            usual: [.month],
+            columns: ["paid_purchases", "paid_purchases_refunded", "refunded_percent"],
+            sql: PackageResources.report_refund_rate_sql
+        ),
+        Report(
+            "ltv",
+            version: 2,
+            """
+            Realised lifetime value per customer, by currency: what customers whose first payment \
+            falls in the days of the report have paid since then, less what was given back.
+            """,
+            by: [.month],
+            keys: ["currency"],
+            columns: ["customers_count", "payments_count", "net_milliunits", "ltv_milliunits"],
+            sql: PackageResources.report_ltv_sql
+        ),
+        Report(
+            "cohorts",
+            version: 2,
+            """
+            Subscriptions by the month of their first payment, in the days of the report: how many \
+            made a payment in the nth calendar month after it, how many payments these were, and \
+            the amount that was not given back.
+            """,
+            usual: [.month],
+            keys: ["month_number", "currency"],
+            columns: ["subscriptions_count", "payments_count", "net_milliunits"],
+            sql: PackageResources.report_cohorts_sql
+        ),
+    ]
+
+    /// The report with that name; nil if there is none.
+    public static func named(_ name: String) -> Report? { all.first { $0.name == name } }
+}

@@ -1,0 +1,79 @@
+internal import EventLog
+internal import Events
+internal import Postgres
+
+/// The SQL that converts and estimates money, which replaces the tables in a report's query.
+///
+/// Arithmetic is exact: rates and percentages are decimal numbers, and each purchase is rounded to
+/// the milliunit, halves away from zero, before anything is summed.
+struct ReportConversion {
+    let money: ReportMoney
+    /// Rates that were imported later do not count; nil for no limit.
+    let recordedUntil: Instant?
+
+    /// The parameters that follow those of every report.
+    var parameters: [PostgresValue] {
+        guard money.isAsked else { return [] }
+        let taxes = money.taxPercents.sorted { $0.key < $1.key }
+        return [
+            money.currency.map { .text($0) } ?? .null,
+            recordedUntil.map { .timestamptz(microseconds: $0.milliseconds * 1000) } ?? .null,
+            .int4(Int32(money.rateDaysMax)), .textArray(taxes.map(\.key)),
+            .textArray(taxes.map(\.value.text)),
+        ]
+    }
+
+    /// The columns that are added to those of the report.
+    var columns: [Report.Column] {
+        (money.commission == nil ? [] : [.number("proceeds_estimate_milliunits")])
+            + (money.currency == nil ? [] : [.key("rate_first_day"), .key("rate_last_day")])
+    }
+
+    /// Fills in a report's query: the placeholders in braces for tables, and for columns with a
+    /// comma before each.
+    func filling(_ query: String) -> String {
+        let words = [
+            "{{transactions}}": transactions,
+            "{{movements}}": money.isAsked
+                ? ReportSQL.text(PackageResources.part_converted_movements_sql)
+                : "analytics.movements",
+            "{{of_purchase}}": estimate("t.proceeds_estimate") + days("t.rate_day", "t.rate_day"),
+            "{{of_movement}}": estimate("0") + days("m.rate_day", "m.rate_day"),
+            "{{of_customer}}": days("min(y.rate_first_day)", "max(y.rate_last_day)"),
+            "{{totals}}": estimate("sum(x.proceeds_estimate_milliunits)::bigint")
+                + days("min(x.rate_first_day)::text", "max(x.rate_last_day)::text"),
+        ]
+        return words.reduce(query) { $0.replacing($1.key, with: $1.value) }
+    }
+
+    /// Tables for the query's WITH clause, each with a comma before it.
+    var tables: String {
+        money.isAsked ? ReportSQL.text(PackageResources.part_rates_sql) : ""
+    }
+
+    private func estimate(_ value: String) -> String {
+        money.commission == nil ? "" : ", \(value) AS proceeds_estimate_milliunits"
+    }
+
+    private func days(_ first: String, _ last: String) -> String {
+        money.currency == nil ? "" : ", \(first) AS rate_first_day, \(last) AS rate_last_day"
+    }
+
+    private var transactions: String {
+        guard money.isAsked else { return "analytics.transactions" }
+        var (proceeds, service) = ("", "")
+        if let commission = money.commission {
+            let isStandard = commission == .standard
+            proceeds = ReportSQL.text(PackageResources.part_proceeds_sql).replacing(
+                "{{share}}",
+                with: isStandard
+                    ? "CASE WHEN s.paid_seconds >= 365 * 86400 THEN 85 ELSE 70 END" : "85"
+            )
+            service =
+                "\nLEFT JOIN tax x ON x.country = t.country\n"
+                + (isStandard ? ReportSQL.text(PackageResources.part_paid_service_sql) : "")
+        }
+        return ReportSQL.text(PackageResources.part_converted_transactions_sql)
+            .replacing("{{proceeds}}", with: proceeds).replacing("{{service}}", with: service)
+    }
+}

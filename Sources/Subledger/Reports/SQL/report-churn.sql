@@ -1,0 +1,90 @@
+-- What was lost, came back and ended, each on its day; a stock is that of the day before. All days
+-- covered by paid purchases of a subscription are merged into islands: the end of an island is a
+-- loss, the beginning of a later one a return. The newest purchase of the day determines product,
+-- country and offer.
+SELECT {{by}}sum(x.at_start)::bigint AS active_at_start, sum(x.lost)::bigint AS lost,
+    sum(x.resubscribed)::bigint AS resubscribed,
+    round(10000.0 * sum(x.lost - x.resubscribed)
+        / nullif(sum(x.at_start), 0))::bigint AS churn_percent,
+    sum(x.churned_voluntary)::bigint AS churned_voluntary,
+    sum(x.churned_involuntary)::bigint AS churned_involuntary,
+    sum(x.churned_unknown)::bigint AS churned_unknown
+FROM (
+    WITH span AS MATERIALIZED (
+        SELECT t.lane, t.original_transaction_id, t.ordinal, t.start_time,
+            (t.start_time AT TIME ZONE 'UTC')::date AS since,
+            (t.effective_end_time AT TIME ZONE 'UTC')::date AS until,
+            t.product_identifier, t.country, t.offer_type
+        FROM analytics.transactions t
+        WHERE t.environment = $3 AND t.is_paid AND t.effective_end_time IS NOT NULL
+    ), island AS MATERIALIZED (
+        SELECT a.lane, a.original_transaction_id, a.first, lower(d) AS since,
+            upper(d) AS until
+        FROM (
+            SELECT s.lane, s.original_transaction_id, min(s.since) AS first,
+                range_agg(daterange(s.since, s.until)) AS days
+            FROM span s GROUP BY s.lane, s.original_transaction_id
+        ) a
+        CROSS JOIN LATERAL unnest(a.days) AS d
+    ), moved AS (
+        (SELECT DISTINCT ON (i.lane, i.original_transaction_id, i.until) i.until AS day,
+            s.product_identifier, s.country, s.offer_type, false AS is_stock, 1 AS lost,
+            0 AS resubscribed
+        FROM island i
+        JOIN span s USING (lane, original_transaction_id)
+        WHERE i.until BETWEEN $1::date AND $2::date AND s.since < i.until
+            AND s.until >= i.until
+        ORDER BY i.lane, i.original_transaction_id, i.until, s.start_time DESC,
+            s.ordinal DESC)
+        UNION ALL
+        (SELECT DISTINCT ON (i.lane, i.original_transaction_id, i.since) i.since,
+            s.product_identifier, s.country, s.offer_type, false, 0, 1
+        FROM island i
+        JOIN span s USING (lane, original_transaction_id)
+        WHERE i.since BETWEEN $1::date AND $2::date AND i.first < i.since
+            AND s.since <= i.since AND s.until > i.since
+        ORDER BY i.lane, i.original_transaction_id, i.since, s.start_time DESC,
+            s.ordinal DESC)
+        UNION ALL
+        (SELECT DISTINCT ON (b.day, s.lane, s.original_transaction_id) b.day,
+            s.product_identifier, s.country, s.offer_type, true, 0, 0
+        FROM span s
+        CROSS JOIN LATERAL (
+            SELECT m::date AS day FROM generate_series(
+                greatest(date_trunc('month', s.since::timestamp) + interval '1 month',
+                    date_trunc('month', $1::date::timestamp)),
+                least(s.until, $2::date)::timestamp, interval '1 month') m
+            WHERE m >= $1::date
+            UNION ALL SELECT $1::date
+            WHERE extract(day FROM $1::date) <> 1 AND s.since < $1::date
+                AND s.until >= $1::date
+        ) b
+        ORDER BY b.day, s.lane, s.original_transaction_id, s.start_time DESC,
+            s.ordinal DESC)
+    )
+    SELECT v.day, date_trunc('month', v.day::timestamp) AS month, v.product_identifier, v.country,
+        v.offer_type, v.is_stock, v.is_stock::integer AS at_start, v.lost, v.resubscribed,
+        0 AS churned_voluntary, 0 AS churned_involuntary, 0 AS churned_unknown
+    FROM moved v
+    UNION ALL
+    SELECT (m.occurred_at AT TIME ZONE 'UTC')::date,
+        date_trunc('month', m.occurred_at AT TIME ZONE 'UTC'), m.product_identifier, p.country,
+        p.offer_type, false, 0, 0, 0,
+        (m.movement IN ('churn_voluntary', 'churn_price_increase',
+            'churn_product_unavailable'))::integer,
+        (m.movement = 'churn_involuntary')::integer, (m.movement = 'churn_unknown')::integer
+    FROM analytics.movements m
+    LEFT JOIN LATERAL (
+        SELECT y.country, y.offer_type FROM analytics.transactions y
+        WHERE y.lane = m.lane AND y.environment = m.environment
+            AND y.original_transaction_id = m.original_transaction_id
+            AND y.purchase_date_ms = m.purchase_date_ms
+        ORDER BY y.product_identifier = m.product_identifier DESC, y.ordinal
+        LIMIT 1
+    ) p ON true
+    WHERE m.environment = $3 AND NOT m.is_shared AND m.movement LIKE 'churn%'
+        AND m.occurred_at >= $1::date::timestamp AT TIME ZONE 'UTC'
+        AND m.occurred_at < ($2::date + 1)::timestamp AT TIME ZONE 'UTC'
+) x
+WHERE NOT x.is_stock OR {{begins}}
+GROUP BY {{keys}}

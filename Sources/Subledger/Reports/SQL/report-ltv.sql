@@ -1,0 +1,11 @@
+-- What customers paid since their first payment, less what was given back.
+SELECT {{by}}x.currency, count(*) AS customers_count,
+    sum(x.payments)::bigint AS payments_count, sum(x.net)::bigint AS net_milliunits,
+    round(sum(x.net) / count(*))::bigint AS ltv_milliunits{{totals}}
+FROM (
+    SELECT y.customer_id, y.currency, min(y.month) AS month, min(y.day) AS day,
+        count(*) AS payments, coalesce(sum(y.net), 0) AS net{{of_customer}}
+    FROM ({{payments}}) y GROUP BY 1, 2
+) x
+WHERE x.day BETWEEN $1::date AND $2::date
+GROUP BY {{keys}}

@@ -1,0 +1,34 @@
+-- Purchases by their date, and refunds by theirs; a refund takes country and offer from its
+-- purchase.
+SELECT {{by}}x.currency, sum(x.gross)::bigint AS gross_milliunits,
+    sum(x.gross - x.net)::bigint AS given_back_milliunits,
+    sum(x.net)::bigint AS net_milliunits,
+    sum(x.given_back)::bigint AS given_back_on_refund_date_milliunits,
+    sum(x.gross - x.given_back)::bigint AS net_on_refund_date_milliunits{{totals}}
+FROM (
+    SELECT {{purchase}}, t.currency,
+        coalesce(t.purchase_price_milliunits, 0) AS gross,
+        coalesce(t.price_milliunits, 0) AS net, 0 AS given_back{{of_purchase}}
+    FROM {{transactions}} t
+    WHERE t.environment = $3 AND {{is_asked_day}}
+        AND NOT t.is_shared
+    UNION ALL
+    SELECT (m.occurred_at AT TIME ZONE 'UTC')::date,
+        date_trunc('month', m.occurred_at AT TIME ZONE 'UTC'),
+        m.product_identifier, p.country, p.offer_type, m.currency, 0, 0,
+        -coalesce(m.amount_milliunits, 0){{of_movement}}
+    FROM {{movements}} m
+    LEFT JOIN LATERAL (
+        SELECT y.country, y.offer_type FROM analytics.transactions y
+        WHERE y.lane = m.lane AND y.environment = m.environment
+            AND y.original_transaction_id = m.original_transaction_id
+            AND y.purchase_date_ms = m.purchase_date_ms
+        ORDER BY y.product_identifier = m.product_identifier DESC, y.ordinal
+        LIMIT 1
+    ) p ON true
+    WHERE m.environment = $3 AND NOT m.is_shared
+        AND m.movement IN ('exit_refund', 'refund_reversed')
+        AND m.occurred_at >= $1::date::timestamp AT TIME ZONE 'UTC'
+        AND m.occurred_at < ($2::date + 1)::timestamp AT TIME ZONE 'UTC'
+) x
+GROUP BY {{keys}} HAVING sum(x.gross) <> 0 OR sum(x.given_back) <> 0
