@@ -1,8 +1,5 @@
 internal import Foundation
 
-/// The message of a system error.
-func systemMessage(_ number: Int32) -> String { String(cString: strerror(number)) }
-
 /// A folder of exported tables, locked for one export.
 ///
 /// A file appears whole or not at all: it is written below `_temporary`, flushed to disk, and
@@ -139,23 +136,17 @@ final class ExportFolder: Sendable {
 
     /// The size of a file; nil if it does not exist.
     func size(of name: String) -> Int64? {
-        let place = "\(path)/\(name)"
-        guard ExportFolder.kind(of: place) == .typeRegular else { return nil }
-        do {
-            let size = try FileManager.default.attributesOfItem(atPath: place)[.size]
-            return (size as? NSNumber)?.int64Value
-        } catch {
-            return nil
-        }
+        let file = ExportFolder.attributes(of: "\(path)/\(name)")
+        guard file[.type] as? FileAttributeType == .typeRegular else { return nil }
+        return (file[.size] as? NSNumber)?.int64Value
     }
 
-    // The type of the file, without following links; nil if it does not exist.
-    private static func kind(of path: String) -> FileAttributeType? {
+    // Of the file itself, without following links; empty if it does not exist.
+    private static func attributes(of path: String) -> [FileAttributeKey: Any] {
         do {
-            return try FileManager.default.attributesOfItem(atPath: path)[.type]
-                as? FileAttributeType
+            return try FileManager.default.attributesOfItem(atPath: path)
         } catch {
-            return nil
+            return [:]
         }
     }
 
@@ -198,7 +189,8 @@ final class ExportFolder: Sendable {
         var folder = path
         for part in name.split(separator: "/").dropLast() {
             folder += "/\(part)"
-            guard ExportFolder.kind(of: folder) == .typeSymbolicLink else { continue }
+            let type = ExportFolder.attributes(of: folder)[.type] as? FileAttributeType
+            guard type == .typeSymbolicLink else { continue }
             throw ExportError(
                 .foreignFolder,
                 "\(folder) is a symbolic link, which an export does not follow; remove it, or name "
@@ -265,7 +257,8 @@ final class ExportFolder: Sendable {
         _ verb: String,
         _ number: Int32 = errno
     ) -> ExportError {
-        ExportError(path, cannot: verb, number, then: next)
+        let message = String(cString: strerror(number))
+        return ExportError(.fileSystem, "\(path) cannot be \(verb): \(message); \(next)")
     }
 }
 

@@ -34,9 +34,9 @@ public struct ExportManifest: Codable, Hashable, Sendable {
         /// The names of its partition folders, outermost first.
         public let partitionBy: [String]
         /// Rows in all of its files.
-        public let rows: Int64
+        public internal(set) var rows: Int64
         /// Its files, by path.
-        public let files: [File]
+        public internal(set) var files: [File]
     }
 
     /// A file of a table.

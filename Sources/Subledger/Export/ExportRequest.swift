@@ -71,11 +71,6 @@ public struct ExportError: Error, Hashable, Sendable {
         self.code = code
         self.message = message
     }
-
-    /// An error of the file system.
-    init(_ path: String, cannot verb: String, _ number: Int32, then next: String) {
-        self.init(.fileSystem, "\(path) cannot be \(verb): \(systemMessage(number)); \(next)")
-    }
 }
 
 extension ExportError: CustomStringConvertible {

@@ -149,15 +149,9 @@ extension ExportRun {
     private func columns(
         of name: String
     ) async throws -> (comment: String, columns: [ExportSchema.Column]) {
+        let view = ground.sql("analytics.\(name)")
         let rows = try await session.query(
-            """
-            SELECT a.attname::text, format_type(a.atttypid, a.atttypmod),
-                coalesce(obj_description(a.attrelid, 'pg_class'), '')
-            FROM pg_attribute a
-            WHERE a.attrelid = '\(ground.sql("analytics.\(name)"))'::regclass AND a.attnum > 0
-                AND NOT a.attisdropped
-            ORDER BY a.attnum
-            """
+            ReportSQL.text(PackageResources.find_columns_sql).replacing("{{view}}", with: view)
         )
         let columns = try rows.map { row in
             ExportSchema.Column(
@@ -314,18 +308,10 @@ private enum CopyEnd: PostgresErrorConvertible {
 
 extension ExportManifest.Table {
     fileprivate func with(_ files: [ExportManifest.File]) -> ExportManifest.Table {
-        ExportManifest.Table(
-            name: name,
-            heads: heads,
-            asOf: asOf,
-            catalogVersion: catalogVersion,
-            folds: folds,
-            definition: definition,
-            fileFormat: fileFormat,
-            partitionBy: partitionBy,
-            rows: files.reduce(0) { $0 + $1.rows },
-            files: files
-        )
+        var table = self
+        table.rows = files.reduce(0) { $0 + $1.rows }
+        table.files = files
+        return table
     }
 }
 

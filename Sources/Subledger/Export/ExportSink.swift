@@ -39,7 +39,7 @@ struct ExportSink: Sendable {
     /// Takes a row with the prefix before its columns.
     mutating func take(_ row: UnsafeRawBufferPointer) throws(ExportError) {
         if file == nil || !row.starts(with: prefix) { try begin(with: row) }
-        var reader = PrefixReader(row, table.delimiters, position: prefix.count)
+        var reader = PrefixReader(row: row, delimiters: table.delimiters, position: prefix.count)
         content.add(reader.integer(), reader.integer())
         guard let file else { preconditionFailure("a row comes before its file") }
         try file.append(UnsafeRawBufferPointer(rebasing: row[reader.position...]))
@@ -55,7 +55,7 @@ struct ExportSink: Sendable {
 
     private mutating func begin(with row: UnsafeRawBufferPointer) throws(ExportError) {
         try end()
-        var reader = PrefixReader(row, table.delimiters, position: 0)
+        var reader = PrefixReader(row: row, delimiters: table.delimiters, position: 0)
         let values = table.partitions.map { _ in reader.text() }
         prefix = Array(row[..<reader.position])
         try table.checkFolders(of: values)
@@ -127,19 +127,9 @@ struct RowSum: Sendable {
 
 /// Parses the prefix before the columns of a row.
 private struct PrefixReader {
-    private let row: UnsafeRawBufferPointer
-    private let delimiters: ExportedTable.Delimiters
-    private(set) var position: Int
-
-    init(
-        _ row: UnsafeRawBufferPointer,
-        _ delimiters: ExportedTable.Delimiters,
-        position: Int
-    ) {
-        self.row = row
-        self.delimiters = delimiters
-        self.position = position
-    }
+    let row: UnsafeRawBufferPointer
+    let delimiters: ExportedTable.Delimiters
+    var position: Int
 
     /// A text, quoted or not, and its delimiter.
     mutating func text() -> String {

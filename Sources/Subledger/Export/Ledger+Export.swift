@@ -26,25 +26,21 @@ extension Ledger {
         if case .offsets(let offsets) = request.knownAt {
             try await PositionVector(offsets).check("knownAt", in: log)
         }
-        return try await readingAnalytics("export") { session in
-            let reading = AnalyticsReading(
+        // Opened first, so an unusable folder is reported before any long work begins.
+        let folder = try ExportFolder(request.folder)
+        return try await readingAnalytics(
+            "export",
+            of: relations.map { "analytics.\($0.name) " }.joined() + "analytics.last_signed_at",
+            knownAt: request.knownAt
+        ) { session, ground in
+            try await ExportRun(
+                request: request,
                 ledger: self,
                 session: session,
-                query: relations.map { "analytics.\($0.name) " }.joined()
-                    + "analytics.last_signed_at"
-            )
-            // Opened first, so an unusable folder is reported before any long work begins.
-            let folder = try ExportFolder(request.folder)
-            return try await reading.answer(knownAt: request.knownAt) { ground in
-                try await ExportRun(
-                    request: request,
-                    ledger: self,
-                    session: session,
-                    ground: ground,
-                    folder: folder,
-                    progress: progress
-                ).document(relations)
-            }
+                ground: ground,
+                folder: folder,
+                progress: progress
+            ).document(relations)
         }
     }
 }

@@ -17,6 +17,9 @@ struct AnalyticsGround: Sendable {
     /// Whether temporary tables of the session answer, and not the live ones.
     var isTemporary = false
 
+    /// The folds that build the tables, with their versions.
+    var folds: [String: Int] = [:]
+
     /// The offset of each lane that has events.
     var offsets: [Int: Int64] { heads.mapValues(\.offset).filter { $0.value > 0 } }
 
@@ -27,35 +30,41 @@ struct AnalyticsGround: Sendable {
 }
 
 extension Ledger {
-    /// Provides a dedicated session.
+    /// Reads tables of schema `analytics` in a session of their own, in one transaction that sees
+    /// one state: that of the live tables, or of temporary ones filled with what was known then.
     ///
     /// - Parameters:
     ///   - subject: What asks, for messages.
+    ///   - query: SQL that names the tables.
+    ///   - knownAt: How much of the log is used; nil for the live tables.
     ///   - body: Reads in the session.
     /// - Returns: What the body returns.
-    /// - Throws: `tablesNotBuilt` if the views are missing; otherwise what the body throws.
+    /// - Throws: `QuestionError` if the live tables cannot answer; otherwise what the body throws.
     func readingAnalytics<Answer>(
         _ subject: String,
-        _ body: (PostgresSession) async throws -> Answer
+        of query: String,
+        knownAt: KnownAt?,
+        _ body: (PostgresSession, AnalyticsGround) async throws -> Answer
     ) async throws -> Answer {
         let session = try await PostgresSession.connect(log.settings)
+        let reading = AnalyticsReading(
+            subject: subject,
+            ledger: self,
+            session: session,
+            query: query
+        )
         do {
-            let answer = try await body(session)
+            let answer = try await reading.answer(knownAt: knownAt, body)
             await session.close()
             return answer
         } catch let error as PostgresError
             where ["42P01", "3F000", "42703", "42883"].contains(error.sqlState)
         {
             await session.close()
-            throw QuestionError(
-                .tablesNotBuilt,
-                "\(subject): its tables are missing, or another version of this program built "
-                    + "them (\(error.primaryMessage ?? "\(error)")); `subledger rebuild` rebuilds "
-                    + "them"
+            throw reading.unbuilt(
+                "its tables are missing, or another version of this program built them "
+                    + "(\(error.primaryMessage ?? "\(error)")); `subledger rebuild` rebuilds them"
             )
-        } catch let error as UnreadyTables {
-            await session.close()
-            throw QuestionError(error.code, "\(subject): \(error.message)")
         } catch {
             await session.close()
             throw await log.outage(behind: error, doing: subject) ?? error
@@ -70,36 +79,29 @@ extension Ledger {
     }
 }
 
-/// The live tables cannot answer.
-private struct UnreadyTables: Error {
-    let code: QuestionError.Code
-    let message: String
-}
-
 /// A query over schema `analytics`, and the tables that it reads.
-struct AnalyticsReading {
+private struct AnalyticsReading {
+    let subject: String
     let ledger: Ledger
     let session: PostgresSession
-    private let relations: [AnalyticsRelation]
-    private let projections: Set<String>
+    let relations: [AnalyticsRelation]
+    let projections: Set<String>
+    let folds: [String: Int]
 
-    init(ledger: Ledger, session: PostgresSession, query: String) {
+    init(subject: String, ledger: Ledger, session: PostgresSession, query: String) {
+        let relations = AnalyticsRelation.needed(by: query)
+        let projections = AnalyticsRelation.projections(of: relations, and: query)
+        self.subject = subject
         self.ledger = ledger
         self.session = session
-        relations = AnalyticsRelation.needed(by: query)
-        projections = AnalyticsRelation.projections(of: relations, and: query)
+        self.relations = relations
+        self.projections = projections
+        folds = ledger.projector.folds.filter { projections.contains($0.key) }
     }
 
-    /// The folds that build those tables, with their versions.
-    var folds: [String: Int] {
-        ledger.projector.folds.filter { projections.contains($0.key) }
-    }
-
-    /// Answers in one transaction that sees one state: that of the live tables, or of temporary
-    /// ones filled with what was known then.
     func answer<Answer>(
         knownAt: KnownAt?,
-        _ body: (AnalyticsGround) async throws -> Answer
+        _ body: (PostgresSession, AnalyticsGround) async throws -> Answer
     ) async throws -> Answer {
         // Queries over these views have many small expressions: compiling them would cost more time
         // than it saves.
@@ -107,10 +109,16 @@ struct AnalyticsReading {
         var known: AnalyticsGround?
         if let knownAt { known = try await fold(knownAt) }
         try await session.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
-        let ground = if let known { known } else { try await live() }
-        let answer = try await body(ground)
+        var ground = if let known { known } else { try await live() }
+        ground.folds = folds
+        let answer = try await body(session, ground)
         try await session.execute("COMMIT")
         return answer
+    }
+
+    /// The error of live tables that another build, or another log, made.
+    func unbuilt(_ message: String) -> QuestionError {
+        QuestionError(.tablesNotBuilt, "\(subject): \(message)")
     }
 
     // Folds the log as known then, into temporary tables, so nothing changes for other readers.
@@ -168,11 +176,10 @@ struct AnalyticsReading {
             let table = try LiveTable(row)
             try check(table)
             guard table.head == ground.heads[table.lane, default: table.head] else {
-                throw UnreadyTables(
-                    code: .tablesNotReady,
-                    message:
-                        "the live tables are at different positions; `subledger follow --once` "
-                        + "brings them to the same position"
+                throw QuestionError(
+                    .tablesNotReady,
+                    "\(subject): the live tables are at different positions; `subledger follow "
+                        + "--once` brings them to the same position"
                 )
             }
             ground.heads[table.lane] = table.head
@@ -182,9 +189,8 @@ struct AnalyticsReading {
         }
         let missing = folds.keys.filter { !found.contains($0) }.sorted()
         guard missing.isEmpty else {
-            throw UnreadyTables(
-                code: .tablesNotBuilt,
-                message: "there is no live table \(missing.joined(separator: ", ")); "
+            throw unbuilt(
+                "there is no live table \(missing.joined(separator: ", ")); "
                     + "`subledger rebuild \(missing.joined(separator: " "))` builds it"
             )
         }
@@ -194,19 +200,14 @@ struct AnalyticsReading {
     private func check(_ table: LiveTable) throws {
         let version = folds[table.name] ?? 0
         guard table.version == version else {
-            throw UnreadyTables(
-                code: .tablesNotBuilt,
-                message:
-                    "the live table \(table.name) was built by version \(table.version) of its "
-                    + "fold, but this program has version \(version); `subledger rebuild` rebuilds "
-                    + "it"
+            throw unbuilt(
+                "the live table \(table.name) was built by version \(table.version) of its fold, but "
+                    + "this program has version \(version); `subledger rebuild` rebuilds it"
             )
         }
         guard table.head.commit == 0 || table.digestInLog == table.head.digest else {
-            throw UnreadyTables(
-                code: .tablesNotBuilt,
-                message:
-                    "the live table \(table.name) contains commit \(table.head.commit) of lane "
+            throw unbuilt(
+                "the live table \(table.name) contains commit \(table.head.commit) of lane "
                     + "\(table.lane), which this log does not have: the log was restored or forked "
                     + "since. `subledger verify` reports whether the log is intact; if this is the "
                     + "right log, `subledger rebuild` rebuilds the tables"

@@ -9,13 +9,9 @@ internal import Projections
 ///
 /// Nearly every ledger has none, and then a report's query is not changed.
 struct ContinuedSubscriptions: Sendable {
-    private struct Continued: Sendable {
-        let lane: Int32
-        let id: String
-        let firstLane: Int32
-        let firstId: String
-        let place: Int32
-    }
+    private typealias Continued = (
+        lane: Int32, id: String, firstLane: Int32, firstId: String, place: Int32
+    )
 
     private var subscriptions: [Continued] = []
 
@@ -39,15 +35,9 @@ struct ContinuedSubscriptions: Sendable {
             while let earlier = before[.text(first)], place <= rows.count {
                 (first, place) = (earlier, place + 1)
             }
-            found.subscriptions.append(
-                Continued(
-                    lane: try row.int4(0),
-                    id: try row.text(1),
-                    firstLane: Int32(count.lane(of: first)),
-                    firstId: first,
-                    place: Int32(clamping: place)
-                )
-            )
+            let (lane, id) = (try row.int4(0), try row.text(1))
+            let firstLane = Int32(count.lane(of: first))
+            found.subscriptions.append((lane, id, firstLane, first, Int32(clamping: place)))
         }
         return found
     }

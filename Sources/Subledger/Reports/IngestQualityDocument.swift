@@ -152,7 +152,5 @@ extension IngestQualityDocument.Line {
 }
 
 private func share(_ percent: Double?) -> String {
-    guard let percent else { return "–" }
-    let hundredths = Int64((percent * 100).rounded())
-    return "\(hundredths / 100).\(String(hundredths % 100 + 100).dropFirst()) %"
+    percent.map { Int64(($0 * 100).rounded()).decimals + " %" } ?? "–"
 }

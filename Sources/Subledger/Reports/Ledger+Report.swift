@@ -21,8 +21,14 @@ extension Ledger {
         if case .offsets(let offsets) = question.knownAt {
             try await PositionVector(offsets).check("knownAt", in: log)
         }
-        return try await readingAnalytics("report \(question.report.name)") { session in
-            try await ReportRun(ledger: self, question: question, session: session).document()
+        let money = ReportConversion(money: question.money, recordedUntil: nil)
+        return try await readingAnalytics(
+            "report \(question.report.name)",
+            of: money.filling(question.report.sql) + ReportRun.firstPurchase,
+            knownAt: question.knownAt
+        ) { session, ground in
+            try await ReportRun(ledger: self, question: question, session: session, ground: ground)
+                .document()
         }
     }
 }
@@ -76,6 +82,7 @@ private struct ReportRun {
     let ledger: Ledger
     let question: ReportQuestion
     let session: PostgresSession
+    let ground: AnalyticsGround
 
     /// The days of an answer, and the bounds that the log sets for them.
     private struct Bounds {
@@ -85,18 +92,11 @@ private struct ReportRun {
         let erasures: Int64
     }
 
-    func document() async throws -> ReportDocument {
-        let money = ReportConversion(money: question.money, recordedUntil: nil)
-        let query = money.filling(question.report.sql) + ReportRun.firstPurchase
-        let reading = AnalyticsReading(ledger: ledger, session: session, query: query)
-        return try await reading.answer(knownAt: question.knownAt) { ground in
-            let bounds = try await bounds(ground)
-            let rows = try await rows(ground, bounds)
-            return try await document(reading.folds, ground, bounds, rows)
-        }
+    private var money: ReportConversion {
+        ReportConversion(money: question.money, recordedUntil: ground.recordedUntil)
     }
 
-    private func bounds(_ ground: AnalyticsGround) async throws -> Bounds {
+    private func bounds() async throws -> Bounds {
         let lanes = ground.offsets.sorted { $0.key < $1.key }
         let parameters: [PostgresValue] = [
             .text(question.environment.word), .int4Array(lanes.map { Int32($0.key) }),
@@ -150,8 +150,7 @@ private struct ReportRun {
         )
     }
 
-    private func rows(_ ground: AnalyticsGround, _ bounds: Bounds) async throws -> PostgresRows {
-        let money = conversion(ground)
+    private func rows(_ bounds: Bounds) async throws -> PostgresRows {
         let text = question.report.text(by: question.by, limit: question.limit + 1, money)
         let readsPurchases = AnalyticsRelation.needed(by: text).contains {
             $0.name == "repeated_purchases"
@@ -183,18 +182,10 @@ private struct ReportRun {
         return try await session.query(ground.sql(statement.text), statement.parameters)
     }
 
-    private func conversion(_ ground: AnalyticsGround) -> ReportConversion {
-        ReportConversion(money: question.money, recordedUntil: ground.recordedUntil)
-    }
-
-    private func document(
-        _ folds: [String: Int],
-        _ ground: AnalyticsGround,
-        _ bounds: Bounds,
-        _ rows: PostgresRows
-    ) async throws -> ReportDocument {
-        let columns =
-            question.report.columns(by: question.by) + conversion(ground).columns
+    func document() async throws -> ReportDocument {
+        let bounds = try await bounds()
+        let rows = try await rows(bounds)
+        let columns = question.report.columns(by: question.by) + money.columns
         let names = columns.map(\.jsonName)
         return ReportDocument(
             name: question.report.name,
@@ -207,11 +198,11 @@ private struct ReportRun {
             by: question.by,
             positions: PositionVector(ground.offsets).document,
             catalogVersion: ground.catalogVersion,
-            folds: folds,
+            folds: ground.folds,
             money: question.money.isAsked ? question.money : nil,
             erasures: bounds.erasures,
             refusedSubscriptions: ground.refused,
-            command: try await knownAt(ground).map { command(ground, bounds, knownAt: $0) },
+            command: try await knownAt().map { command(bounds, knownAt: $0) },
             isComplete: rows.count <= question.limit,
             columns: columns,
             rows: try rows.prefix(question.limit).map { row in
@@ -226,10 +217,10 @@ private struct ReportRun {
 
     // The bound that gives the same events, catalog and rates again: the positions or, if something
     // was imported after them, the instant of the last import.
-    private func knownAt(_ ground: AnalyticsGround) async throws -> String? {
+    private func knownAt() async throws -> String? {
         let offsets = KnownAt.offsets(ledger.whole(ground.offsets))
         let store = ledger.catalogStore
-        let rates = try await newestRate(ground)
+        let rates = try await newestRate()
         let bound = try await ledger.log.recordingBound(of: offsets) ?? .epoch
         let isCatalogKnown =
             try await store.history(knownAt: offsets).newestVersion == ground.catalogVersion
@@ -250,7 +241,7 @@ private struct ReportRun {
     }
 
     // When the newest rate that the report could use was imported; nil if it uses none.
-    private func newestRate(_ ground: AnalyticsGround) async throws -> Instant? {
+    private func newestRate() async throws -> Instant? {
         guard let currency = question.money.currency else { return nil }
         return try await session.query(
             ReportSQL.text(PackageResources.find_newest_rate_sql),
@@ -261,7 +252,7 @@ private struct ReportRun {
         ).single().int8IfPresent(0).map(Instant.init(milliseconds:))
     }
 
-    private func command(_ ground: AnalyticsGround, _ bounds: Bounds, knownAt: String) -> String {
+    private func command(_ bounds: Bounds, knownAt: String) -> String {
         let by = question.by.isEmpty ? "none" : question.by.map(\.rawValue).joined(separator: ",")
         return "subledger report \(question.report.name) --from \(bounds.from.day) "
             + "--to \(bounds.to.day) --by \(by) --environment \(question.environment.word) "
@@ -269,7 +260,7 @@ private struct ReportRun {
             + (question.limit == ReportQuestion.limitDefault ? "" : " --limit \(question.limit)")
     }
 
-    private static let firstPurchase = ReportSQL.text(PackageResources.find_first_purchase_sql)
+    static let firstPurchase = ReportSQL.text(PackageResources.find_first_purchase_sql)
 }
 
 extension ReportValue {

@@ -8,12 +8,7 @@ internal import Postgres
 /// `analytics.repeated_purchases` finds them. Nearly every ledger has no such purchase, and then a
 /// report's query is not changed.
 struct RepeatedPurchases: Sendable {
-    private struct Purchase: Sendable {
-        var lane: Int32
-        var id: String
-        let purchaseDate: Int64
-        let product: String
-    }
+    private typealias Purchase = (lane: Int32, id: String, date: Int64, product: String)
 
     private var purchases: [Purchase] = []
 
@@ -26,14 +21,8 @@ struct RepeatedPurchases: Sendable {
         let sql = ground.sql(ReportSQL.text(PackageResources.find_repeated_sql))
         var found = RepeatedPurchases()
         for row in try await session.query(sql, [.text(environment.word)]) {
-            found.purchases.append(
-                Purchase(
-                    lane: try row.int4(0),
-                    id: try row.text(1),
-                    purchaseDate: try row.int8(2),
-                    product: try row.text(3)
-                )
-            )
+            let (lane, id) = (try row.int4(0), try row.text(1))
+            found.purchases.append((lane, id, try row.int8(2), try row.text(3)))
         }
         return found
     }
@@ -55,7 +44,7 @@ struct RepeatedPurchases: Sendable {
             [
                 ("lane", "int", .int4Array(purchases.map(\.lane))),
                 ("original_transaction_id", "text", .textArray(purchases.map(\.id))),
-                ("purchase_date_ms", "bigint", .int8Array(purchases.map(\.purchaseDate))),
+                ("purchase_date_ms", "bigint", .int8Array(purchases.map(\.date))),
                 ("product_identifier", "text", .textArray(purchases.map(\.product))),
             ]
         ) { table in

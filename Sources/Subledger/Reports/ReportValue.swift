@@ -41,3 +41,11 @@ extension ReportValue: Codable {
         }
     }
 }
+
+extension Int64 {
+    /// Hundredths as a decimal number.
+    package var decimals: String {
+        let rest = "\(magnitude % 100 + 100)".dropFirst()
+        return "\(self < 0 ? "-" : "")\(magnitude / 100).\(rest)"
+    }
+}
