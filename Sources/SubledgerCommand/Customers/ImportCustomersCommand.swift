@@ -107,11 +107,7 @@ extension LinkImportDocument {
     /// The answer as text.
     fileprivate func printText(_ file: String) {
         CSVTable.printRefused(rejections, of: rejected, in: file)
-        let lanes = positions.sorted { (Int($0.key) ?? 0) < (Int($1.key) ?? 0) }
-        let end =
-            lanes.count == 1 && lanes[0].key == "0"
-            ? "\(lanes[0].value)"
-            : lanes.map { "\($0.key):\($0.value)" }.joined(separator: ",")
+        let end = positions.words
         Terminal.print(
             "\(counted(lines, "line")): \(counted(appended, "link")) "
                 + (isDryRun ? "to append" : "appended")

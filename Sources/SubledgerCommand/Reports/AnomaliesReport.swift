@@ -3,7 +3,7 @@ import ArgumentParser
 import Projections
 import Subledger
 
-struct AnomaliesReport: AsyncParsableCommand, KnowledgeCommand {
+struct AnomaliesReport: LogReportCommand, KnowledgeCommand {
     static let configuration = CommandConfiguration(
         commandName: "anomalies",
         abstract: "Subscriptions that need attention, worst first.",
@@ -56,10 +56,8 @@ struct AnomaliesReport: AsyncParsableCommand, KnowledgeCommand {
             ("--limit", limit), ("--loop-changes", loopChanges), ("--loop-days", loopDays),
             ("--refunds", refunds), ("--purchases", purchases), ("--token-accounts", tokenAccounts),
         ]
-        for (name, value) in named where !(1...AnomaliesReport.numberMax).contains(value) {
-            throw ValidationError(
-                "\(name) is \(value); expected 1 to \(AnomaliesReport.numberMax)"
-            )
+        for (name, value) in named {
+            try Self.check(name, value, max: AnomaliesReport.numberMax)
         }
     }
 
@@ -75,18 +73,19 @@ struct AnomaliesReport: AsyncParsableCommand, KnowledgeCommand {
 
     func run() async throws {
         let clocks = knowledge.clocks()
-        let ledger = try await database.openLedger()
         let progress = SharedProgress("anomalies", isQuiet: output.quiet)
-        let answer = try await ledger.anomalies(
-            limit: limit,
-            knownAt: clocks.knownAt,
-            limits: limits
-        ) {
-            progress.report($0, "stream")
+        try await report { ledger in
+            let answer = try await ledger.anomalies(
+                limit: limit,
+                knownAt: clocks.knownAt,
+                limits: limits
+            ) {
+                progress.report($0, "stream")
+            }
+            progress.finish()
+            return answer
+        } print: {
+            try output.print($0, $0.text)
         }
-        progress.finish()
-        try await AnswerNotes.writeIfEmpty(ledger)
-        await ledger.close()
-        try output.print(answer, answer.text, of: "anomalies")
     }
 }

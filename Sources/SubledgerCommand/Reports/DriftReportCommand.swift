@@ -2,7 +2,7 @@ import CommandSupport
 import ArgumentParser
 import Subledger
 
-struct DriftReportCommand: AsyncParsableCommand, KnowledgeCommand {
+struct DriftReportCommand: LogReportCommand, KnowledgeCommand {
     static let configuration = CommandConfiguration(
         commandName: "drift",
         abstract: "Compare Subledger's states with the statuses and renewal info that Apple "
@@ -26,20 +26,16 @@ struct DriftReportCommand: AsyncParsableCommand, KnowledgeCommand {
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        guard (1...DriftReportCommand.limitMax).contains(limit) else {
-            throw ValidationError(
-                "--limit is \(limit); expected 1 to \(DriftReportCommand.limitMax)"
-            )
-        }
+        try Self.check("--limit", limit, max: DriftReportCommand.limitMax)
     }
 
     func run() async throws {
         let clocks = knowledge.clocks()
-        let ledger = try await database.openLedger()
-        let answer = try await ledger.drift(limit: limit, knownAt: clocks.knownAt)
-        try await AnswerNotes.writeIfEmpty(ledger)
-        await ledger.close()
-        try output.print(answer, answer.text, of: "drift")
+        let answer = try await report {
+            try await $0.drift(limit: limit, knownAt: clocks.knownAt)
+        } print: {
+            try output.print($0, $0.text)
+        }
         guard answer.checked == answer.agreeing else { throw Exit.mismatch }
     }
 }

@@ -98,35 +98,29 @@ struct ExportCommand: AsyncParsableCommand, TakingWord {
         progress.finish()
         let lag = try await knownAt == nil ? ledger.lag(behind: document.positions) : 0
         await ledger.close()
-        if output.json { try Terminal.print(json: document) } else { document.printTable() }
+        try output.print(document, document.text)
         guard !output.quiet else { return }
         Terminal.noteLag(lag, of: "export")
         guard document.refusedSubscriptions > 0 else { return }
-        Terminal.write(
-            "\(counted(document.refusedSubscriptions, "subscription")) that a fold refused "
-                + "\(document.refusedSubscriptions == 1 ? "is" : "are") not exported; "
-                + "`SELECT * FROM projection.refused_stream` shows why"
-        )
+        Terminal.write(refusedWords(document.refusedSubscriptions, "exported"))
     }
 }
 
 extension ExportDocument {
     /// The answer as text.
-    fileprivate func printTable() {
-        var table = TextTable(["table", "rows", "files", "size", "written", "removed"])
-        for row in tables {
-            table.add([
-                row.name, "\(row.rows)", "\(row.files)", byteWords(row.bytes),
-                "\(row.filesWritten)", "\(row.filesRemoved)",
-            ])
+    fileprivate var text: [Block] {
+        let rows = tables.map { table in
+            [
+                table.name, "\(table.rows)", "\(table.files)", byteWords(table.bytes),
+                "\(table.filesWritten)", "\(table.filesRemoved)",
+            ]
         }
-        Terminal.print(table.text)
-        let place = positions.sorted { Int($0.key) ?? 0 < Int($1.key) ?? 0 }
-        let shown = place.count == 1 && place[0].key == "0"
-        let words = place.map { shown ? "\($0.value)" : "\($0.key):\($0.value)" }
-        Terminal.print(
-            "\(folder): \(counted(tables.reduce(0) { $0 + $1.rows }, "row")) as known at "
-                + words.joined(separator: ",") + "; manifest \(manifest)"
-        )
+        return [
+            .table(["table", "rows", "files", "size", "written", "removed"], rows),
+            .line(
+                "\(folder): \(counted(tables.reduce(0) { $0 + $1.rows }, "row")) as known at "
+                    + positions.words + "; manifest \(manifest)"
+            ),
+        ]
     }
 }

@@ -69,7 +69,7 @@ struct FeedCommand: AsyncParsableCommand {
         if end == .stopped, !follow { throw Exit.interrupted }
     }
 
-    private func feed() async throws -> FeedPump.End {
+    private func feed() async throws -> LineOutput.End? {
         var options = EventLog.Options()
         options.readersMax = 1
         let log = try await database.openLog(options)
@@ -78,7 +78,7 @@ struct FeedCommand: AsyncParsableCommand {
         return end
     }
 
-    private func pump(_ log: EventLog) async throws -> FeedPump.End {
+    private func pump(_ log: EventLog) async throws -> LineOutput.End? {
         var pump = FeedPump(try await log.feed(after: after), linesMax: limit ?? .max)
         Interrupt.heed()
         return try await pump.run(

@@ -6,16 +6,6 @@ import Subledger
 
 /// Moves events from the log to stdout, page by page; little is read that the reader does not take.
 struct FeedPump {
-    /// Why it ended.
-    enum End {
-        /// Everything requested was written.
-        case done
-        /// The reader is gone.
-        case readerGone
-        /// A signal requested it.
-        case stopped
-    }
-
     private var feed: LogFeed
     private var output = LineOutput()
     private var linesLeft: Int
@@ -37,41 +27,35 @@ struct FeedPump {
     /// When following, it waits for a database that is unavailable; an error of the log ends it.
     ///
     /// - Parameter seconds: The polling interval for new commits; nil to end at the end of the log.
-    /// - Returns: Why it ended.
+    /// - Returns: Why it ended before everything requested was written; nil if it did not.
     /// - Throws: `EventLogError`; a `Failure` if stdout cannot be written.
-    mutating func run(following seconds: Double?) async throws -> End {
+    mutating func run(following seconds: Double?) async throws -> LineOutput.End? {
         do {
             while true {
-                let end = try await moveAll(isPatient: seconds != nil)
-                guard end == nil, let seconds else { return end ?? .done }
-                if let end = try await FeedPump.wait(seconds) { return end }
+                try await moveAll(isPatient: seconds != nil)
+                guard linesLeft > 0, let seconds else { return nil }
+                try await FeedPump.wait(seconds)
             }
         } catch let end as LineOutput.End {
-            return FeedPump.end(end)
+            return end
         }
     }
 
-    // Nil if the end of the log was reached, or if the database is unavailable for now.
-    private mutating func moveAll(isPatient: Bool) async throws -> End? {
+    // Up to the end of the log, or of what was requested; less if the database is unavailable for
+    // now.
+    private mutating func moveAll(isPatient: Bool) async throws {
         do {
-            let end = try await moveAll()
+            while let page = try await feed.nextPage() {
+                try move(page)
+                if linesLeft == 0 { return }
+                try FeedPump.heed()
+            }
+            try FeedPump.heed()
             isReachable = true
-            return end
         } catch let error as EventLogError where isPatient && error.isRetryable {
             if isReachable { Terminal.write("subledger: \(error); retrying") }
             isReachable = false
-            return nil
         }
-    }
-
-    // Nil if the end of the log was reached.
-    private mutating func moveAll() async throws -> End? {
-        while let page = try await feed.nextPage() {
-            try move(page)
-            if linesLeft == 0 { return .done }
-            if Interrupt.isRequested { return .stopped }
-        }
-        return Interrupt.isRequested ? .stopped : nil
     }
 
     private mutating func move(_ page: FeedPage) throws {
@@ -85,21 +69,17 @@ struct FeedPump {
     }
 
     // Ends early on a signal, or if the reader is gone.
-    private static func wait(_ seconds: Double) async throws -> End? {
+    private static func wait(_ seconds: Double) async throws {
         let end = ContinuousClock.now + .seconds(seconds)
         while ContinuousClock.now < end {
-            if Interrupt.isRequested { return .stopped }
-            if LineOutput.isReaderGone { return .readerGone }
+            try heed()
+            if LineOutput.isReaderGone { throw LineOutput.End.readerGone }
             let slice = ContinuousClock.now + .milliseconds(watchMilliseconds)
             try await Task.sleep(until: min(end, slice), clock: .continuous)
         }
-        return nil
     }
 
-    private static func end(_ end: LineOutput.End) -> End {
-        switch end {
-        case .readerGone: .readerGone
-        case .stopped: .stopped
-        }
+    private static func heed() throws(LineOutput.End) {
+        if Interrupt.isRequested { throw .stopped }
     }
 }

@@ -3,7 +3,7 @@ import CommandSupport
 import Events
 import Subledger
 
-struct GapsReport: AsyncParsableCommand, KnowledgeCommand {
+struct GapsReport: LogReportCommand, KnowledgeCommand {
     static let configuration = CommandConfiguration(
         commandName: "gaps",
         abstract: "What the ledger lacks, or learned only by asking Apple.",
@@ -62,9 +62,7 @@ struct GapsReport: AsyncParsableCommand, KnowledgeCommand {
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        guard (1...GapsReport.limitMax).contains(limit) else {
-            throw ValidationError("--limit is \(limit); expected 1 to \(GapsReport.limitMax)")
-        }
+        try Self.check("--limit", limit, max: GapsReport.limitMax)
         guard !csv || !output.json else {
             throw ValidationError("--csv and --json cannot be combined")
         }
@@ -75,24 +73,17 @@ struct GapsReport: AsyncParsableCommand, KnowledgeCommand {
         var limits = GapLimits()
         limits.renewalPatience = lateRenewal
         limits.notificationPatience = lateNotification
-        let ledger = try await database.openLedger()
-        let answer = try await ledger.gaps(
-            at: clocks.instant,
-            limit: limit,
-            knownAt: clocks.knownAt,
-            limits: limits
-        )
-        try await AnswerNotes.writeIfEmpty(ledger)
-        await ledger.close()
-        if csv {
-            Terminal.put(answer.rows.csv)
-        } else {
-            try output.print(answer, answer.text)
+        let answer = try await report {
+            try await $0.gaps(
+                at: clocks.instant,
+                limit: limit,
+                knownAt: clocks.knownAt,
+                limits: limits
+            )
+        } print: { answer in
+            if csv { Terminal.put(answer.rows.csv) } else { try output.print(answer, answer.text) }
         }
-        try answer.noteUnreadable(of: "gaps")
-        let open = answer.counts
-            .filter { $0.key != "notification_missed" }
-            .values.reduce(0, +)
+        let open = answer.counts.filter { $0.key != "notification_missed" }.values.reduce(0, +)
         guard open == 0 else { throw Exit.mismatch }
     }
 }

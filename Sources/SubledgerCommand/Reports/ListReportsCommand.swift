@@ -12,14 +12,11 @@ struct ListReportsCommand: AsyncParsableCommand {
 
     func run() async throws {
         let list = ReportListDocument.all
-        guard !output.json else { return try Terminal.print(json: list) }
-        for report in list.reports {
-            let by =
-                report.by.isEmpty
-                ? "" : "; by \(report.by.map(\.rawValue).joined(separator: ", "))"
-            Terminal.print(
-                "\(report.name) (definition \(report.version)\(by))\n  \(report.definition)"
-            )
+        let lines = list.reports.map { report in
+            let by = report.by.map(\.rawValue).joined(separator: ", ")
+            let words = "definition \(report.version)" + (by.isEmpty ? "" : "; by \(by)")
+            return "\(report.name) (\(words))\n  \(report.definition)"
         }
+        try output.print(list, lines)
     }
 }

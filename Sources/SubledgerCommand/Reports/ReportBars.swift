@@ -17,43 +17,33 @@ struct ReportBars {
         self.column = column
         guard let column else { return }
         for row in report.rows {
+            guard let number = row[column.jsonName]?.number else { continue }
             let currency = row["currency"] ?? .none
-            switch row[column.jsonName] {
             // 100 percent.
-            case .hundredths: greatest[currency] = 10_000
-            case .integer(let number):
-                greatest[currency] = max(greatest[currency] ?? 0, number)
-            default: break
-            }
+            let whole = column.kind == .percent ? 10_000 : number
+            greatest[currency] = max(greatest[currency] ?? 0, whole)
         }
     }
 
     /// The share of the longest bar for a row: 0 for zero and for negative numbers.
     func share(of row: [String: ReportValue]) -> Double {
-        guard let column, let whole = greatest[row["currency"] ?? .none], whole > 0 else {
-            return 0
-        }
-        switch row[column.jsonName] {
-        case .hundredths(let number), .integer(let number):
-            return min(max(Double(number) / Double(whole), 0), 1)
-        default: return 0
-        }
+        part(of: row).map { Double($0.part) / Double($0.whole) } ?? 0
     }
 
     /// The bar of a row; empty for zero and for negative numbers.
     func bar(of row: [String: ReportValue]) -> String {
-        guard let column, let whole = greatest[row["currency"] ?? .none], whole > 0 else {
-            return ""
-        }
-        let part: Int64
-        switch row[column.jsonName] {
-        case .hundredths(let number), .integer(let number): part = min(max(number, 0), whole)
-        default: return ""
-        }
+        guard let (part, whole) = part(of: row) else { return "" }
         // Multiplied in full width, because sums of money are large.
         let (high, low) = part.multipliedFullWidth(by: ReportBars.width * 8)
         let eighths = Int(whole.dividingFullWidth((high, low)).quotient)
         return String(repeating: "█", count: eighths / 8) + ReportBars.eighths[eighths % 8]
+    }
+
+    private func part(of row: [String: ReportValue]) -> (part: Int64, whole: Int64)? {
+        guard let column, let whole = greatest[row["currency"] ?? .none], whole > 0,
+            let number = row[column.jsonName]?.number
+        else { return nil }
+        return (min(max(number, 0), whole), whole)
     }
 }
 

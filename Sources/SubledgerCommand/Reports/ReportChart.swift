@@ -70,15 +70,10 @@ struct ReportChart {
     // Adds the months without any row.
     private static func places(_ found: [ReportValue]) -> [ReportValue] {
         let sorted = Set(found).sorted { $0.isBefore($1) }
-        guard case .text(let first) = sorted.first, case .text(let last) = sorted.last,
-            var month = Month(first), let end = Month(last)
-        else { return sorted }
-        var places = [ReportValue.text(month.text)]
-        while month.number < end.number {
-            month.number += 1
-            places.append(.text(month.text))
+        guard let first = sorted.first?.month, let last = sorted.last?.month, first <= last else {
+            return sorted
         }
-        return places
+        return (first...last).map { .text("\($0 / 12)-" + "0\($0 % 12 + 1)".suffix(2)) }
     }
 
     /// Whether there are more rows than a table shows at a glance.
@@ -116,31 +111,22 @@ extension ReportChart {
     }
 }
 
-/// A month as written in reports.
-private struct Month {
-    var number: Int
-
-    init?(_ text: String) {
-        let parts = text.split(separator: "-")
-        guard text.utf8.count == 7, parts.count == 2, let year = Int(parts[0]),
-            let month = Int(parts[1]), (1...12).contains(month)
-        else { return nil }
-        number = year * 12 + month - 1
-    }
-
-    var text: String {
-        let month = "0\(number % 12 + 1)".suffix(2)
-        return "\(number / 12)-\(month)"
-    }
-}
-
 extension ReportValue {
     /// The value as a number; nil for text and for no value.
-    fileprivate var number: Int64? {
+    var number: Int64? {
         switch self {
         case .integer(let number), .hundredths(let number): number
         case .none, .text: nil
         }
+    }
+
+    // A month as written in reports, counted from year 0; nil for anything else.
+    fileprivate var month: Int? {
+        guard case .text(let text) = self, text.utf8.count == 7 else { return nil }
+        let parts = text.split(separator: "-").map { Int($0) }
+        guard parts.count == 2, let year = parts[0], let month = parts[1], (1...12).contains(month)
+        else { return nil }
+        return year * 12 + month - 1
     }
 
     /// The value as a place on an axis.

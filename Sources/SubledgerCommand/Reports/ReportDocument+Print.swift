@@ -4,24 +4,27 @@ import Subledger
 
 extension ReportDocument {
     /// The report as text.
-    func printTable() {
-        Terminal.print("\(name), definition \(version): \(definition)")
-        Terminal.print(
-            "\(environment.word), \(from) to \(to) UTC, as of \(asOf.clock); known at "
-                + "\(positionWords); \(catalogWords), folds \(foldWords)"
-                + (erasures > 0 ? "; \(counted(erasures, "erasure"))" : "")
-        )
-        for line in moneyWords { Terminal.print(line) }
+    var text: [Block] {
         let bars = ReportBars(self, drawnColumn)
-        var table = TextTable(columns.map(\.title) + [""])
-        for row in rows {
-            table.add(columns.map { text(of: $0, in: row) } + [bars.bar(of: row)])
+        let cells = rows.map { row in
+            columns.map { text(of: $0, in: row) } + [bars.bar(of: row)]
         }
-        Terminal.print(rows.isEmpty ? "nothing to report" : table.text)
+        var blocks: [Block] = [
+            .line("\(name), definition \(version): \(definition)"),
+            .line(
+                "\(environment.word), \(from) to \(to) UTC, as of \(asOf.clock); known at "
+                    + "\(positions.words); \(catalogWords), folds \(foldWords)"
+                    + (erasures > 0 ? "; \(counted(erasures, "erasure"))" : "")
+            ),
+        ]
+        blocks += moneyWords.map(Block.line)
+        let header = columns.map(\.title) + [""]
+        blocks.append(cells.isEmpty ? .line("nothing to report") : .table(header, cells))
         if let chart = ReportChart(self), chart.isLong {
-            for line in chart.sparklines { Terminal.print(line) }
+            blocks += chart.sparklines.map(Block.line)
         }
-        if let command { Terminal.print("again: \(command)") }
+        if let command { blocks.append(.line("again: \(command)")) }
+        return blocks
     }
 
     /// How money was converted and estimated; empty if amounts are as Apple signed them.
@@ -45,14 +48,6 @@ extension ReportDocument {
             )
         }
         return words
-    }
-
-    /// The positions that are included.
-    var positionWords: String {
-        let place = positions.sorted { Int($0.key) ?? 0 < Int($1.key) ?? 0 }
-        let shown = place.count == 1 && place[0].key == "0"
-        return place.map { shown ? "\($0.value)" : "\($0.key):\($0.value)" }
-            .joined(separator: ",")
     }
 
     /// The version of the catalog that the numbers are computed from.
@@ -80,11 +75,7 @@ extension ReportDocument {
             notes.append("only the first \(rows.count) rows; --limit changes the number")
         }
         if refusedSubscriptions > 0 {
-            notes.append(
-                "\(counted(refusedSubscriptions, "subscription")) that a fold refused "
-                    + "\(refusedSubscriptions == 1 ? "is" : "are") not counted; "
-                    + "`SELECT * FROM projection.refused_stream` shows why"
-            )
+            notes.append(refusedWords(refusedSubscriptions, "counted"))
         }
         if let unconverted { notes.append(unconverted) }
         if command == nil {
@@ -144,19 +135,26 @@ extension ReportDocument {
     }
 }
 
+/// Subscriptions that are not `counted`, or otherwise used, and where to look.
+func refusedWords(_ count: Int, _ verb: String) -> String {
+    "\(counted(count, "subscription")) that a fold refused \(count == 1 ? "is" : "are") not "
+        + "\(verb); `SELECT * FROM projection.refused_stream` shows why"
+}
+
+extension [String: Int64] {
+    /// Positions by lane, as a bound of knowledge is written.
+    var words: String {
+        let isOnly = count == 1 && keys.first == "0"
+        return sorted { Int($0.key) ?? 0 < Int($1.key) ?? 0 }
+            .map { isOnly ? "\($0.value)" : "\($0.key):\($0.value)" }.joined(separator: ",")
+    }
+}
+
 extension Report.Column {
     /// Its name as text.
     var title: String {
         name.replacing("_identifier", with: "").replacing("_milliunits", with: "")
             .replacing("_percent", with: " %").replacing("_", with: " ")
-    }
-}
-
-extension Int64 {
-    /// Hundredths as a decimal number.
-    fileprivate var decimals: String {
-        let rest = "\(magnitude % 100 + 100)".dropFirst()
-        return "\(self < 0 ? "-" : "")\(magnitude / 100).\(rest)"
     }
 }
 

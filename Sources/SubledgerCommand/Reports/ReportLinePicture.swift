@@ -65,18 +65,22 @@ struct ReportLinePicture {
     private var grid: [HTML] {
         let (top, step) = scale
         return stride(from: Int64(0), through: top, by: Int64.Stride(step)).map { value in
-            let words = report.text(
-                of: chart.column,
-                chart.column.kind == .percent ? .hundredths(value) : .integer(value),
-                in: currency
-            )
-            return """
-                <line class="tick" x1="\(Self.left)" y1="\(y(value))" \
-                x2="\(Self.left + Self.width)" y2="\(y(value))"/>\
-                <text class="axis" text-anchor="end" x="\(Self.left - 8)" \
-                y="\(y(value) + 4)">\(words)</text>
-                """
+            """
+            <line class="tick" x1="\(Self.left)" y1="\(y(value))" \
+            x2="\(Self.left + Self.width)" y2="\(y(value))"/>\
+            <text class="axis" text-anchor="end" x="\(Self.left - 8)" \
+            y="\(y(value) + 4)">\(words(value))</text>
+            """
         }
+    }
+
+    private func words(_ value: Int64) -> String {
+        let isShare = chart.column.kind == .percent
+        return report.text(
+            of: chart.column,
+            isShare ? .hundredths(value) : .integer(value),
+            in: currency
+        )
     }
 
     private var labels: [HTML] {
@@ -109,15 +113,10 @@ struct ReportLinePicture {
         HTML.joined(
             line.values.enumerated().compactMap { place, value -> HTML? in
                 guard let value else { return nil }
-                let words = report.text(
-                    of: chart.column,
-                    chart.column.kind == .percent ? .hundredths(value) : .integer(value),
-                    in: currency
-                )
                 let name = line.name.isEmpty ? "" : "\(line.name), "
                 return """
                     <circle class="series-\(index)" cx="\(x(place))" cy="\(y(value))" r="\(chart.places.count > 60 ? 1 : 3)">\
-                    <title>\(name)\(chart.places[place].words): \(words)</title></circle>
+                    <title>\(name)\(chart.places[place].words): \(words(value))</title></circle>
                     """
             }
         )

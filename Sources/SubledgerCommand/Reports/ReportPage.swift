@@ -54,7 +54,7 @@ struct ReportPage {
             ("days", "\(report.from) to \(report.to), UTC"),
             ("environment", report.environment.word),
             ("as of", "\(report.asOf.clock) UTC, on Apple's clock"),
-            ("known at", report.positionWords),
+            ("known at", report.positions.words),
             ("definition", "version \(report.version)"),
             ("folds", report.foldWords),
             ("catalog", report.catalogVersion == 0 ? "none" : "version \(report.catalogVersion)"),

@@ -125,13 +125,7 @@ struct TableReportCommand: AsyncParsableCommand, TakingWord {
         let lag = try await knownAt == nil ? ledger.lag(behind: answer.positions) : 0
         await ledger.close()
         try page?.write(ReportPage(answer).text)
-        if output.json {
-            try Terminal.print(json: answer)
-        } else if csv {
-            Terminal.put(answer.csv)
-        } else {
-            answer.printTable()
-        }
+        if csv { Terminal.put(answer.csv) } else { try output.print(answer, answer.text) }
         guard !output.quiet else { return }
         for note in answer.notes { Terminal.write(note) }
         Terminal.noteLag(lag, of: "report")

@@ -3,7 +3,7 @@ import ArgumentParser
 import Projections
 import Subledger
 
-struct WrongAnswersReport: AsyncParsableCommand {
+struct WrongAnswersReport: LogReportCommand {
     static let configuration = CommandConfiguration(
         commandName: "wrong-answers",
         abstract: "How long access answers were wrong because events arrived late.",
@@ -57,14 +57,10 @@ struct WrongAnswersReport: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let ledger = try await database.openLedger()
-        try await AnswerNotes.writeIfEmpty(ledger)
-        let answer = try await ledger.wrongAnswers(
-            limit: limit,
-            without: Set(without),
-            countsNotAsked: all
-        )
-        await ledger.close()
-        try output.print(answer, answer.text(countsNotAsked: all), of: "wrong-answers")
+        try await report {
+            try await $0.wrongAnswers(limit: limit, without: Set(without), countsNotAsked: all)
+        } print: {
+            try output.print($0, $0.text(countsNotAsked: all))
+        }
     }
 }
