@@ -55,14 +55,7 @@ extension Projection {
     /// DDL of a table with these columns of its own, each given as a name and an SQL type, between
     /// those that every table has; they may be NULL; names in `columns.txt` get their comments.
     public func table(_ ownColumns: String...) -> String {
-        """
-        CREATE TABLE {{schema}}.\(name) (
-            lane integer NOT NULL,
-            environment text COLLATE "C" NOT NULL,
-            original_transaction_id text COLLATE "C" NOT NULL,
-            ordinal integer NOT NULL,
-            \(ownColumns.map { "\($0) NULL,\n    " }.joined())positions bigint[] NOT NULL
-        )
-        """
+        let columns = ProjectionRow.lines(around: ownColumns.map { "    \($0) NULL" })
+        return "CREATE TABLE {{schema}}.\(name) (\n\(columns)\n)"
     }
 }

@@ -11,6 +11,13 @@ public struct ProjectionRow: Hashable, Sendable {
         "lane", "environment", "original_transaction_id", "ordinal",
     ]
 
+    /// The lines of a table's DDL for all its columns, around those of its own.
+    static func lines(around ownLines: [String]) -> String {
+        let types = ["integer", "text COLLATE \"C\"", "text COLLATE \"C\"", "integer"]
+        let first = zip(streamColumns, types).map { "    \($0) \($1) NOT NULL" }
+        return (first + ownLines + ["    positions bigint[] NOT NULL"]).joined(separator: ",\n")
+    }
+
     /// The row's bytes for digests: its values, without the positions.
     ///
     /// A 32-bit count, then each value: a type byte, then integers and instants (milliseconds) as

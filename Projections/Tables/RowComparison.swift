@@ -22,19 +22,19 @@ public struct RowComparison: Sendable {
     /// The column with the instant that a row is about, at which an explanation begins.
     public let instant: String?
 
-    /// A declaration with these parts; with only a noun, every difference is a row added or
-    /// removed.
+    /// A declaration with these parts, `aspects` as the columns of each kind; with only a noun,
+    /// every difference is a row added or removed.
     public init(
         _ noun: String = "row",
         identities: [[IdentityPart]] = [],
-        aspects: [Aspect] = [],
+        aspects: KeyValuePairs<String, [String]> = [:],
         access: AccessColumns? = nil,
         money: MoneyColumns? = nil,
         instant: String? = nil
     ) {
         self.noun = noun
         self.identities = identities
-        self.aspects = aspects
+        self.aspects = aspects.map { Aspect(kind: $0.key, columns: $0.value) }
         self.access = access
         self.money = money
         self.instant = instant
@@ -54,12 +54,6 @@ public struct RowComparison: Sendable {
         public let kind: String
         /// The columns, any of which may differ.
         public let columns: [String]
-
-        /// A kind of change of these columns.
-        public init(_ kind: String, _ columns: String...) {
-            self.kind = kind
-            self.columns = columns
-        }
     }
 
     /// The columns of a half-open time with access.

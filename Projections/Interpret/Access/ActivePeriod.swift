@@ -110,6 +110,15 @@ extension ActivePeriod.EndReason {
 }
 
 extension ActivePeriod {
+    /// Takes what Apple states about its purchase apart from time and product.
+    mutating func take(_ purchase: Purchase) {
+        let plan = purchase.billingPlan
+        (billingPlanType, commitment) = (plan?.type, plan?.commitment)
+        advancedCommerceItems = purchase.commerceItems.ifAny
+        seatQuantity = purchase.seatQuantity
+        bundleProductId = purchase.bundle?.productId
+    }
+
     /// Whether it ended for another reason than its natural end.
     var isTakenBack: Bool {
         switch endReason {

@@ -61,11 +61,7 @@ private struct PeriodDraft {
             endReason: reason ?? (validTo == openEnd ? .open : .expired),
             positions: citations.positions(lane: timeline.lane)
         )
-        let plan = purchase.billingPlan
-        (row.billingPlanType, row.commitment) = (plan?.type, plan?.commitment)
-        row.advancedCommerceItems = purchase.commerceItems.ifAny
-        row.seatQuantity = purchase.seatQuantity
-        row.bundleProductId = purchase.bundle?.productId
+        row.take(purchase)
         return row
     }
 }

@@ -1,19 +1,32 @@
+internal import Events
+
 /// The table `active_periods`: the rows of `ActivePeriods`.
-struct ActivePeriodsProjection: Projection {
+struct ActivePeriodsProjection: DeclaredProjection {
     let name = "active_periods"
     let version = 5
-    let columns = [
-        "product_identifier", "purchase_date_ms", "expires_date_ms", "valid_from", "valid_to",
-        "kind", "end_reason", "expiration_reason", "billing_plan_type",
-        "commitment_period_number", "commitment_period_count", "commitment_expires_at",
-        "commitment_price_milliunits", "advanced_commerce_skus", "seat_quantity",
-        "bundle_product_identifier",
-    ]
+    let definition = PackageResources.active_periods_sql
+    let indexes = PackageResources.active_periods_indexes_sql
 
-    var tableSQL: String { String(decoding: PackageResources.active_periods_sql, as: UTF8.self) }
-
-    var indexSQL: String {
-        String(decoding: PackageResources.active_periods_indexes_sql, as: UTF8.self)
+    func declare<Visitor: ColumnVisitor & ~Copyable>(
+        _ column: inout Visitor,
+        of row: UnsafePointer<ActivePeriod>
+    ) {
+        column("product_identifier", row.pointee.productId)
+        column("purchase_date_ms", row.pointee.purchaseDate.milliseconds)
+        column("expires_date_ms", row.pointee.expiresDate.milliseconds)
+        column("valid_from", row.pointee.validFrom)
+        column("valid_to", row.pointee.validTo)
+        column("kind", row.pointee.kind.rawValue)
+        column("end_reason", row.pointee.endReason.rawValue)
+        column("expiration_reason", row.pointee.expirationReason?.rawValue)
+        column("billing_plan_type", row.pointee.billingPlanType)
+        column("commitment_period_number", row.pointee.commitment?.periodNumber)
+        column("commitment_period_count", row.pointee.commitment?.periodCount)
+        column("commitment_expires_at", row.pointee.commitment?.expiresDate)
+        column("commitment_price_milliunits", row.pointee.commitment?.priceMilliunits)
+        column("advanced_commerce_skus", (row.pointee.advancedCommerceItems ?? []).map(\.sku))
+        column("seat_quantity", row.pointee.seatQuantity)
+        column("bundle_product_identifier", row.pointee.bundleProductId)
     }
 
     // A row is about one purchase, or about the grace after it. Apple's later statements may change
@@ -29,30 +42,38 @@ struct ActivePeriodsProjection: Projection {
                 .columns("expires_date_ms", "product_identifier") + [grace],
             ],
             aspects: [
-                .init("period-moved", "valid_from", "valid_to"),
-                .init("end-reason-changed", "end_reason"),
-                .init("expiration-reason-changed", "expiration_reason"),
-                .init(
-                    "billing-plan-changed",
-                    "billing_plan_type",
-                    "commitment_period_number",
-                    "commitment_period_count",
-                    "commitment_expires_at",
-                    "commitment_price_milliunits"
-                ),
-                .init("items-changed", "advanced_commerce_skus"),
-                .init("seats-changed", "seat_quantity"),
-                .init("bundle-changed", "bundle_product_identifier"),
-                .init("product-changed", "product_identifier"),
-                .init("kind-changed", "kind"),
+                "period-moved": ["valid_from", "valid_to"],
+                "end-reason-changed": ["end_reason"],
+                "expiration-reason-changed": ["expiration_reason"],
+                "billing-plan-changed": [
+                    "billing_plan_type", "commitment_period_number", "commitment_period_count",
+                    "commitment_expires_at", "commitment_price_milliunits",
+                ],
+                "items-changed": ["advanced_commerce_skus"],
+                "seats-changed": ["seat_quantity"],
+                "bundle-changed": ["bundle_product_identifier"],
+                "product-changed": ["product_identifier"],
+                "kind-changed": ["kind"],
             ],
             access: .init(from: "valid_from", to: "valid_to", grace: grace),
             instant: "valid_from"
         )
     }
 
-    func rows(of timeline: Timeline, in context: FoldContext) -> [ProjectionRow] {
-        var writer = RowWriter()
-        return ActivePeriods(timeline.under(context.policy)).rows.map { $0.row(&writer) }
+    func folded(_ timeline: Timeline, _ context: FoldContext) -> [ActivePeriod] {
+        ActivePeriods(timeline.under(context.policy)).rows
     }
+}
+
+extension ActivePeriod: CausedRow {}
+
+extension ActivePeriod {
+    /// The values of its row, up to why access ended.
+    package var values: [ColumnValue] {
+        var writer = RowWriter()
+        let row = ActivePeriodsProjection().row(of: self, &writer)
+        return Array(row.values.prefix(ActivePeriod.accessColumns))
+    }
+
+    private static let accessColumns = 7
 }

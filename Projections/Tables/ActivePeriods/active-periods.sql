@@ -1,27 +1,7 @@
 -- One row per purchase and per billing grace: when a subscription gave access, and why it stopped.
 -- Rebuilt from the log at any time, and never edited by hand.
 CREATE TABLE {{schema}}.active_periods (
-    lane                        integer            NOT NULL,
-    environment                 text COLLATE "C"   NOT NULL,
-    original_transaction_id     text COLLATE "C"   NOT NULL,
-    ordinal                     integer            NOT NULL,
-    product_identifier          text COLLATE "C"   NOT NULL,
-    purchase_date_ms            bigint             NOT NULL,
-    expires_date_ms             bigint             NOT NULL,
-    valid_from                  timestamptz        NOT NULL,
-    valid_to                    timestamptz        NOT NULL,
-    kind                        text COLLATE "C"   NOT NULL,
-    end_reason                  text COLLATE "C"   NOT NULL,
-    expiration_reason           text COLLATE "C"   NULL,
-    billing_plan_type           text COLLATE "C"   NULL,
-    commitment_period_number    bigint             NULL,
-    commitment_period_count     bigint             NULL,
-    commitment_expires_at       timestamptz        NULL,
-    commitment_price_milliunits bigint             NULL,
-    advanced_commerce_skus      text[] COLLATE "C" NOT NULL,
-    seat_quantity               bigint             NULL,
-    bundle_product_identifier   text COLLATE "C"   NULL,
-    positions                   bigint[]           NOT NULL,
+{{columns}},
     CONSTRAINT active_periods_ordinal_counts_from_one CHECK (ordinal >= 1),
     CONSTRAINT active_periods_end_not_before_start CHECK (valid_from <= valid_to),
     CONSTRAINT active_periods_kind_known

@@ -9,18 +9,9 @@ struct CustomerHolding {
     /// Its first instant; the epoch stands for the first purchase.
     let from: Instant
     /// Its end, exclusive; nil if none is known.
-    let to: Instant?
+    var to: Instant?
     /// The events it is based on.
     let positions: [Position]
-
-    /// The row as stored in a projection.
-    func row(_ writer: inout RowWriter) -> ProjectionRow {
-        writer.text(customer)
-        writer.text(appAccountToken)
-        writer.timestamp(from)
-        writer.timestamp(to)
-        return writer.row(citing: positions)
-    }
 }
 
 extension StreamClaims {
@@ -48,7 +39,7 @@ extension StreamClaims {
                 positions: citations.positions(lane: lane)
             )
             if let last = found.last, last.to == start, last.isSame(as: holding) {
-                found[found.count - 1] = last.extended(to: end)
+                found[found.count - 1].to = end
             } else {
                 found.append(holding)
             }
@@ -65,15 +56,5 @@ extension CustomerHolding {
         }
         return areEqual(customer, other.customer)
             && areEqual(appAccountToken, other.appAccountToken)
-    }
-
-    fileprivate func extended(to end: Instant?) -> CustomerHolding {
-        CustomerHolding(
-            customer: customer,
-            appAccountToken: appAccountToken,
-            from: from,
-            to: end,
-            positions: positions
-        )
     }
 }

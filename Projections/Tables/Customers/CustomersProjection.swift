@@ -2,14 +2,21 @@
 ///
 /// A fold of one stream cannot see what joins subscriptions to one another (`CustomerBond`), so
 /// that is left to `Customer`.
-struct CustomersProjection: Projection {
+struct CustomersProjection: DeclaredProjection {
     let name = "customers"
     let version = 5
-    let columns = ["customer", "app_account_token", "valid_from", "valid_to"]
+    let definition = PackageResources.customers_sql
+    let indexes = PackageResources.customers_indexes_sql
 
-    var tableSQL: String { String(decoding: PackageResources.customers_sql, as: UTF8.self) }
-
-    var indexSQL: String { String(decoding: PackageResources.customers_indexes_sql, as: UTF8.self) }
+    func declare<Visitor: ColumnVisitor & ~Copyable>(
+        _ column: inout Visitor,
+        of row: UnsafePointer<CustomerHolding>
+    ) {
+        column("customer", row.pointee.customer)
+        column("app_account_token", row.pointee.appAccountToken)
+        column("valid_from", row.pointee.from)
+        column("valid_to", row.pointee.to)
+    }
 
     // An interval is identified by its start; an unlink or another token changes its end.
     var comparison: RowComparison {
@@ -20,15 +27,16 @@ struct CustomersProjection: Projection {
                 .columns("valid_from"),
             ],
             aspects: [
-                .init("owner-changed", "customer", "app_account_token"),
-                .init("stretch-moved", "valid_from", "valid_to"),
+                "owner-changed": ["customer", "app_account_token"],
+                "stretch-moved": ["valid_from", "valid_to"],
             ],
             instant: "valid_from"
         )
     }
 
-    func rows(of timeline: Timeline, in context: FoldContext) -> [ProjectionRow] {
-        var writer = RowWriter()
-        return StreamClaims(timeline).holdings.map { $0.row(&writer) }
+    func folded(_ timeline: Timeline, _ context: FoldContext) -> [CustomerHolding] {
+        StreamClaims(timeline).holdings
     }
 }
+
+extension CustomerHolding: CausedRow {}

@@ -1,15 +1,7 @@
 -- One row per span of time in which a subscription belonged to one customer: who had it when.
 -- Rebuilt from the log at any time, and never edited by hand.
 CREATE TABLE {{schema}}.customers (
-    lane                    integer          NOT NULL,
-    environment             text COLLATE "C" NOT NULL,
-    original_transaction_id text COLLATE "C" NOT NULL,
-    ordinal                 integer          NOT NULL,
-    customer                text COLLATE "C" NULL,
-    app_account_token       text COLLATE "C" NULL,
-    valid_from              timestamptz      NOT NULL,
-    valid_to                timestamptz      NULL,
-    positions               bigint[]         NOT NULL,
+{{columns}},
     CONSTRAINT customers_ordinal_counts_from_one CHECK (ordinal >= 1),
     CONSTRAINT customers_end_after_start CHECK (valid_to IS NULL OR valid_from < valid_to),
     CONSTRAINT customers_named

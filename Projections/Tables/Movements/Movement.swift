@@ -108,46 +108,6 @@ public struct Movement: Hashable, Sendable {
 }
 
 extension Movement {
-    /// The row as stored in a projection.
-    func row(_ writer: inout RowWriter) -> ProjectionRow {
-        write(&writer)
-        return writer.row(citing: positions)
-    }
-
-    /// Writes the values of the row, to which more may be added.
-    func write(_ writer: inout RowWriter) {
-        writer.text(kind.rawValue)
-        writer.text(appleEvent)
-        writer.text(kind.appleGrouping)
-        writer.text(appleSubType)
-        writer.text(rcEvent)
-        writeSubject(&writer, amountMilliunits)
-    }
-
-    /// Writes the values of a row that withdraws it: the same values at the same time, with the
-    /// amount negated.
-    func writeCorrection(_ writer: inout RowWriter) {
-        writer.text("correction")
-        for _ in 0..<4 { writer.null() }
-        let back = amountMilliunits.map { Int64(0).subtractingReportingOverflow($0) }
-        writeSubject(&writer, back.flatMap { $0.overflow ? nil : $0.partialValue })
-    }
-
-    private func writeSubject(_ writer: inout RowWriter, _ amountMilliunits: Int64?) {
-        writer.timestamp(occurred)
-        writer.text(productId)
-        writer.text(previousProductId)
-        writer.milliseconds(purchaseDate)
-        writer.milliseconds(expiresDate)
-        writer.integer(amountMilliunits)
-        writer.text(currency)
-        writer.boolean(isFamilyShared)
-        writer.boolean(isResubscribe)
-        writer.text(expirationReason?.rawValue)
-        writer.boolean(sharing != nil)
-        writer.integer(seatQuantity)
-    }
-
     func isBefore(_ other: Movement) -> Bool {
         if occurred != other.occurred { return occurred < other.occurred }
         if kind != other.kind { return kind.rank < other.kind.rank }

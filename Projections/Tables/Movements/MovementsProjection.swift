@@ -1,43 +1,56 @@
+internal import Events
+
 /// The table `movements`: the rows of `Movements`.
-struct MovementsProjection: Projection {
+struct MovementsProjection: DeclaredProjection {
     let name = "movements"
     let version = 7
-    let columns = [
-        "movement", "apple_event", "apple_event_grouping",
-        "apple_event_sub_type", "rc_event", "occurred_at", "product_identifier",
-        "previous_product_identifier",
-        "purchase_date_ms", "expires_date_ms", "amount_milliunits", "currency",
-        "is_family_shared", "is_resubscribe", "expiration_reason",
-        "is_shared", "seat_quantity",
-    ]
+    let definition = PackageResources.movements_sql
+    let indexes = PackageResources.movements_indexes_sql
+
+    func declare<Visitor: ColumnVisitor & ~Copyable>(
+        _ column: inout Visitor,
+        of row: UnsafePointer<Movement>
+    ) {
+        MovementsProjection.declare(&column, of: row, isWithdrawn: false)
+    }
+
+    /// Visits the columns of a movement, or of the row that withdraws it: that has the same values
+    /// at the same time, with the amount negated.
+    static func declare<Visitor: ColumnVisitor & ~Copyable>(
+        _ column: inout Visitor,
+        of row: UnsafePointer<Movement>,
+        isWithdrawn: @autoclosure () -> Bool
+    ) {
+        column("movement", isWithdrawn() ? "correction" : row.pointee.kind.rawValue)
+        column("apple_event", isWithdrawn() ? nil : row.pointee.appleEvent)
+        column("apple_event_grouping", isWithdrawn() ? nil : row.pointee.kind.appleGrouping)
+        column("apple_event_sub_type", isWithdrawn() ? nil : row.pointee.appleSubType)
+        column("rc_event", isWithdrawn() ? nil : row.pointee.rcEvent)
+        column("occurred_at", row.pointee.occurred)
+        column("product_identifier", row.pointee.productId)
+        column("previous_product_identifier", row.pointee.previousProductId)
+        column("purchase_date_ms", row.pointee.purchaseDate.milliseconds)
+        column("expires_date_ms", row.pointee.expiresDate?.milliseconds)
+        column(
+            "amount_milliunits",
+            isWithdrawn() ? row.pointee.amountBack : row.pointee.amountMilliunits
+        )
+        column("currency", row.pointee.currency)
+        column("is_family_shared", row.pointee.isFamilyShared)
+        column("is_resubscribe", row.pointee.isResubscribe)
+        column("expiration_reason", row.pointee.expirationReason?.rawValue)
+        column("is_shared", row.pointee.sharing != nil)
+        column("seat_quantity", row.pointee.seatQuantity)
+    }
 
     var tableSQL: String {
-        MovementsProjection.tableSQL(
-            name,
+        tableSQL(
             comment: """
                 What began, continued, was paid, was refunded and ended: one row each, at the time \
                 it occurred. In the order of occurred_at, then movement. A fold of the log; rebuild \
                 it, never edit it.
                 """
         )
-    }
-
-    /// DDL of a table with these columns, followed by additional ones, that allows additional
-    /// words.
-    static func tableSQL(
-        _ name: String,
-        and more: String = "",
-        words: String = "",
-        comment: String
-    ) -> String {
-        String(decoding: PackageResources.movements_sql, as: UTF8.self)
-            .replacing("{{table}}", with: name).replacing("{{knowledge}}", with: more)
-            .replacing("{{words}}", with: words)
-            + "\nCOMMENT ON TABLE {{schema}}.\(name) IS\n    '\(comment)'"
-    }
-
-    var indexSQL: String {
-        String(decoding: PackageResources.movements_indexes_sql, as: UTF8.self)
     }
 
     // A movement is identified by its word, its purchase and its instant.
@@ -51,23 +64,26 @@ struct MovementsProjection: Projection {
                 .columns("purchase_date_ms", "occurred_at", "product_identifier"),
             ],
             aspects: [
-                .init("movement-moved", "occurred_at"),
-                .init("movement-kind-changed", "movement", "apple_event"),
-                .init("expiration-reason-changed", "expiration_reason"),
-                .init("amount-changed", "amount_milliunits", "currency"),
-                .init("product-changed", "product_identifier", "previous_product_identifier"),
+                "movement-moved": ["occurred_at"],
+                "movement-kind-changed": ["movement", "apple_event"],
+                "expiration-reason-changed": ["expiration_reason"],
+                "amount-changed": ["amount_milliunits", "currency"],
+                "product-changed": ["product_identifier", "previous_product_identifier"],
             ],
-            money: .init(
-                amount: "amount_milliunits",
-                currency: "currency",
-                isJournal: true
-            ),
+            money: .init(amount: "amount_milliunits", currency: "currency", isJournal: true),
             instant: "occurred_at"
         )
     }
 
-    func rows(of timeline: Timeline, in context: FoldContext) -> [ProjectionRow] {
-        var writer = RowWriter()
-        return Movements(timeline, context.catalogs).rows.map { $0.row(&writer) }
+    func folded(_ timeline: Timeline, _ context: FoldContext) -> [Movement] {
+        Movements(timeline, context.catalogs).rows
+    }
+}
+
+extension Movement: CausedRow {
+    // The least integer has no negation.
+    fileprivate var amountBack: Int64? {
+        let back = amountMilliunits.map { Int64(0).subtractingReportingOverflow($0) }
+        return back.flatMap { $0.overflow ? nil : $0.partialValue }
     }
 }

@@ -5,27 +5,38 @@ internal import Events
 ///
 /// A movement depends on all facts of its subscription. They are folded once for each instant at
 /// which one of them was recorded; `KnownTimelines` limits this work.
-struct MovementsHistoryProjection: Projection {
+struct MovementsHistoryProjection: DeclaredProjection {
     let name = "movements_history"
     let isOnRequest = true
     let readsRecordedTimes = true
     // A row is one of that fold, or withdraws one.
     let version = 1 + MovementsProjection().version
-    let columns = MovementsProjection().columns + ["corrects_ordinal", "known_from"]
+    let definition = PackageResources.movements_sql
+    let indexes = PackageResources.movements_history_indexes_sql
+
+    func declare<Visitor: ColumnVisitor & ~Copyable>(
+        _ column: inout Visitor,
+        of row: UnsafePointer<MovementEntry>
+    ) {
+        MovementsProjection.declare(
+            &column,
+            of: row.stored(\.movement),
+            isWithdrawn: row.pointee.correction != nil
+        )
+        column("corrects_ordinal", row.pointee.correction.map { $0.place + 1 })
+        column("known_from", row.pointee.knownFrom)
+    }
 
     var tableSQL: String {
-        MovementsProjection.tableSQL(
-            name,
-            and: """
-                    corrects_ordinal            integer          NULL,
-                    known_from                  timestamptz      NOT NULL,
+        tableSQL(
+            words: ", 'correction'",
+            constraints: """
                     CONSTRAINT movements_history_correction_names_one CHECK (
                         (movement = 'correction') = (corrects_ordinal IS NOT NULL)),
                     CONSTRAINT movements_history_corrects_an_earlier_one
                         CHECK (corrects_ordinal < ordinal),
 
                 """,
-            words: ", 'correction'",
             comment: """
                 What began, continued, was paid, was refunded and ended, as it became known: one \
                 row each, and a correction for each that later facts withdrew or changed. In the \
@@ -35,28 +46,21 @@ struct MovementsHistoryProjection: Projection {
         )
     }
 
-    var indexSQL: String {
-        String(decoding: PackageResources.movements_history_indexes_sql, as: UTF8.self)
-    }
-
     // A row is what became known at an instant.
     var comparison: RowComparison {
         RowComparison(
             "movement-entry",
             identities: [
-                [
-                    .column("known_from"), .column("movement"), .column("purchase_date_ms"),
-                    .column("occurred_at"),
-                ]
+                .columns("known_from", "movement", "purchase_date_ms", "occurred_at")
             ],
             instant: "occurred_at"
         )
     }
 
-    func rows(
-        of timeline: Timeline,
-        in context: FoldContext
-    ) throws(FoldRefusal) -> [ProjectionRow] {
+    func folded(
+        _ timeline: Timeline,
+        _ context: FoldContext
+    ) throws(FoldRefusal) -> [MovementEntry] {
         var journal = MovementJournal()
         let timelines = try KnownTimelines(of: timeline, in: context, for: name)
         timelines.forEach { known, instant in
@@ -66,20 +70,23 @@ struct MovementsHistoryProjection: Projection {
                 because: timelines.recorded.positions(at: instant)
             )
         }
-        return journal.rows
+        return journal.entries
     }
+}
+
+/// A movement that became known at an instant, or that was withdrawn then.
+struct MovementEntry: CausedRow {
+    let movement: Movement
+    let knownFrom: Instant
+    /// The index of the entry that this one withdraws, and the events that cause it.
+    var correction: (place: Int, positions: [Position])?
+
+    var positions: [Position] { correction?.positions ?? movement.positions }
 }
 
 /// The movements of one subscription, in the order in which they became known.
 private struct MovementJournal {
-    private struct Entry {
-        let movement: Movement
-        let knownFrom: Instant
-        /// The index of the entry that this one withdraws, and the events that cause it.
-        var correction: (place: Int, positions: [Position])?
-    }
-
-    private var entries: [Entry] = []
+    private(set) var entries: [MovementEntry] = []
     // The indexes of entries that are not withdrawn, by the bytes of their rows.
     private var standing: [[UInt8]: [Int]] = [:]
 
@@ -90,11 +97,12 @@ private struct MovementJournal {
         from instant: Instant,
         because positions: [Position]
     ) {
+        let table = MovementsProjection()
         var writer = RowWriter()
         var left = standing
         var added: [(bytes: [UInt8], movement: Movement)] = []
         for movement in movements {
-            let bytes = movement.row(&writer).canonicalBytes
+            let bytes = table.row(of: movement, &writer).canonicalBytes
             if left[bytes]?.isEmpty ?? true {
                 added.append((bytes, movement))
             } else {
@@ -107,7 +115,7 @@ private struct MovementJournal {
         }
         for place in left.values.joined().sorted() {
             entries.append(
-                Entry(
+                MovementEntry(
                     movement: entries[place].movement,
                     knownFrom: instant,
                     correction: (place, positions)
@@ -116,21 +124,7 @@ private struct MovementJournal {
         }
         for (bytes, movement) in added {
             standing[bytes, default: []].append(entries.count)
-            entries.append(Entry(movement: movement, knownFrom: instant))
-        }
-    }
-
-    var rows: [ProjectionRow] {
-        var writer = RowWriter()
-        return entries.map { entry in
-            if entry.correction == nil {
-                entry.movement.write(&writer)
-            } else {
-                entry.movement.writeCorrection(&writer)
-            }
-            writer.int32(entry.correction.map { $0.place + 1 })
-            writer.timestamp(entry.knownFrom)
-            return writer.row(citing: entry.correction?.positions ?? entry.movement.positions)
+            entries.append(MovementEntry(movement: movement, knownFrom: instant))
         }
     }
 }

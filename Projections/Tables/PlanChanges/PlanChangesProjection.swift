@@ -1,21 +1,33 @@
 /// The table `plan_changes`: the rows of `PlanChanges`.
-struct PlanChangesProjection: Projection {
+struct PlanChangesProjection: DeclaredProjection {
     let name = "plan_changes"
     let version = 6
-    let columns = [
-        "previous_product_identifier", "product_identifier", "requested_at", "effective_at",
-        "withdrawn_at",
-        "plan_change_state", "plan_change_timing", "plan_change", "is_same_duration",
-        "catalog_version", "apple_offer_type",
-        "refunds_previous", "is_undated", "previous_billing_plan_type", "billing_plan_type",
-        "estimated_refund_milliunits", "estimated_refund_currency", "previous_seat_quantity",
-        "seat_quantity",
-    ]
+    let definition = PackageResources.plan_changes_sql
+    let indexes = PackageResources.plan_changes_indexes_sql
 
-    var tableSQL: String { String(decoding: PackageResources.plan_changes_sql, as: UTF8.self) }
-
-    var indexSQL: String {
-        String(decoding: PackageResources.plan_changes_indexes_sql, as: UTF8.self)
+    func declare<Visitor: ColumnVisitor & ~Copyable>(
+        _ column: inout Visitor,
+        of row: UnsafePointer<PlanChange>
+    ) {
+        column("previous_product_identifier", row.pointee.fromProductId)
+        column("product_identifier", row.pointee.toProductId)
+        column("requested_at", row.pointee.requested)
+        column("effective_at", row.pointee.effective)
+        column("withdrawn_at", row.pointee.withdrawn)
+        column("plan_change_state", row.pointee.state.rawValue)
+        column("plan_change_timing", row.pointee.timing.rawValue)
+        column("plan_change", row.pointee.changeClass.rawValue)
+        column("is_same_duration", row.pointee.hasSameDuration)
+        column("catalog_version", row.pointee.catalogVersion)
+        column("apple_offer_type", row.pointee.offerType)
+        column("refunds_previous", row.pointee.refundsPrevious)
+        column("is_undated", row.pointee.isUndated)
+        column("previous_billing_plan_type", row.pointee.fromBillingPlanType)
+        column("billing_plan_type", row.pointee.toBillingPlanType)
+        column("estimated_refund_milliunits", row.pointee.estimatedRefundMilliunits)
+        column("estimated_refund_currency", row.pointee.estimatedRefundCurrency)
+        column("previous_seat_quantity", row.pointee.fromSeatQuantity)
+        column("seat_quantity", row.pointee.toSeatQuantity)
     }
 
     // A change is between two products, requested or effective at an instant.
@@ -31,29 +43,25 @@ struct PlanChangesProjection: Projection {
                 .columns("effective_at"), .columns("requested_at"),
             ],
             aspects: [
-                .init("plan-change-state-changed", "plan_change_state", "withdrawn_at"),
-                .init("plan-change-moved", "requested_at", "effective_at", "plan_change_timing"),
-                .init(
-                    "plan-change-class-changed",
-                    "plan_change",
-                    "is_same_duration",
-                    "catalog_version"
-                ),
-                .init("product-changed", "previous_product_identifier", "product_identifier"),
-                .init(
-                    "estimated-refund-changed",
-                    "estimated_refund_milliunits",
-                    "estimated_refund_currency"
-                ),
-                .init("billing-plan-changed", "previous_billing_plan_type", "billing_plan_type"),
-                .init("seats-changed", "previous_seat_quantity", "seat_quantity"),
+                "plan-change-state-changed": ["plan_change_state", "withdrawn_at"],
+                "plan-change-moved": ["requested_at", "effective_at", "plan_change_timing"],
+                "plan-change-class-changed": [
+                    "plan_change", "is_same_duration", "catalog_version",
+                ],
+                "product-changed": ["previous_product_identifier", "product_identifier"],
+                "estimated-refund-changed": [
+                    "estimated_refund_milliunits", "estimated_refund_currency",
+                ],
+                "billing-plan-changed": ["previous_billing_plan_type", "billing_plan_type"],
+                "seats-changed": ["previous_seat_quantity", "seat_quantity"],
             ],
             instant: "effective_at"
         )
     }
 
-    func rows(of timeline: Timeline, in context: FoldContext) -> [ProjectionRow] {
-        var writer = RowWriter()
-        return PlanChanges(timeline, context.catalogs).rows.map { $0.row(&writer) }
+    func folded(_ timeline: Timeline, _ context: FoldContext) -> [PlanChange] {
+        PlanChanges(timeline, context.catalogs).rows
     }
 }
+
+extension PlanChange: CausedRow {}

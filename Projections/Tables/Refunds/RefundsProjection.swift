@@ -1,19 +1,37 @@
+internal import Events
+
 /// The table `refunds`: the rows of `Refunds`.
-struct RefundsProjection: Projection {
+struct RefundsProjection: DeclaredProjection {
     let name = "refunds"
     let version = 6
-    let columns = [
-        "product_identifier", "purchase_date_ms", "expires_date_ms", "refund_kind",
-        "revocation_percentage", "revocation_reason",
-        "refund_timing", "requested_at", "declined_at", "revoked_at", "announced_at", "reversed_at",
-        "reversal", "refund_state", "is_net", "purchase_price_milliunits", "refunded_milliunits",
-        "currency",
-        "request_reason", "seat_quantity",
-    ]
+    let definition = PackageResources.refunds_sql
+    let indexes = PackageResources.refunds_indexes_sql
 
-    var tableSQL: String { String(decoding: PackageResources.refunds_sql, as: UTF8.self) }
-
-    var indexSQL: String { String(decoding: PackageResources.refunds_indexes_sql, as: UTF8.self) }
+    func declare<Visitor: ColumnVisitor & ~Copyable>(
+        _ column: inout Visitor,
+        of row: UnsafePointer<RefundCase>
+    ) {
+        column("product_identifier", row.pointee.productId)
+        column("purchase_date_ms", row.pointee.purchaseDate.milliseconds)
+        column("expires_date_ms", row.pointee.expiresDate?.milliseconds)
+        column("refund_kind", row.pointee.kind?.rawValue)
+        column("revocation_percentage", row.pointee.percentageMilli)
+        column("revocation_reason", row.pointee.reason)
+        column("refund_timing", row.pointee.timing?.rawValue)
+        column("requested_at", row.pointee.requested)
+        column("declined_at", row.pointee.declined)
+        column("revoked_at", row.pointee.revoked)
+        column("announced_at", row.pointee.announced)
+        column("reversed_at", row.pointee.reversed)
+        column("reversal", row.pointee.reversal?.rawValue)
+        column("refund_state", row.pointee.state.rawValue)
+        column("is_net", row.pointee.isNet)
+        column("purchase_price_milliunits", row.pointee.priceMilliunits)
+        column("refunded_milliunits", row.pointee.refundedMilliunits)
+        column("currency", row.pointee.currency)
+        column("request_reason", row.pointee.requestReason)
+        column("seat_quantity", row.pointee.seatQuantity)
+    }
 
     // A case is about a purchase; a purchase that is refunded, reversed and refunded again has two.
     var comparison: RowComparison {
@@ -29,31 +47,18 @@ struct RefundsProjection: Projection {
                 purchase, .columns("purchase_date_ms"),
             ],
             aspects: [
-                .init("refund-state-changed", "refund_state", "reversal", "is_net"),
-                .init(
-                    "refund-kind-changed",
-                    "refund_kind",
-                    "revocation_reason",
-                    "refund_timing",
-                    "request_reason"
-                ),
-                .init(
-                    "refund-amount-changed",
-                    "revocation_percentage",
-                    "purchase_price_milliunits",
-                    "refunded_milliunits",
-                    "currency",
-                    "seat_quantity"
-                ),
-                .init(
-                    "refund-moved",
-                    "requested_at",
-                    "declined_at",
-                    "revoked_at",
-                    "announced_at",
-                    "reversed_at"
-                ),
-                .init("product-changed", "product_identifier"),
+                "refund-state-changed": ["refund_state", "reversal", "is_net"],
+                "refund-kind-changed": [
+                    "refund_kind", "revocation_reason", "refund_timing", "request_reason",
+                ],
+                "refund-amount-changed": [
+                    "revocation_percentage", "purchase_price_milliunits", "refunded_milliunits",
+                    "currency", "seat_quantity",
+                ],
+                "refund-moved": [
+                    "requested_at", "declined_at", "revoked_at", "announced_at", "reversed_at",
+                ],
+                "product-changed": ["product_identifier"],
             ],
             money: .init(
                 amount: "refunded_milliunits",
@@ -65,8 +70,9 @@ struct RefundsProjection: Projection {
         )
     }
 
-    func rows(of timeline: Timeline, in context: FoldContext) -> [ProjectionRow] {
-        var writer = RowWriter()
-        return Refunds(timeline).rows.map { $0.row(&writer) }
+    func folded(_ timeline: Timeline, _ context: FoldContext) -> [RefundCase] {
+        Refunds(timeline).rows
     }
 }
+
+extension RefundCase: CausedRow {}

@@ -1,31 +1,7 @@
 -- One row per case: a refund of one purchase that was requested, declined, granted or reversed.
 -- Rebuilt from the log at any time, and never edited by hand.
 CREATE TABLE {{schema}}.refunds (
-    lane                      integer          NOT NULL,
-    environment               text COLLATE "C" NOT NULL,
-    original_transaction_id   text COLLATE "C" NOT NULL,
-    ordinal                   integer          NOT NULL,
-    product_identifier        text COLLATE "C" NOT NULL,
-    purchase_date_ms          bigint           NOT NULL,
-    expires_date_ms           bigint           NULL,
-    refund_kind               text COLLATE "C" NULL,
-    revocation_percentage     bigint           NULL,
-    revocation_reason         bigint           NULL,
-    refund_timing             text COLLATE "C" NULL,
-    requested_at              timestamptz      NULL,
-    declined_at               timestamptz      NULL,
-    revoked_at                timestamptz      NULL,
-    announced_at              timestamptz      NULL,
-    reversed_at               timestamptz      NULL,
-    reversal                  text COLLATE "C" NULL,
-    refund_state              text COLLATE "C" NOT NULL,
-    is_net                    boolean          NOT NULL,
-    purchase_price_milliunits bigint           NULL,
-    refunded_milliunits       bigint           NULL,
-    currency                  text COLLATE "C" NULL,
-    request_reason            text COLLATE "C" NULL,
-    seat_quantity             bigint           NULL,
-    positions                 bigint[]         NOT NULL,
+{{columns}},
     CONSTRAINT refunds_ordinal_counts_from_one CHECK (ordinal >= 1),
     CONSTRAINT refunds_kind_known
         CHECK (

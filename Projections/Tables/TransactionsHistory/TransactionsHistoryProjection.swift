@@ -5,24 +5,29 @@ internal import Events
 ///
 /// The facts of a subscription are folded once for each instant at which one of them was recorded;
 /// `KnownTimelines` limits this work.
-struct TransactionsHistoryProjection: Projection {
+struct TransactionsHistoryProjection: DeclaredProjection {
     let name = "transactions_history"
     let isOnRequest = true
     let readsRecordedTimes = true
     // A state is a row of that fold.
     let version = 1 + TransactionsProjection().version
-    let columns =
-        TransactionsProjection().columns
-        + ["first_lane_offset", "known_from", "known_to", "is_latest"]
+    let definition = PackageResources.transactions_sql
+    let indexes = PackageResources.transactions_history_indexes_sql
+
+    func declare<Visitor: ColumnVisitor & ~Copyable>(
+        _ column: inout Visitor,
+        of row: UnsafePointer<TransactionState>
+    ) {
+        TransactionsProjection().declare(&column, of: row.stored(\.transaction))
+        column("first_lane_offset", row.pointee.transaction.firstPosition.offset)
+        column("known_from", row.pointee.knownFrom)
+        column("known_to", row.pointee.knownTo)
+        column("is_latest", row.pointee.knownTo == nil)
+    }
 
     var tableSQL: String {
-        TransactionsProjection.tableSQL(
-            name,
-            and: """
-                    first_lane_offset             bigint           NOT NULL,
-                    known_from                    timestamptz      NOT NULL,
-                    known_to                      timestamptz      NULL,
-                    is_latest                     boolean          NOT NULL,
+        tableSQL(
+            constraints: """
                     CONSTRAINT transactions_history_latest_is_open
                         CHECK (is_latest = (known_to IS NULL)),
                     CONSTRAINT transactions_history_lasts CHECK (known_from < known_to),
@@ -37,10 +42,6 @@ struct TransactionsHistoryProjection: Projection {
         )
     }
 
-    var indexSQL: String {
-        String(decoding: PackageResources.transactions_history_indexes_sql, as: UTF8.self)
-    }
-
     // A row is what became known about a purchase at an instant.
     var comparison: RowComparison {
         RowComparison(
@@ -50,42 +51,49 @@ struct TransactionsHistoryProjection: Projection {
         )
     }
 
-    func rows(
-        of timeline: Timeline,
-        in context: FoldContext
-    ) throws(FoldRefusal) -> [ProjectionRow] {
+    func folded(
+        _ timeline: Timeline,
+        _ context: FoldContext
+    ) throws(FoldRefusal) -> [TransactionState] {
         var states = TransactionStates()
         try KnownTimelines(of: timeline, in: context, for: name).forEach { known, instant in
             states.follow(TransactionRows(known, context.catalogs).rows, from: instant)
         }
-        return states.rows
+        return states.states
     }
+}
+
+/// A row of `transactions`, and the time during which the ledger knew it.
+struct TransactionState: CausedRow {
+    let transaction: TransactionRow
+    /// The row as it is stored there.
+    let row: ProjectionRow
+    let knownFrom: Instant
+    var knownTo: Instant?
+
+    var positions: [Position] { transaction.positions }
 }
 
 /// The states of the purchases of one subscription, in the order in which they became known.
 private struct TransactionStates {
-    private struct State {
-        let transaction: TransactionRow
-        let row: ProjectionRow
-        let knownFrom: Instant
-        var knownTo: Instant?
-    }
-
-    private var states: [State] = []
+    private(set) var states: [TransactionState] = []
     // The index of each purchase's newest state, by its first event.
     private var newest: [Position: Int] = [:]
 
     /// Takes what was known from an instant on, later than all before.
     mutating func follow(_ transactions: [TransactionRow], from instant: Instant) {
+        let table = TransactionsProjection()
         var writer = RowWriter()
         for transaction in transactions.sorted(by: { $0.firstPosition < $1.firstPosition }) {
-            let row = transaction.row(&writer)
+            let row = table.row(of: transaction, &writer)
             if let place = newest[transaction.firstPosition] {
                 if states[place].row == row { continue }
                 states[place].knownTo = instant
             }
             newest[transaction.firstPosition] = states.count
-            states.append(State(transaction: transaction, row: row, knownFrom: instant))
+            states.append(
+                TransactionState(transaction: transaction, row: row, knownFrom: instant)
+            )
         }
         guard newest.count > transactions.count else { return }
         // If two purchases turned out to be one, the later one no longer exists.
@@ -94,17 +102,5 @@ private struct TransactionStates {
             states[place].knownTo = instant
         }
         newest = newest.filter { left.contains($0.key) }
-    }
-
-    var rows: [ProjectionRow] {
-        var writer = RowWriter()
-        return states.map { state in
-            state.transaction.write(&writer)
-            writer.integer(state.transaction.firstPosition.offset)
-            writer.timestamp(state.knownFrom)
-            writer.timestamp(state.knownTo)
-            writer.boolean(state.knownTo == nil)
-            return writer.row(citing: state.transaction.positions)
-        }
     }
 }
