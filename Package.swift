@@ -170,6 +170,7 @@ let package = Package(
         .target(
             name: "Projector",
             dependencies: ["Events", "EventLog", "Postgres", "Projections"],
+            resources: [.embedInCode("SQL")],
             swiftSettings: strict
         ),
         .target(

@@ -75,10 +75,7 @@ extension Projector {
     public func alteredViews() async throws(ProjectorError) -> [LiveAlteration] {
         try await reading("compare the views") { session in
             guard try await hasTables(in: session) else { return [] }
-            let live = try await session.query(
-                ProjectionPart.live(),
-                [.textArray(projections.map(\.name))]
-            ).map { try ProjectionPart($0) }
+            let live = try await session.liveParts(of: projections.map(\.name))
             return try await session.transaction { session throws(PostgresError) in
                 try LiveAlteration.ofViews(of: live, in: session)
             }
@@ -109,8 +106,7 @@ extension Projector {
 
     func tables(in session: PostgresSession) async throws -> [Table] {
         guard try await hasTables(in: session) else { return [] }
-        let parts = try await session.query(ProjectionPart.select("true"))
-            .map { try ProjectionPart($0) }
+        let parts = try await session.parts(where: "true")
         let refused = try await refusedCounts(in: session)
         let heads = try await log.heads()
         let groups = Dictionary(grouping: parts) { TablePlace(schema: $0.schema, name: $0.name) }
@@ -141,8 +137,7 @@ extension Projector {
         _ heads: [Int: EventLog.Head]
     ) -> Table? {
         guard let first = parts.first else { return nil }
-        let content = parts.reduce(into: ProjectionDigest()) { $0.add($1.content) }
-        let offsets = parts.filter { $0.head.commit > 0 }.map { ($0.lane, $0.head.offset) }
+        let content = parts.content
         return Table(
             name: first.name,
             schema: first.schema,
@@ -152,7 +147,7 @@ extension Projector {
             isKnown: retired(among: [first.name]).isEmpty,
             catalogVersion: first.catalogVersion,
             policy: first.policy,
-            positions: Dictionary(offsets, uniquingKeysWith: min),
+            positions: parts.positions,
             lag: parts.reduce(0) { $0 + (heads[$1.lane]?.offset ?? 0) - $1.head.offset },
             rows: content.rowCount,
             digest: content.digest,
@@ -230,12 +225,9 @@ extension Projector {
 
     // The positions of the tables prove nothing if they were built from another log.
     private func checkLog(of live: [Table], in session: PostgresSession) async throws {
-        let parts = try await session.query(
-            ProjectionPart.live(),
-            [.textArray(live.map(\.name))]
-        ).map { try ProjectionPart($0) }.filter { $0.head.commit > 0 }
+        let parts = try await session.liveParts(of: live.map(\.name))
         var checked: Set<EventLog.Head> = []
-        for part in parts where checked.insert(part.head).inserted {
+        for part in parts where part.head.commit > 0 && checked.insert(part.head).inserted {
             try await check(part.head, lane: part.lane)
         }
     }

@@ -210,9 +210,7 @@ struct Build: Sendable {
     private func writeRefusals(from channel: Channel<[UInt8]>) async throws {
         try await writing(from: channel) { session in
             try await session.transaction { session throws(PostgresError) in
-                try session.execute(
-                    "\(ProjectionSchema.staysHere); SET LOCAL ROLE ledger_projector"
-                )
+                try session.execute(ProjectionSchema.asOwner)
                 try session.copyIn(
                     """
                     COPY projection.refused_stream (\(RefusedStreams.columns))
@@ -248,7 +246,7 @@ struct Build: Sendable {
         let quoted = ProjectionSchema.quoted(schema)
         let table = ProjectionSchema.table(projection.name, in: schema)
         try session.execute(
-            "\(ProjectionSchema.staysHere); SET LOCAL ROLE ledger_projector; "
+            "\(ProjectionSchema.asOwner); "
                 + [projection.tableSQL, projection.commentSQL].joined(separator: ";\n")
                 .replacing("{{schema}}", with: quoted)
         )

@@ -1,4 +1,5 @@
 internal import Postgres
+internal import Projections
 
 /// Tables that no view shows and that are not kept: those of killed rebuilds, and those that others
 /// have replaced.
@@ -21,8 +22,7 @@ enum LeftOvers {
             _ = try await execute(
                 """
                 BEGIN;
-                \(ProjectionSchema.staysHere);
-                SET LOCAL ROLE ledger_projector;
+                \(ProjectionSchema.asOwner);
                 SET LOCAL lock_timeout = '\(ProjectionSchema.LockTimeout.readers.rawValue)';
                 DROP TABLE IF EXISTS \(table);
                 COMMIT
@@ -43,7 +43,10 @@ enum LeftOvers {
     ) async throws -> Bool {
         var tables: [String] = []
         var others: [String] = []
-        for row in try await session.query(relations, [.text(schema)]) {
+        for row in try await session.query(
+            String(sql: PackageResources.schema_relations_sql),
+            [.text(schema)]
+        ) {
             if try row.bool(1) {
                 tables.append(try row.text(0))
             } else {
@@ -63,16 +66,6 @@ enum LeftOvers {
             in: session
         )
     }
-
-    // The relations of a schema, and whether a rebuild created each: all tables of a schema with a
-    // rebuild's number, and in other schemas those that are listed.
-    private static let relations = """
-        SELECT c.relname, c.relkind = 'r' AND (n.nspname ~ '^projection_[0-9]{1,9}$' OR EXISTS (
-            SELECT FROM projection.ledger_projection p
-            WHERE p.build_schema = n.nspname AND p.name = c.relname))
-        FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-        WHERE n.nspname = $1 AND c.relkind IN ('r', 'p', 'v', 'm', 'f', 'S') ORDER BY 1
-        """
 
     // False if it has readers, or a view depends on it: the next rebuild drops it, so new readers
     // do not queue behind the drop and the view is not removed.
@@ -98,30 +91,15 @@ enum LeftOvers {
         }
     }
 
-    // Others may have schemas with such names; a comment marks those of rebuilds.
-    private static func isOurs(_ schema: String) -> String {
-        "starts_with(obj_description(\(schema), 'pg_namespace'), '\(ProjectionSchema.mark)')"
-    }
+    private static let schemas = String(
+        sql: PackageResources.left_over_schemas_sql,
+        filling: [
+            "mark": ProjectionSchema.mark, "filling": Projector.Table.State.filling.condition,
+        ]
+    )
 
-    private static let schemas = """
-        SELECT build_schema, true FROM projection.ledger_projection
-        GROUP BY build_schema HAVING bool_and(\(Projector.Table.State.filling.condition))
-        UNION ALL
-        SELECT nspname, false FROM pg_namespace
-        WHERE nspname ~ '^projection_[0-9]{1,9}$' AND \(isOurs("pg_namespace.oid"))
-            AND nspname NOT IN (SELECT build_schema FROM projection.ledger_projection)
-            AND nspname NOT IN (SELECT table_schema FROM information_schema.view_table_usage
-            WHERE view_schema = 'projection')
-        """
-
-    private static let tables = """
-        SELECT n.nspname, c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-        WHERE c.relkind = 'r' AND n.nspname ~ '^projection_[0-9]{1,9}$' AND \(isOurs("n.oid"))
-            AND NOT EXISTS (
-            SELECT FROM projection.ledger_projection p
-            WHERE p.build_schema = n.nspname AND p.name = c.relname) AND NOT EXISTS (
-            SELECT FROM information_schema.view_table_usage u
-            WHERE u.view_schema = 'projection' AND u.table_schema = n.nspname
-                AND u.table_name = c.relname)
-        """
+    private static let tables = String(
+        sql: PackageResources.left_over_tables_sql,
+        filling: ["mark": ProjectionSchema.mark]
+    )
 }

@@ -30,23 +30,49 @@ struct ProjectionPart: Sendable {
     var table: String { ProjectionSchema.table(name, in: schema) }
 }
 
+extension PostgresSession {
+    /// The parts with that condition, lane by lane; it may use `$1` and further parameters.
+    func parts(
+        where condition: String,
+        _ parameters: [PostgresValue] = [],
+        _ suffix: String = ""
+    ) throws(PostgresError) -> [ProjectionPart] {
+        try query(ProjectionPart.select(condition, suffix), parameters)
+            .map { row throws(PostgresError) in try ProjectionPart(row) }
+    }
+
+    /// The parts of the live tables of these projections.
+    func liveParts(
+        of names: [String],
+        _ suffix: String = ""
+    ) throws(PostgresError) -> [ProjectionPart] {
+        let condition = "\(ProjectionPart.State.live.condition) AND name = ANY($1)"
+        return try parts(where: condition, [.textArray(names)], suffix)
+    }
+}
+
+extension [ProjectionPart] {
+    /// The content of all of them.
+    var content: ProjectionDigest { reduce(into: ProjectionDigest()) { $0.add($1.content) } }
+
+    /// The newest event of each lane that they include; lanes without events are left out.
+    var positions: [Int: Int64] {
+        let offsets = filter { $0.head.commit > 0 }.map { ($0.lane, $0.head.offset) }
+        return Dictionary(offsets, uniquingKeysWith: Swift.min)
+    }
+}
+
 extension ProjectionPart {
     private static let columns = """
         lane, build_schema, name, state, version, catalog_version, policy, lane_offset,
         commit_no, commit_digest, row_count, digest
         """
 
-    /// Reads parts; `condition` may use `$1` and further parameters.
-    static func select(_ condition: String, _ suffix: String = "") -> String {
+    fileprivate static func select(_ condition: String, _ suffix: String) -> String {
         """
         SELECT \(columns) FROM projection.ledger_projection WHERE \(condition)
         ORDER BY lane, build_schema, name \(suffix)
         """
-    }
-
-    /// The parts of live tables of the projections `$1`.
-    static func live(_ suffix: String = "") -> String {
-        select("\(State.live.condition) AND name = ANY($1)", suffix)
     }
 
     /// The parts of a table that is not filled yet: `$1` the lanes, `$2` their origins' digests.

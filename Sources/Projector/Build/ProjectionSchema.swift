@@ -6,92 +6,32 @@ enum ProjectionSchema {
     /// server without Citus.
     static let staysHere = "SET LOCAL citus.enable_ddl_propagation = off"
 
-    /// Executed once, by the first rebuild.
-    static let bootstrap = """
-        BEGIN;
-        SET LOCAL client_min_messages = warning;
-        \(staysHere);
-        SELECT pg_advisory_xact_lock(x'50726f6a'::bigint);
-        DO $$
-        BEGIN
-            -- IF NOT EXISTS would ask for the right to make schemas even where it is there.
-            IF to_regnamespace('projection') IS NULL THEN
-                CREATE SCHEMA projection AUTHORIZATION ledger_projector;
-            END IF;
-            IF to_regnamespace('analytics') IS NULL THEN
-                CREATE SCHEMA analytics AUTHORIZATION ledger_projector;
-                COMMENT ON SCHEMA analytics IS '\(AnalyticsSchema.mark).';
-            END IF;
-        END
-        $$;
-        SET LOCAL ROLE ledger_projector;
-        GRANT USAGE ON SCHEMA projection TO ledger_writer, ledger_reader;
-        DO $$
-        BEGIN
-            -- A schema of that name may be another owner's; publishing the views reports this.
-            IF (SELECT nspowner = to_regrole('ledger_projector') FROM pg_namespace
-                WHERE nspname = 'analytics') THEN
-                GRANT USAGE ON SCHEMA analytics TO ledger_writer, ledger_reader;
-            END IF;
-        END
-        $$;
-        \(ledgerProjection)
-        \(refusedStream)
-        GRANT SELECT ON projection.ledger_projection, projection.refused_stream
-            TO ledger_writer, ledger_reader;
-        COMMIT
-        """
+    /// The beginning of a transaction as the role that owns the tables.
+    static let asOwner = "\(staysHere); SET LOCAL ROLE ledger_projector"
 
-    private static let ledgerProjection = """
-        CREATE TABLE IF NOT EXISTS projection.ledger_projection (
-            lane              int              NOT NULL,
-            build_schema      text COLLATE "C" NOT NULL,
-            name              text COLLATE "C" NOT NULL,
-            state             text COLLATE "C" NOT NULL,
-            version           int              NOT NULL,
-            catalog_version int              NOT NULL,
-            policy            text COLLATE "C",
-            lane_offset       bigint           NOT NULL,
-            commit_no         bigint           NOT NULL,
-            commit_digest     bytea            NOT NULL,
-            row_count         bigint           NOT NULL,
-            digest            bytea            NOT NULL,
-            updated_at        timestamptz      NOT NULL,
-            CONSTRAINT ledger_projection_pkey PRIMARY KEY (lane, build_schema, name),
-            CONSTRAINT ledger_projection_state_known
-                CHECK (\(Projector.Table.State.allCases.condition))
-        );
-        COMMENT ON TABLE projection.ledger_projection IS 'Every table of a projection, lane by lane: which fold made it, up to which commit, with which content.';
-        \(ColumnVocabulary.commentSQL(
-            on: [
-                "lane", "build_schema", "name", "state", "version", "catalog_version", "policy",
-                "lane_offset", "commit_no", "commit_digest", "row_count", "digest", "updated_at",
-            ],
-            of: "projection.ledger_projection"
-        ))
-        """
-
-    private static let refusedStream = """
-        CREATE TABLE IF NOT EXISTS projection.refused_stream (
-            lane                    int              NOT NULL,
-            build_schema            text COLLATE "C" NOT NULL,
-            name                    text COLLATE "C" NOT NULL,
-            environment             text COLLATE "C" NOT NULL,
-            original_transaction_id text COLLATE "C" NOT NULL,
-            lane_offset             bigint           NOT NULL,
-            reason                  text             NOT NULL,
-            CONSTRAINT refused_stream_pkey PRIMARY KEY
-                (lane, build_schema, name, environment, original_transaction_id)
-        );
-        COMMENT ON TABLE projection.refused_stream IS 'Subscriptions that a fold refused: the table of that name has no row of them.';
-        \(ColumnVocabulary.commentSQL(
-            on: [
-                "lane", "build_schema", "name", "environment", "original_transaction_id",
-                "lane_offset", "reason",
-            ],
-            of: "projection.refused_stream"
-        ))
-        """
+    /// Executed before each rebuild; does nothing after the first.
+    static let bootstrap = String(
+        sql: PackageResources.bootstrap_sql,
+        filling: [
+            "stays_here": staysHere, "analytics_mark": AnalyticsSchema.mark,
+            "state_known": Projector.Table.State.allCases.condition,
+            "ledger_projection_comments": ColumnVocabulary.commentSQL(
+                on: [
+                    "lane", "build_schema", "name", "state", "version", "catalog_version", "policy",
+                    "lane_offset", "commit_no", "commit_digest", "row_count", "digest",
+                    "updated_at",
+                ],
+                of: "projection.ledger_projection"
+            ),
+            "refused_stream_comments": ColumnVocabulary.commentSQL(
+                on: [
+                    "lane", "build_schema", "name", "environment", "original_transaction_id",
+                    "lane_offset", "reason",
+                ],
+                of: "projection.refused_stream"
+            ),
+        ]
+    )
 
     /// The beginning of the comment on a schema whose tables a rebuild created; `migrate` uses it
     /// to recognise the schemas that belong to ledger_projector.
@@ -117,8 +57,7 @@ enum ProjectionSchema {
         // Not CASCADE, which would drop views of other owners.
         """
         BEGIN;
-        \(staysHere);
-        SET LOCAL ROLE ledger_projector;
+        \(asOwner);
         SET LOCAL client_min_messages = warning;
         SET LOCAL lock_timeout = '\(timeout.rawValue)';
         \(tables.map { "DROP TABLE \(table($0, in: schema));" }.joined(separator: "\n"))

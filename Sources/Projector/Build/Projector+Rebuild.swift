@@ -241,9 +241,7 @@ extension Projector {
         }
 
         try await session.transaction { session throws(PostgresError) in
-            try session.execute(
-                "\(ProjectionSchema.staysHere); SET LOCAL ROLE ledger_projector"
-            )
+            try session.execute(ProjectionSchema.asOwner)
             for start in stride(from: 0, to: updates.count, by: 1000) {
                 try session.pipeline(Array(updates[start..<min(start + 1000, updates.count)]))
             }
@@ -256,10 +254,10 @@ extension Projector {
         of tables: ShadowTables,
         _ session: PostgresSession
     ) async throws -> [ProjectionPart] {
-        try await session.query(
-            ProjectionPart.select("build_schema = $1 AND name = ANY($2)"),
+        try await session.parts(
+            where: "build_schema = $1 AND name = ANY($2)",
             [.text(tables.schema), .textArray(tables.names)]
-        ).map { try ProjectionPart($0) }
+        )
     }
 
     /// Records the new state of tables.
@@ -269,9 +267,7 @@ extension Projector {
         in session: PostgresSession
     ) async throws {
         try await session.transaction { session throws(PostgresError) in
-            try session.execute(
-                "\(ProjectionSchema.staysHere); SET LOCAL ROLE ledger_projector"
-            )
+            try session.execute(ProjectionSchema.asOwner)
             try state.set(tables, in: session)
         }
     }
@@ -287,8 +283,7 @@ extension Projector {
         return tables.names.compactMap { name in
             let parts = parts.filter { $0.name == name }
             guard let first = parts.first else { return nil }
-            let content = parts.reduce(into: ProjectionDigest()) { $0.add($1.content) }
-            let positions = parts.filter { $0.head.commit > 0 }.map { ($0.lane, $0.head.offset) }
+            let content = parts.content
             return Rebuilt(
                 name: name,
                 version: first.version,
@@ -298,7 +293,7 @@ extension Projector {
                 events: folded[name]?.events ?? 0,
                 refused: refused[TablePlace(schema: tables.schema, name: name)] ?? 0,
                 digest: content.digest,
-                positions: Dictionary(positions, uniquingKeysWith: min)
+                positions: parts.positions
             )
         }
     }

@@ -9,23 +9,23 @@ extension Projector {
         /// What differs in the new tables.
         public let difference: ProjectionDifference
         /// The new tables as they were compared: each up to the position of the live one.
-        public let tables: [Rebuilt]
+        public internal(set) var tables: [Rebuilt] = []
         /// Projections whose live table does not match the digest or number of rows recorded in
         /// `ledger_projection`.
-        public let digestMismatches: [String]
+        public internal(set) var digestMismatches: [String] = []
         /// Projections whose live table has the rows of a rebuild, but cites other events for some
         /// of them; checked only if the catalog is that of the live tables and all rows are equal.
         public let citationMismatches: [String]
         /// Subscriptions that only the live tables refuse, or only the new ones.
         public let refusals: RefusalDifference
         /// The new tables that have no live one to be compared with.
-        public let unmatched: [Rebuilt]
+        public internal(set) var unmatched: [Rebuilt] = []
         /// Live tables and views that differ from what a rebuild creates.
-        public let alterations: [LiveAlteration]
+        public internal(set) var alterations: [LiveAlteration]
         /// Projections whose live table is gone, or is altered so much that no row can be compared.
-        public let uncomparable: [String]
+        public internal(set) var uncomparable: [String] = []
         /// Events of the log that were in no live table at the time of the comparison.
-        public let lag: Int64
+        public internal(set) var lag: Int64 = 0
         /// Subscriptions that were left out, because something of them was erased and a live table
         /// does not contain that yet: the log no longer has what this table was folded from.
         public let pendingErasures: Set<StreamID>
@@ -133,10 +133,7 @@ extension Projector {
         of chosen: [any Projection],
         in session: PostgresSession
     ) async throws -> [ProjectionPart] {
-        let live = try await session.query(
-            ProjectionPart.live(),
-            [.textArray(chosen.map(\.name))]
-        ).map { try ProjectionPart($0) }
+        let live = try await session.liveParts(of: chosen.map(\.name))
         guard !live.isEmpty else {
             throw ProjectorError(
                 .nothingLive,
@@ -179,25 +176,19 @@ private struct Comparing: Sendable {
 
         let tables = ShadowTables(schema: build.schema, names: plan.names)
         return try await projector.orDrop(tables.schema, options, in: session) {
-            let found = try await compareAtOneCommit(tables, samplesMax, in: session)
-            let rebuilt = try await projector.rebuilt(tables, folded, in: session)
+            let (compared, live) = try await compareAtOneCommit(tables, samplesMax, in: session)
+            var found = compared
+            found.tables = try await projector.rebuilt(tables, folded, in: session)
             try await finish(tables, afterwards, options, in: session)
-            return Projector.Comparison(
-                difference: found.difference,
-                tables: rebuilt,
-                digestMismatches: digestMismatches(found, rebuilt),
-                citationMismatches: found.citationMismatches,
-                refusals: found.refusals,
-                unmatched: rebuilt.filter { table in
-                    !found.live.contains { $0.name == table.name }
-                },
-                alterations: found.alterations + signatures,
-                uncomparable: found.difference.tables.filter { table in
-                    table.oldVersion == nil && found.live.contains { $0.name == table.name }
-                }.map(\.name),
-                lag: found.live.map { (newest[$0.lane]?.offset ?? 0) - $0.head.offset }.max() ?? 0,
-                pendingErasures: found.pendingErasures
-            )
+            let names = Set(live.map(\.name))
+            found.digestMismatches = digestMismatches(found, live)
+            found.unmatched = found.tables.filter { !names.contains($0.name) }
+            found.alterations += signatures
+            found.uncomparable = found.difference.tables.filter {
+                $0.oldVersion == nil && names.contains($0.name)
+            }.map(\.name)
+            found.lag = live.map { (newest[$0.lane]?.offset ?? 0) - $0.head.offset }.max() ?? 0
+            return found
         }
     }
 
@@ -224,23 +215,14 @@ private struct Comparing: Sendable {
         }
     }
 
-    private struct Found: Sendable {
-        let difference: ProjectionDifference
-        let live: [ProjectionPart]
-        let citationMismatches: [String]
-        let refusals: RefusalDifference
-        let alterations: [LiveAlteration]
-        let pendingErasures: Set<StreamID>
-    }
-
     // A process that follows the live tables waits while the new ones are brought to the same
     // commits and a snapshot is taken, but not while the snapshot is compared.
     private func compareAtOneCommit(
         _ tables: ShadowTables,
         _ samplesMax: Int,
         in session: PostgresSession
-    ) async throws -> Found {
-        try await catchUp(tables, to: try await liveNow(in: session), in: session)
+    ) async throws -> (Projector.Comparison, [ProjectionPart]) {
+        try await catchUp(tables, to: try await session.liveParts(of: plan.names), in: session)
         let holder = try await PostgresSession.connect(projector.settings)
         let reader = try await PostgresSession.connect(projector.settings)
         do {
@@ -248,7 +230,7 @@ private struct Comparing: Sendable {
             // holds.
             try await holder.execute(LiveViews.disableTimeouts)
             try await holder.execute("BEGIN; SET LOCAL ROLE ledger_projector")
-            let held = try await liveNow(in: holder, "FOR SHARE")
+            let held = try await holder.liveParts(of: plan.names, "FOR SHARE")
             try await catchUp(tables, to: held, in: session)
             try await reader.execute("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1")
             try await holder.execute("COMMIT")
@@ -268,7 +250,9 @@ private struct Comparing: Sendable {
                 ? try await TableDifference.citationMismatches(pairs, without: erased, in: reader)
                 : []
             let refusals = try await RefusalDifference.read(
-                refusingTables(tables, held),
+                plan.names.compactMap { name in
+                    held.first { $0.name == name }.map { (name, $0.schema, tables.schema) }
+                },
                 of: projector.log.identity.lanes,
                 without: erased,
                 in: reader
@@ -281,14 +265,14 @@ private struct Comparing: Sendable {
             )
             await holder.close()
             await reader.close()
-            return Found(
+            let found = Projector.Comparison(
                 difference: difference,
-                live: held,
                 citationMismatches: citationMismatches,
                 refusals: refusals,
                 alterations: alterations,
                 pendingErasures: erased
             )
+            return (found, held)
         } catch {
             await holder.close()
             await reader.close()
@@ -319,25 +303,6 @@ private struct Comparing: Sendable {
         }
     }
 
-    private func refusingTables(
-        _ tables: ShadowTables,
-        _ live: [ProjectionPart]
-    ) -> [(name: String, old: String, new: String)] {
-        plan.names.compactMap { name in
-            live.first { $0.name == name }.map { (name, $0.schema, tables.schema) }
-        }
-    }
-
-    private func liveNow(
-        in session: PostgresSession,
-        _ suffix: String = ""
-    ) async throws -> [ProjectionPart] {
-        try await session.query(
-            ProjectionPart.live(suffix),
-            [.textArray(plan.names)]
-        ).map { try ProjectionPart($0) }
-    }
-
     private func catchUp(
         _ tables: ShadowTables,
         to live: [ProjectionPart],
@@ -361,13 +326,13 @@ private struct Comparing: Sendable {
     // Equal rows have the same digest; if another one is recorded, following went wrong. Before an
     // erasure reaches the live tables, the rows of its subscription are not equal.
     private func digestMismatches(
-        _ found: Found,
-        _ rebuilt: [Projector.Rebuilt]
+        _ found: Projector.Comparison,
+        _ live: [ProjectionPart]
     ) -> [String] {
         guard found.pendingErasures.isEmpty else { return [] }
-        return rebuilt.filter { table in
-            let parts = found.live.filter { $0.name == table.name }
-            let content = parts.reduce(into: ProjectionDigest()) { $0.add($1.content) }
+        return found.tables.filter { table in
+            let parts = live.filter { $0.name == table.name }
+            let content = parts.content
             let isEqual = !found.difference.totals.contains {
                 $0.name == table.name && $0.rowsChanged > 0
             }

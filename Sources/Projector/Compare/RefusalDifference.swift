@@ -1,5 +1,6 @@
 public import Events
 internal import Postgres
+internal import Projections
 
 /// The subscriptions that are refused only by the live tables, or only by new ones.
 ///
@@ -103,29 +104,5 @@ extension RefusalDifference {
         FROM both_sides WHERE differs ORDER BY name, lane, environment, id LIMIT \(changedMax)
         """
 
-    // The tables' names are unique, so each refusal has at most one counterpart.
-    private static let sides = """
-        WITH compared AS (
-            SELECT * FROM unnest($1::text[], $2::text[], $3::text[]) AS t (name, live, new)
-        ), \(side("live")), \(side("new")), both_sides AS (
-            SELECT name, lane, environment, id, l.lane_offset AS live_offset,
-                l.reason AS live_reason, n.lane_offset AS new_offset, n.reason AS new_reason,
-                l.lane_offset IS DISTINCT FROM n.lane_offset
-                    OR l.reason IS DISTINCT FROM n.reason AS differs
-            FROM live_side l FULL JOIN new_side n USING (name, lane, environment, id)
-        )
-        """
-
-    private static func side(_ name: String) -> String {
-        """
-        \(name)_side AS (
-            SELECT r.name, r.lane, r.environment, r.original_transaction_id AS id, r.lane_offset,
-                r.reason
-            FROM compared c JOIN projection.refused_stream r
-                ON r.name = c.name AND r.build_schema = c.\(name)
-            WHERE (r.environment, r.original_transaction_id) NOT IN (
-                SELECT * FROM unnest($4::text[], $5::text[]))
-        )
-        """
-    }
+    private static let sides = String(sql: PackageResources.refusals_sql)
 }

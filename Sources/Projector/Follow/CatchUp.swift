@@ -132,17 +132,14 @@ struct CatchUp: Sendable {
     ) throws(PostgresError) -> [ProjectionPart]? {
         var current: [ProjectionPart] = []
         for part in parts.map(\.part) {
-            let rows = try session.query(
-                ProjectionPart.select(
-                    "lane = $1 AND build_schema = $2 AND name = $3",
-                    waits ? "FOR UPDATE" : "FOR UPDATE SKIP LOCKED"
-                ),
-                [.int4(Int32(part.lane)), .text(part.schema), .text(part.name)]
+            let rows = try session.parts(
+                where: "lane = $1 AND build_schema = $2 AND name = $3",
+                [.int4(Int32(part.lane)), .text(part.schema), .text(part.name)],
+                waits ? "FOR UPDATE" : "FOR UPDATE SKIP LOCKED"
             )
-            guard rows.count == 1 else { return nil }
-            let found = try ProjectionPart(rows[0])
-            guard found.head == part.head, found.state == part.state else { return nil }
-            current.append(found)
+            guard rows.count == 1, rows[0].head == part.head, rows[0].state == part.state
+            else { return nil }
+            current.append(rows[0])
         }
         return current
     }
@@ -169,7 +166,7 @@ struct CatchUp: Sendable {
         var change = change
         let inserted = change.takeInserted()
         if !inserted.isEmpty {
-            let columns = parts.first { $0.part.name == part.name }?.columns ?? ""
+            let columns = parts.first { $0.part.name == part.name }?.projection.copiedColumns ?? ""
             try session.copyIn(
                 "COPY \(part.table) (\(columns)) FROM STDIN (FORMAT BINARY)",
                 from: [CopyBinaryWriter.trailer, inserted, CopyBinaryWriter.header],
@@ -197,9 +194,6 @@ struct FollowedPart: Sendable {
     let part: ProjectionPart
     let projection: any Projection
     let context: FoldContext
-
-    /// The table's columns, in the order of COPY.
-    var columns: String { projection.copiedColumns }
 }
 
 extension Projection {

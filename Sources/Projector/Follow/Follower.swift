@@ -59,7 +59,7 @@ struct Follower {
     /// Takes one step in every lane that has news and that no other process holds.
     private mutating func advance(to heads: [Int: EventLog.Head]) async throws {
         (following.lag, following.lanesHeldByOthers) = (0, 0)
-        let parts = try await followableParts()
+        let parts = try await session.parts(where: ProjectionPart.State.followed.condition)
         // A rebuild may have used a catalog that was imported in the meantime.
         if parts.contains(where: { $0.catalogVersion > context.catalogs.newestVersion }) {
             context = try await projector.context()
@@ -191,12 +191,6 @@ struct Follower {
             // Newer commits may have been made, and followed, since the head was read.
             try await projector.check(part.part.head, lane: lane)
         }
-    }
-
-    private func followableParts() async throws -> [ProjectionPart] {
-        try await session.query(
-            ProjectionPart.select(ProjectionPart.State.followed.condition)
-        ).map { try ProjectionPart($0) }
     }
 
     // Throws if nothing can be followed, and reports once what will not be. Checked again even

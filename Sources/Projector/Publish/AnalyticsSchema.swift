@@ -13,23 +13,7 @@ enum AnalyticsSchema {
 
     /// Drops the views and functions that depend on live views, inside a DO block with a variable
     /// `statement`; `publish` creates them again, with the privileges granted on them.
-    static let makeWay = """
-        PERFORM set_config('\(keptGrants)', concat_ws('; ',
-            nullif(current_setting('\(keptGrants)', true), ''), string_agg(format(
-                'GRANT %s ON analytics.%I TO %s%s', a.privilege_type, c.relname,
-                CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE a.grantee::regrole::text END,
-                CASE WHEN a.is_grantable THEN ' WITH GRANT OPTION' ELSE '' END), '; ')), true)
-        FROM pg_class c, aclexplode(c.relacl) a
-        WHERE c.oid IN (\(views)) AND a.grantee <> c.relowner;
-        FOR statement IN
-            SELECT 'DROP VIEW ' || string_agg(v.oid::regclass::text, ', ')
-            FROM (\(views)) v HAVING count(*) > 0
-            UNION ALL SELECT 'DROP FUNCTION ' || string_agg(f.oid::regprocedure::text, ', ')
-            FROM (\(functions)) f HAVING count(*) > 0
-        LOOP
-            EXECUTE statement;
-        END LOOP;
-        """
+    static let makeWay = ours(PackageResources.analytics_make_way_sql)
 
     /// Creates the views and functions whose projections are live; does nothing if they exist as
     /// this program makes them.
@@ -73,7 +57,7 @@ enum AnalyticsSchema {
             RELEASE SAVEPOINT analytics;
             \(try comments(of: wanted, in: session))
             \(grants(on: wanted));
-            \(grantAgain);
+            \(String(sql: PackageResources.analytics_grant_again_sql));
             GRANT USAGE ON SCHEMA analytics TO ledger_writer, ledger_reader;
             COMMENT ON SCHEMA analytics IS \(ProjectionSchema.literal(comment))
             """
@@ -91,8 +75,6 @@ enum AnalyticsSchema {
         $subledger$
         """
 
-    private static let keptGrants = "subledger.analytics_grants"
-
     private static let names = AnalyticsRelation.all.map { ProjectionSchema.literal($0.name) }
         .joined(separator: ", ")
 
@@ -106,15 +88,13 @@ enum AnalyticsSchema {
         WHERE n.nspname = 'analytics' AND p.proname IN (\(names))
         """
 
-    // Whether the schema is ours, its comment, the live views, and its content.
-    static let state = """
-        SELECT a.nspowner = 'ledger_projector'::regrole, obj_description(a.oid, 'pg_namespace'),
-            ARRAY(SELECT relname::text FROM pg_class
-                WHERE relnamespace = to_regnamespace('projection') AND relkind = 'v'),
-            ARRAY(SELECT relname::text FROM pg_class WHERE oid IN (\(views))
-                UNION ALL SELECT proname::text FROM pg_proc WHERE oid IN (\(functions)))
-        FROM pg_namespace a WHERE a.nspname = 'analytics'
-        """
+    // Gaps stand for our views and functions.
+    private static func ours(_ resource: [UInt8]) -> String {
+        String(sql: resource, filling: ["views": views, "functions": functions])
+    }
+
+    /// Whether the schema is ours, its comment, the live views, and its content.
+    static let state = ours(PackageResources.analytics_state_sql)
 
     // The digest shows a newer program that it has to create them again.
     private static func comment(for definitions: String) -> String {
@@ -150,21 +130,4 @@ enum AnalyticsSchema {
         let views = relations.filter { $0.grain != nil }.map { "analytics.\($0.name)" }
         return "GRANT SELECT ON \(views.joined(separator: ", ")) TO ledger_writer, ledger_reader"
     }
-
-    // Restores the privileges on views that had to be dropped, if these exist again.
-    private static let grantAgain = """
-        DO $subledger$
-        DECLARE
-            statement text;
-        BEGIN
-            FOREACH statement IN ARRAY coalesce(string_to_array(
-                nullif(current_setting('\(keptGrants)', true), ''), '; '), '{}')
-            LOOP
-                CONTINUE WHEN to_regclass(substring(statement FROM ' ON (\\S+) TO ')) IS NULL;
-                EXECUTE statement;
-            END LOOP;
-            PERFORM set_config('\(keptGrants)', '', true);
-        END
-        $subledger$
-        """
 }

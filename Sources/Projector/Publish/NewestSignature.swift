@@ -1,5 +1,6 @@
 internal import EventLog
 internal import Postgres
+internal import Projections
 
 /// The newest instant that Apple signed, up to a position of the log: nothing is known beyond it.
 ///
@@ -65,29 +66,7 @@ package enum NewestSignature {
     /// Advances the stored value of a lane to an offset; it may be there already, or further.
     static func kept(lane: Int, upTo offset: Int64) -> PostgresStatement {
         PostgresStatement(
-            """
-            INSERT INTO operation.newest_signature (lane, environment, lane_offset, as_of_ms)
-            SELECT $1, f.environment, $2, max(f.as_of_ms)
-            FROM (
-                SELECT s.environment, s.as_of_ms FROM operation.newest_signature s
-                WHERE s.lane = $1
-                UNION ALL
-                SELECT e.environment, e.as_of_ms FROM (
-                    SELECT coalesce(max(lane_offset), 0) AS lane_offset
-                    FROM operation.newest_signature WHERE lane = $1
-                ) k
-                CROSS JOIN LATERAL (
-                    SELECT e.environment, e.kind, e.as_of_ms FROM ledger.event e
-                    WHERE e.lane = $1 AND e.lane_offset > k.lane_offset
-                        AND e.lane_offset <= $2 OFFSET 0
-                ) e
-                WHERE \(isApples)
-            ) f
-            GROUP BY f.environment ORDER BY f.environment
-            ON CONFLICT ON CONSTRAINT newest_signature_pkey DO UPDATE
-                SET lane_offset = excluded.lane_offset, as_of_ms = excluded.as_of_ms
-                WHERE excluded.lane_offset > newest_signature.lane_offset
-            """,
+            String(sql: PackageResources.newest_signature_sql),
             [.int4(Int32(lane)), .int8(offset)]
         )
     }
@@ -97,21 +76,9 @@ package enum NewestSignature {
     ///
     /// An event that was erased later may have been the newest. Its as-of is gone, but it was signed
     /// before it arrived, give or take five minutes between two clocks.
-    package static let differing = """
-        SELECT DISTINCT k.lane
-        FROM operation.newest_signature k
-        CROSS JOIN LATERAL (
-            SELECT max(e.as_of_ms) FILTER (WHERE \(isApples)) AS as_of_ms,
-                extract(epoch FROM max(e.recorded_at) FILTER (WHERE e.kind = 'erased'))
-                    * 1000 + 300000 AS erased_as_of_ms
-            FROM ledger.event e
-            WHERE e.lane = k.lane AND e.lane_offset <= k.lane_offset
-                AND e.environment = k.environment) e
-        WHERE k.as_of_ms < e.as_of_ms
-            OR k.as_of_ms IS DISTINCT FROM e.as_of_ms
-                AND (k.as_of_ms <= e.erased_as_of_ms) IS DISTINCT FROM true
-        ORDER BY 1
-        """
+    package static let differing = String(
+        sql: PackageResources.newest_signature_differing_sql
+    )
 
     /// Deletes the stored values of a lane up to an offset, which is about to be read again, and
     /// beyond the end of the log: an older log may have been restored, and may even have grown

@@ -140,8 +140,7 @@ extension Projector {
         try await session.transaction { session throws(PostgresError) in
             try session.execute(
                 """
-                \(ProjectionSchema.staysHere);
-                SET LOCAL ROLE ledger_projector;
+                \(ProjectionSchema.asOwner);
                 SET LOCAL client_min_messages = warning;
                 SET LOCAL lock_timeout = '\(ProjectionSchema.LockTimeout.maintenance.rawValue)';
                 \(AnalyticsSchema.dropAll);

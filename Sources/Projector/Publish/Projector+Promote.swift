@@ -53,9 +53,7 @@ extension Projector {
         in session: PostgresSession
     ) async throws {
         try await session.transaction { session throws(PostgresError) in
-            try session.execute(
-                "\(ProjectionSchema.staysHere); SET LOCAL ROLE ledger_projector"
-            )
+            try session.execute(ProjectionSchema.asOwner)
             try Table.State.ready.unregister(names, in: session)
             guard let schema else { return }
             let tables = ShadowTables(schema: schema, names: names)
@@ -68,10 +66,10 @@ extension Projector {
         _ chosen: [any Projection]?,
         in session: PostgresSession
     ) async throws -> [ShadowTables] {
-        let parts = try await session.query(
-            ProjectionPart.select("\(Table.State.ready.condition) AND name = ANY($1)"),
+        let parts = try await session.parts(
+            where: "\(Table.State.ready.condition) AND name = ANY($1)",
             [.textArray((chosen ?? projections).map(\.name))]
-        ).map { try ProjectionPart($0) }
+        )
         let wanted = chosen.map { $0.map(\.name) }
         guard !parts.isEmpty,
             wanted?.allSatisfy({ name in parts.contains { $0.name == name } }) != false
@@ -110,10 +108,7 @@ extension Projector {
         _ options: RebuildOptions,
         in session: PostgresSession
     ) async throws -> Double {
-        let live = try await session.query(
-            ProjectionPart.live(),
-            [.textArray(tables.names)]
-        ).map { try ProjectionPart($0) }
+        let live = try await session.liveParts(of: tables.names)
         try await notifyOfChanges(from: live, to: tables, options, in: session)
         let isOtherLog = try await isOfOtherLog(live)
 
@@ -204,15 +199,11 @@ extension Projector {
         let begin = ContinuousClock.now
         let isDone = try await session.transaction { session throws(PostgresError) in
             try session.execute(LiveViews.begin)
-            let rows = try session.query(
-                ProjectionPart.select(
-                    "name = ANY($2) AND (\(Table.State.live.condition) OR build_schema = $1)",
-                    "FOR UPDATE"
-                ),
-                [.text(tables.schema), .textArray(tables.names)]
+            let parts = try session.parts(
+                where: "name = ANY($2) AND (\(Table.State.live.condition) OR build_schema = $1)",
+                [.text(tables.schema), .textArray(tables.names)],
+                "FOR UPDATE"
             )
-            var parts: [ProjectionPart] = []
-            for row in rows { parts.append(try ProjectionPart(row)) }
             guard isOtherLog || isFarEnough(tables, parts) else { return false }
             for name in tables.names {
                 try session.execute(
