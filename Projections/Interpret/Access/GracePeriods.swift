@@ -169,18 +169,6 @@ extension Timeline {
     }
 }
 
-extension RandomAccessCollection where Index == Int {
-    // Binary search: the first index whose element, and all after it, belong to the second part.
-    fileprivate func partitioningIndex(_ belongsToSecond: (Element) -> Bool) -> Int {
-        var (low, high) = (startIndex, endIndex)
-        while low < high {
-            let middle = (low + high) / 2
-            if belongsToSecond(self[middle]) { high = middle } else { low = middle + 1 }
-        }
-        return low
-    }
-}
-
 extension [Instant] {
     fileprivate func last(notAfter instant: Instant) -> Instant? {
         let next = partitioningIndex { $0 > instant }

@@ -29,11 +29,7 @@ extension Purchase {
 extension [Purchase] {
     /// The purchases of one second; uses binary search, because purchases are ordered by start.
     subscript(startingAt start: Instant) -> ArraySlice<Purchase> {
-        var (low, high) = (startIndex, endIndex)
-        while low < high {
-            let middle = (low + high) / 2
-            if self[middle].purchaseDate < start { low = middle + 1 } else { high = middle }
-        }
-        return self[low...].prefix { $0.purchaseDate == start }
+        let first = partitioningIndex { $0.purchaseDate >= start }
+        return self[first...].prefix { $0.purchaseDate == start }
     }
 }

@@ -164,13 +164,22 @@ private struct GatheredAssertions {
 }
 
 extension StreamHistory {
-    // Binary search: events are in the order of their positions.
+    // Events are in the order of their positions.
     fileprivate func index(of position: Position) -> Int? {
-        var (low, high) = (events.startIndex, events.endIndex)
+        let index = events.partitioningIndex { $0.position >= position }
+        return index < events.endIndex && events[index].position == position ? index : nil
+    }
+}
+
+extension RandomAccessCollection where Index == Int {
+    /// The first index whose element, and all after it, belong to the second part; uses binary
+    /// search.
+    func partitioningIndex(_ belongsToSecond: (Element) -> Bool) -> Int {
+        var (low, high) = (startIndex, endIndex)
         while low < high {
             let middle = (low + high) / 2
-            if events[middle].position < position { low = middle + 1 } else { high = middle }
+            if belongsToSecond(self[middle]) { high = middle } else { low = middle + 1 }
         }
-        return low < events.endIndex && events[low].position == position ? low : nil
+        return low
     }
 }

@@ -126,13 +126,9 @@ extension MovementFold {
 
     /// The status just before an instant; nil if nothing is known about it.
     func status(before instant: Instant) -> SubscriptionStatus? {
-        var (low, high) = (spans.startIndex, spans.endIndex)
-        while low < high {
-            let middle = (low + high) / 2
-            if spans[middle].from < instant { low = middle + 1 } else { high = middle }
-        }
-        guard low > spans.startIndex else { return nil }
-        let span = spans[low - 1]
+        let begun = spans.partitioningIndex { $0.from >= instant }
+        guard begun > 0 else { return nil }
+        let span = spans[begun - 1]
         return span.to.map { instant <= $0 } ?? true ? span.status : nil
     }
 }

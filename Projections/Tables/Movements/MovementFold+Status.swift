@@ -134,12 +134,8 @@ extension MovementFold {
     }
 
     private func setting(before instant: Instant) -> RenewalSetting? {
-        var (low, high) = (settings.startIndex, settings.endIndex)
-        while low < high {
-            let middle = (low + high) / 2
-            if settings[middle].from < instant { low = middle + 1 } else { high = middle }
-        }
-        return low > settings.startIndex ? settings[low - 1] : nil
+        let begun = settings.partitioningIndex { $0.from >= instant }
+        return begun > 0 ? settings[begun - 1] : nil
     }
 }
 

@@ -32,13 +32,8 @@ extension Timeline {
 }
 
 extension [Purchase] {
-    /// The number of purchases that start at an instant or before; uses binary search.
+    /// The number of purchases that start at an instant or before.
     func count(begunBy instant: Instant) -> Int {
-        var (low, high) = (startIndex, endIndex)
-        while low < high {
-            let middle = (low + high) / 2
-            if self[middle].purchaseDate <= instant { low = middle + 1 } else { high = middle }
-        }
-        return low
+        partitioningIndex { $0.purchaseDate > instant }
     }
 }

@@ -72,12 +72,7 @@ struct RenewalSignals {
             if bought < end { return nil }
             end = min(end, Instant(milliseconds: bought.milliseconds - 1))
         }
-        var (low, high) = (settings.startIndex, settings.endIndex)
-        while low < high {
-            let middle = (low + high) / 2
-            if settings[middle].from <= end { low = middle + 1 } else { high = middle }
-        }
-        var index = low - 1
+        var index = settings.partitioningIndex { $0.from > end } - 1
         guard index >= 0, settings[index].isAutoRenewOn == false else { return nil }
         while index > 0, settings[index - 1].isAutoRenewOn == false { index -= 1 }
         citations.cite(settings[index].autoRenewOffset)

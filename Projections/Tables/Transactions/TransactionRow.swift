@@ -61,9 +61,9 @@ public struct TransactionRow: Hashable, Sendable {
         /// Its start, in whole seconds.
         public let start: Instant
         /// Its natural end, in whole seconds; nil if it never expires.
-        public let end: Instant?
+        public internal(set) var end: Instant?
         /// The end of the grace that followed it; nil if none did.
-        public let gracePeriodEnd: Instant?
+        public internal(set) var gracePeriodEnd: Instant?
         /// The first instant without it, considering refund, change and grace; nil if it never
         /// ends.
         public let effectiveEnd: Instant?
@@ -136,15 +136,15 @@ public struct TransactionRow: Hashable, Sendable {
         /// How many purchases up to it were paid for, without a lapse; 0 for a free one.
         public let consecutivePaidPeriods: Int
         /// Whether it continues a free trial, and is not one itself.
-        public let isTrialConversion: Bool
+        public internal(set) var isTrialConversion = false
         /// Whether it follows a lapse.
-        public let isResubscribe: Bool
+        public internal(set) var isResubscribe = false
         /// The length of that lapse in whole seconds; nil if there is none, or it is not known.
-        public let gapSeconds: Int64?
+        public internal(set) var gapSeconds: Int64?
         /// The class of the change of product; nil if there is none.
-        public let planChange: PlanChangeClass?
+        public internal(set) var planChange: PlanChangeClass?
         /// The previous product; nil if it is the same.
-        public let previousProductId: String?
+        public internal(set) var previousProductId: String?
     }
 
     /// What happened to a purchase.

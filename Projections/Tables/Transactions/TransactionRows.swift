@@ -139,12 +139,7 @@ private struct TransactionCourse {
             money: money,
             place: TransactionRow.Place(
                 renewalNumber: first.place.renewalNumber,
-                consecutivePaidPeriods: first.place.consecutivePaidPeriods,
-                isTrialConversion: false,
-                isResubscribe: false,
-                gapSeconds: nil,
-                planChange: nil,
-                previousProductId: nil
+                consecutivePaidPeriods: first.place.consecutivePaidPeriods
             ),
             seats: TransactionRow.SeatTerms(of: addition, addedTo: first.time.start),
             bundle: addition.bundle,
@@ -171,23 +166,10 @@ private struct TransactionCourse {
             subject: .oneTime(index),
             ids: identifiers(of: purchase, &citations),
             product: product(of: purchase, &citations),
-            time: TransactionRow.Time(
-                start: purchase.purchaseDate,
-                end: nil,
-                gracePeriodEnd: nil,
-                effectiveEnd: revoked
-            ),
+            time: TransactionRow.Time(start: purchase.purchaseDate, effectiveEnd: revoked),
             terms: terms(of: purchase, .paid, isOneTime: true, &citations),
             money: money(of: purchase, refunds, &citations),
-            place: TransactionRow.Place(
-                renewalNumber: nil,
-                consecutivePaidPeriods: 0,
-                isTrialConversion: false,
-                isResubscribe: false,
-                gapSeconds: nil,
-                planChange: nil,
-                previousProductId: nil
-            ),
+            place: TransactionRow.Place(renewalNumber: nil, consecutivePaidPeriods: 0),
             seats: nil,
             bundle: nil,
             fate: fate(of: purchase, refunds),
