@@ -76,25 +76,15 @@ extension ProjectionPart {
     }
 
     /// The parts of a table that is not filled yet: `$1` the lanes, `$2` their origins' digests.
-    static let insert = """
-        INSERT INTO projection.ledger_projection
-            (lane, build_schema, name, state, version, catalog_version, policy, lane_offset,
-            commit_no, commit_digest, row_count, digest, updated_at)
-        SELECT lane, $3, $4, '\(State.filling.rawValue)', $5, $6, $7, 0, 0, origin, 0, $8, now()
-        FROM unnest($1::int[], $2::bytea[]) AS l (lane, origin)
-        """
-
-    private static let update = """
-        UPDATE projection.ledger_projection
-        SET lane_offset = $4, commit_no = $5, commit_digest = $6, row_count = $7, digest = $8,
-            updated_at = now()
-        WHERE lane = $1 AND build_schema = $2 AND name = $3
-        """
+    static let insert = String(
+        sql: PackageResources.part_insertion_sql,
+        filling: ["filling": State.filling.rawValue]
+    )
 
     /// Updates the part's record to its current state.
     var updated: PostgresStatement {
         PostgresStatement(
-            ProjectionPart.update,
+            String(sql: PackageResources.part_update_sql),
             [
                 .int4(Int32(lane)), .text(schema), .text(name), .int8(head.offset),
                 .int8(head.commit), .bytea(head.digest.bytes), .int8(Int64(content.rowCount)),

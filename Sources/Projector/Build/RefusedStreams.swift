@@ -4,19 +4,8 @@ internal import Projections
 
 /// Maintains `refused_stream`: the subscriptions without rows in a table, and why.
 enum RefusedStreams {
-    private static let deletion = """
-        DELETE FROM projection.refused_stream r
-        USING unnest($4::text[], $5::text[]) AS d (environment, id)
-        WHERE r.lane = $1 AND r.build_schema = $2 AND r.name = $3
-            AND r.environment = d.environment AND r.original_transaction_id = d.id
-        """
-
-    private static let insertion = """
-        INSERT INTO projection.refused_stream (lane, build_schema, name, environment,
-            original_transaction_id, lane_offset, reason)
-        SELECT $1, $2, $3, r.*
-        FROM unnest($4::text[], $5::text[], $6::bigint[], $7::text[]) AS r
-        """
+    private static let deletion = String(sql: PackageResources.refusals_deletion_sql)
+    private static let insertion = String(sql: PackageResources.refusals_insertion_sql)
 
     /// The statements that keep `refused_stream` consistent with a table.
     static func statements(

@@ -15,19 +15,10 @@ struct Lease: Sendable {
     /// Seconds for which a step may run before other processes attempt the same.
     let seconds: Double
 
-    private static let take = """
-        INSERT INTO operation.lease (lane, folds, holder, expires_at)
-        VALUES ($1, $4, $2, clock_timestamp() + $3 * interval '1 millisecond')
-        ON CONFLICT ON CONSTRAINT lease_pkey DO UPDATE
-            SET holder = excluded.holder, expires_at = excluded.expires_at
-            WHERE lease.holder = excluded.holder OR lease.expires_at <= clock_timestamp()
-        RETURNING lane
-        """
-
     /// Takes or renews the lease of a lane; false if another process holds it.
     func take(lane: Int, in session: PostgresSession) async throws -> Bool {
         let taken = try await session.query(
-            Lease.take,
+            String(sql: PackageResources.lease_sql),
             [
                 .int4(Int32(lane)), .text(holder), .int8(Int64(seconds * 1000)),
                 .text(folds),

@@ -36,37 +36,22 @@ package enum NewestSignature {
 
         // The bounds as arrays, because Citus joins a distributed table in this way with nothing
         // else. OFFSET 0 makes the planner look events up by lane and offset.
-        return """
-            WITH kept AS MATERIALIZED (
-                SELECT array_agg(h.lane) AS lanes, array_agg(h.lane_offset) AS ends,
-                    array_agg(coalesce(k.lane_offset, 0)) AS starts, max(k.as_of_ms) AS as_of_ms
-                FROM \(heads)
-                LEFT JOIN LATERAL (
-                    SELECT max(s.lane_offset) AS lane_offset,
-                        max(s.as_of_ms) FILTER (WHERE true\(isAsked("s"))) AS as_of_ms
-                    FROM operation.newest_signature s WHERE s.lane = h.lane
-                ) k ON k.lane_offset <= h.lane_offset
-            )
-            SELECT greatest((SELECT k.as_of_ms FROM kept k), (
-                SELECT max(e.as_of_ms)
-                FROM ledger.lane l
-                CROSS JOIN LATERAL (
-                    SELECT e.environment, e.kind, e.as_of_ms FROM ledger.event e
-                    WHERE e.lane = l.lane AND e.lane_offset > \(bound("starts"))
-                        AND e.lane_offset <= \(bound("ends")) OFFSET 0
-                ) e
-                WHERE \(isApples)\(isAsked("e"))))
-            """
-    }
-
-    private static func bound(_ name: String) -> String {
-        "(SELECT k.\(name) FROM kept k)[array_position((SELECT k.lanes FROM kept k), l.lane)]"
+        return String(
+            sql: PackageResources.newest_signature_kept_sql,
+            filling: [
+                "heads": heads, "kept_asked": isAsked("s"),
+                "is_apples": isApples + isAsked("e"),
+            ]
+        )
     }
 
     /// Advances the stored value of a lane to an offset; it may be there already, or further.
     static func kept(lane: Int, upTo offset: Int64) -> PostgresStatement {
         PostgresStatement(
-            String(sql: PackageResources.newest_signature_sql),
+            String(
+                sql: PackageResources.newest_signature_sql,
+                filling: ["is_apples": isApples]
+            ),
             [.int4(Int32(lane)), .int8(offset)]
         )
     }
@@ -77,7 +62,8 @@ package enum NewestSignature {
     /// An event that was erased later may have been the newest. Its as-of is gone, but it was signed
     /// before it arrived, give or take five minutes between two clocks.
     package static let differing = String(
-        sql: PackageResources.newest_signature_differing_sql
+        sql: PackageResources.newest_signature_differing_sql,
+        filling: ["is_apples": isApples]
     )
 
     /// Deletes the stored values of a lane up to an offset, which is about to be read again, and

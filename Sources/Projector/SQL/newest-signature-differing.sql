@@ -2,7 +2,7 @@
 SELECT DISTINCT k.lane
 FROM operation.newest_signature k
 CROSS JOIN LATERAL (
-    SELECT max(e.as_of_ms) FILTER (WHERE e.kind IN ('transaction', 'renewal', 'notification')) AS as_of_ms,
+    SELECT max(e.as_of_ms) FILTER (WHERE {{is_apples}}) AS as_of_ms,
         extract(epoch FROM max(e.recorded_at) FILTER (WHERE e.kind = 'erased'))
             * 1000 + 300000 AS erased_as_of_ms
     FROM ledger.event e

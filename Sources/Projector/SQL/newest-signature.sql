@@ -14,7 +14,7 @@ FROM (
         WHERE e.lane = $1 AND e.lane_offset > k.lane_offset
             AND e.lane_offset <= $2 OFFSET 0
     ) e
-    WHERE e.kind IN ('transaction', 'renewal', 'notification')
+    WHERE {{is_apples}}
 ) f
 GROUP BY f.environment ORDER BY f.environment
 ON CONFLICT ON CONSTRAINT newest_signature_pkey DO UPDATE
