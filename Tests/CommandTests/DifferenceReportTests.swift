@@ -20,7 +20,7 @@ import FoundationXML
 struct DifferenceReportTests {
     @Test func `the document has the members that were promised`() async throws {
         try await withReport(of: DifferenceReportTests.wrongFold) { report in
-            let text = try Terminal.text(json: DifferenceDocument(report))
+            let text = try Terminal.text(json: report)
             let document = try JSONDecoder().decode(Document.self, from: Data(text.utf8))
             #expect(!document.equal && document.streamsChanged > 0)
             #expect(document.streamsCompared >= document.streamsChanged)
@@ -64,7 +64,7 @@ struct DifferenceReportTests {
 
     @Test func `equal builds are reported in a word each`() async throws {
         try await withReport(of: []) { report in
-            let text = try Terminal.text(json: DifferenceDocument(report))
+            let text = try Terminal.text(json: report)
             let document = try JSONDecoder().decode(Document.self, from: Data(text.utf8))
             #expect(document.equal && document.samples.isEmpty && document.money.isEmpty)
             #expect(document.projections.map(\.name) == allProjections.map(\.name))
@@ -147,11 +147,11 @@ struct DifferenceReportTests {
             #expect(page.contains("of 2 spans that differ 1 are outside the picture"))
             // The total stands in words, not only in what the picture is called.
             let sample = try #require(report.samples.first)
-            let words = try #require(sample.effects(in: report.difference.tables).first)
+            let words = try #require(sample.effects.first)
             #expect(page.contains("<li>access \(words.words)</li>") && words.words.contains("lost"))
             let document = try JSONDecoder().decode(
                 Document.self,
-                from: Data(try Terminal.text(json: DifferenceDocument(report)).utf8)
+                from: Data(try Terminal.text(json: report).utf8)
             )
             let rows = try #require(document.samples.first).old.rows.count
             #expect(rows <= StreamDifference.changesMax)

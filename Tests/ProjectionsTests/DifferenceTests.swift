@@ -163,19 +163,20 @@ import Testing
         )
         // The refund became smaller: there is more money.
         #expect(difference.moneyWords == ["USD +5000 -0"])
-        #expect(difference.production.money.map(\.table) == [1])
+        #expect(difference.production.money.map(\.projection) == ["refunds"])
         #expect(difference.production.otherMoney.isEmpty)
         let sample = try #require(difference.samples.first)
-        #expect(sample.money.map(\.table) == [1] && sample.money.map(\.milliunits) == [5000])
+        #expect(sample.money.map(\.projection) == ["refunds"])
+        #expect(sample.money.map(\.milliunits) == [5000])
 
         difference.add(
             TestRow.stream("2", table: 2, old: [], new: [TestRow.movement(1, 700, "USD")])
         )
         // Now the journal differs, and no amount is counted twice.
         #expect(difference.moneyWords == ["USD +700 -0"])
-        #expect(difference.production.money.map(\.table) == [2])
+        #expect(difference.production.money.map(\.projection) == ["movements"])
         let others = difference.production.otherMoney
-        #expect(others.map(\.table) == [1] && others.map(\.gained) == [5000])
+        #expect(others.map(\.projection) == ["refunds"] && others.map(\.gained) == [5000])
         #expect(difference.samples.map(\.stream.originalTransactionId) == ["1", "2"])
     }
 

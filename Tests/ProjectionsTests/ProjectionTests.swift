@@ -34,6 +34,21 @@ import Testing
         #expect(Set(names).count == names.count)
     }
 
+    @Test func `a column has the type of its value, and is NOT NULL unless that is optional`()
+        throws
+    {
+        let periods = try #require(allProjections.first { $0.name == "active_periods" })
+        for column in [
+            "product_identifier text COLLATE \"C\" NOT NULL", "purchase_date_ms bigint NOT NULL",
+            "valid_from timestamptz NOT NULL", "expiration_reason text COLLATE \"C\" NULL",
+            "advanced_commerce_skus text[] COLLATE \"C\" NOT NULL", "seat_quantity bigint NULL",
+        ] { #expect(periods.tableSQL.contains("\n    \(column),\n"), "\(column)") }
+        let changes = try #require(allProjections.first { $0.name == "plan_changes" })
+        for column in ["catalog_version integer NULL", "is_undated boolean NOT NULL"] {
+            #expect(changes.tableSQL.contains("\n    \(column),\n"), "\(column)")
+        }
+    }
+
     @Test func `indexes are separate from the table`() {
         for projection in allProjections + projectionsOnRequest {
             #expect(!projection.tableSQL.contains("CREATE INDEX"))

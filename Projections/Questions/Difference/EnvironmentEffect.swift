@@ -59,6 +59,22 @@ public struct EnvironmentEffect: Sendable {
     }
 }
 
+extension EnvironmentEffect: Encodable {
+    private enum CodingKeys: CodingKey {
+        case environment, streamsChanged, access, money, otherMoney
+    }
+
+    /// Encodes all its properties.
+    public func encode(to encoder: any Encoder) throws {
+        var members = encoder.container(keyedBy: CodingKeys.self)
+        try members.encode(environment, forKey: .environment)
+        try members.encode(streamsChanged, forKey: .streamsChanged)
+        try members.encode(access, forKey: .access)
+        try members.encode(money, forKey: .money)
+        try members.encode(otherMoney, forKey: .otherMoney)
+    }
+}
+
 /// How long subscriptions have access on one side only, in milliseconds, exact; each up to
 /// `AccessSpan.endMax` at most.
 public struct AccessTotals: Hashable, Sendable {
@@ -78,13 +94,26 @@ public struct AccessTotals: Hashable, Sendable {
     }
 }
 
+extension AccessTotals: Encodable {
+    private enum CodingKeys: CodingKey { case gainedMs, lostMs, gainedHours, lostHours }
+
+    /// Encodes the milliseconds, and the hours rounded to a thousandth.
+    public func encode(to encoder: any Encoder) throws {
+        var members = encoder.container(keyedBy: CodingKeys.self)
+        try members.encode(gained, forKey: .gainedMs)
+        try members.encode(lost, forKey: .lostMs)
+        try members.encode(Double(gained / 3600) / 1000, forKey: .gainedHours)
+        try members.encode(Double(lost / 3600) / 1000, forKey: .lostHours)
+    }
+}
+
 /// How much more and less money there is in one table and currency, in milliunits.
 ///
 /// Gains and losses of one subscription are offset first: a charge that moves to another date
 /// changes nothing.
-public struct MoneyTotals: Hashable, Sendable {
-    /// The index of the table.
-    public let table: Int
+public struct MoneyTotals: Encodable, Hashable, Sendable {
+    /// The table with the money.
+    public let projection: String
     /// ISO 4217 code; nil if no row stated it.
     public let currency: String?
     /// Summed over the subscriptions that have more on the new side.
@@ -94,6 +123,12 @@ public struct MoneyTotals: Hashable, Sendable {
 
     // The table's place among those with money.
     fileprivate let rank: Int
+
+    private enum CodingKeys: String, CodingKey {
+        case projection, currency
+        case gained = "gainedMilliunits"
+        case lost = "lostMilliunits"
+    }
 }
 
 extension MoneyTotals {
@@ -103,7 +138,7 @@ extension MoneyTotals {
 
     fileprivate init(_ amount: StreamDifference.Money) {
         self.init(
-            table: amount.table,
+            projection: amount.projection,
             currency: amount.currency,
             gained: max(0, amount.milliunits),
             // The least integer has no positive counterpart.

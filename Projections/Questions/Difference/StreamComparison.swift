@@ -29,7 +29,7 @@ struct StreamComparison {
         allMoney = moneyTables.enumerated().flatMap { rank, table in
             let sides = rows.tables.first { $0.table == table }
             return sides.flatMap { MoneySums($0, tables[table].money) }?
-                .differences(table: table, rank: rank) ?? []
+                .differences(of: tables[table].name, rank: rank) ?? []
         }
     }
 
@@ -107,7 +107,7 @@ struct ChangedRows {
 
     func change(_ row: Row) -> StreamDifference.Change {
         StreamDifference.Change(
-            table: sides.table,
+            table: table,
             kinds: row.kinds.map { table.kinds[$0] },
             columns: row.columns.map { table.columns[$0] },
             old: row.old.map { sides.old[$0] },
@@ -140,10 +140,10 @@ private struct MoneySums {
         sums[index].milliunits += sign * Int128(amount)
     }
 
-    func differences(table: Int, rank: Int) -> [StreamDifference.Money] {
+    func differences(of projection: String, rank: Int) -> [StreamDifference.Money] {
         sums.filter { $0.milliunits != 0 }.map {
             StreamDifference.Money(
-                table: table,
+                projection: projection,
                 currency: $0.currency,
                 milliunits: Int64(clamping: $0.milliunits),
                 rank: rank

@@ -29,8 +29,8 @@ public struct StreamDifference: Sendable {
 
     /// One row that changed.
     public struct Change: Sendable {
-        /// The index of its table.
-        public let table: Int
+        /// Its table.
+        public let table: ComparedTable
         /// What happened to it: machine-readable words of `ComparedTable.kinds`.
         public let kinds: [String]
         /// The columns with different values; empty if the row is added or removed.
@@ -42,9 +42,9 @@ public struct StreamDifference: Sendable {
     }
 
     /// The difference of an amount of money.
-    public struct Money: Hashable, Sendable {
-        /// The index of the table.
-        public let table: Int
+    public struct Money: Encodable, Hashable, Sendable {
+        /// The table with the money.
+        public let projection: String
         /// ISO 4217 code; nil if no row stated it.
         public let currency: String?
         /// New minus old, never 0.
@@ -52,6 +52,8 @@ public struct StreamDifference: Sendable {
 
         // The table's place among those with money; the first one counts.
         let rank: Int
+
+        private enum CodingKeys: CodingKey { case projection, currency, milliunits }
     }
 
     /// The times with access on the old side, ascending, adjacent ones merged; nil if the tables do

@@ -42,10 +42,10 @@ package struct ComparedBuilds {
     }
 
     /// Some tables, and the newest commit of each lane that both sides of them include.
-    package struct Standing {
+    package struct Standing: Encodable {
         package let projections: [String]
         /// By lane; lanes without events are left out.
-        package let heads: [CommitMark]
+        package let heads: [VerificationReport.Head]
     }
 
     /// Versions of the catalog; 0 for none.
@@ -114,16 +114,30 @@ package struct ComparedBuilds {
         }
         var standings: [Standing] = []
         for group in groups {
-            var heads: [CommitMark] = []
+            var heads: [VerificationReport.Head] = []
             for lane in group.positions.keys.sorted() {
                 let knownAt = KnownAt.offsets([lane: group.positions[lane] ?? 0])
                 if let head = try await log.newestCommit(lane: lane, knownAt: knownAt) {
-                    heads.append(head)
+                    heads.append(VerificationReport.Head(head))
                 }
             }
             standings.append(Standing(projections: group.names, heads: heads))
         }
         return standings
+    }
+}
+
+extension ComparedBuilds: Encodable {
+    private enum Member: CodingKey { case kind, policy, schema, ledgerId, madeAt, upTo }
+
+    package func encode(to encoder: any Encoder) throws {
+        var members = encoder.container(keyedBy: Member.self)
+        try members.encode(kind.word, forKey: .kind)
+        try members.encodeIfPresent(policy, forKey: .policy)
+        try members.encodeIfPresent(keptIn, forKey: .schema)
+        try members.encode(ledger, forKey: .ledgerId)
+        try members.encode(madeAt, forKey: .madeAt)
+        try members.encode(standings, forKey: .upTo)
     }
 }
 
@@ -155,8 +169,8 @@ extension ComparedBuilds {
     package var positions: [String] {
         standings.map { standing in
             let heads = standing.heads.prefix(ComparedBuilds.lanesMax).map { mark in
-                Position(lane: lanes[mark.commit.lane], offset: mark.offset).mark
-                    + " (commit \(mark.commit.number), "
+                Position(lane: lanes[mark.lane], offset: mark.offset).mark
+                    + " (commit \(mark.commit), "
                     + "\(mark.digest.hex.prefix(ComparedBuilds.digestDigits))…)"
             }
             let rest = standing.heads.count - heads.count

@@ -18,6 +18,8 @@ package struct DifferenceReport {
     package private(set) var alterations: [LiveAlteration] = []
     /// Projections whose live table has no row that could be compared.
     package private(set) var uncomparable: [String] = []
+    /// What was promoted after the comparison; nil if nothing was.
+    package var promotion: PromotionDocument?
 
     /// The report of a comparison; reads the history of each sample.
     ///
@@ -80,7 +82,7 @@ package struct DifferenceReport {
             samples.append(
                 try await ExplainedSample(
                     sample,
-                    in: difference.tables,
+                    comparesAccess: difference.comparesAccess,
                     knownAt: knownAt,
                     under: policy,
                     of: ledger
@@ -123,7 +125,7 @@ package struct ExplainedSample {
 
     init(
         _ sample: StreamDifference,
-        in tables: [ComparedTable],
+        comparesAccess: Bool,
         knownAt: KnownAt,
         under policy: AccessPolicy,
         of ledger: Ledger
@@ -137,13 +139,12 @@ package struct ExplainedSample {
 
         difference = sample
         customer = StreamClaims(timeline).currentOwner?.name
-        let subject = Subject(sample, in: tables)
+        let subject = Subject(sample)
         self.subject = subject
         instant =
-            subject.instant(in: tables) ?? sample.firstInstant ?? history.events.last?.fact.asOf
+            subject.instant ?? sample.firstInstant ?? history.events.last?.fact.asOf
             ?? Instant(milliseconds: 0)
-        oldRow =
-            subject.row ?? (subject.isAccess ? sample.oldRow(at: instant, in: tables) : nil)
+        oldRow = subject.row ?? (subject.isAccess ? sample.oldRow(at: instant) : nil)
         oldCauses = history.events(oldRow?.old?.positions)
         newCauses = history.events(subject.row?.new?.positions)
         evidence = try await log.eventSummaries(of: history.latest)
@@ -159,7 +160,7 @@ package struct ExplainedSample {
 
         // If the tables with access do not differ, both sides have the access of the fold.
         let spans =
-            readable != nil && tables.contains(where: \.hasAccess)
+            readable != nil && comparesAccess
             ? ActivePeriods(timeline).rows.compactMap(AccessSpan.init) : nil
         oldSpans = sample.oldSpans ?? spans
         newSpans = readable == nil ? nil : sample.newSpans ?? spans
@@ -201,13 +202,15 @@ extension RecordedHistory {
 extension StreamDifference {
     /// The changed row of the old side for an instant: one that gave access then, otherwise one
     /// that gives access on the new side, otherwise one with exactly that instant.
-    fileprivate func oldRow(at instant: Instant, in tables: [ComparedTable]) -> Change? {
-        func holds(_ row: ProjectionRow?, _ table: Int) -> Bool {
-            row.flatMap { tables[table].accessSpan(of: $0) }?.time.contains(instant) ?? false
-        }
+    fileprivate func oldRow(at instant: Instant) -> Change? {
         let old = changes.filter { $0.old != nil }
-        return old.first { holds($0.old, $0.table) } ?? old.first { holds($0.new, $0.table) }
-            ?? old.first { $0.old.flatMap(tables[$0.table].instant(of:)) == instant }
+        func first(_ holds: (Change) -> ProjectionRow?) -> Change? {
+            old.first { change in
+                holds(change).flatMap(change.table.accessSpan)?.time.contains(instant) ?? false
+            }
+        }
+        return first(\.old) ?? first(\.new)
+            ?? old.first { $0.old.flatMap($0.table.instant(of:)) == instant }
     }
 }
 

@@ -50,11 +50,9 @@ package struct ColumnWording {
 }
 
 extension StreamDifference.Change {
-    /// One line for each side: what changed if the row exists on both, otherwise the row.
-    ///
-    /// - Parameter table: Its table.
-    /// - Returns: The text for the old and for the new side; nil for a side without the row.
-    package func words(in table: ComparedTable) -> (old: String?, new: String?) {
+    /// One line for each side: what changed if the row exists on both, otherwise the row; nil for
+    /// a side without the row.
+    package var words: (old: String?, new: String?) {
         let shown = columns.isEmpty ? table.columns : columns
         func words(_ row: ProjectionRow) -> String {
             let values = zip(table.columns, row.values).filter { column, value in
@@ -84,7 +82,7 @@ package enum DifferenceWording {
         "The commands under `next` use the adopted policy, not the policy compared here."
 
     /// Money, and the table that it comes from.
-    package static func money(of table: ComparedTable) -> String { "money (\(table.name))" }
+    package static func money(of projection: String) -> String { "money (\(projection))" }
 
     /// A length of time in hours, exact to a thousandth.
     package static func hours(_ milliseconds: Int64) -> String {

@@ -14,17 +14,15 @@ extension ExplainedSample {
         /// Access if it differs; otherwise the first row of a table that a command can show,
         /// because for a plan change the purchases that repeat it say less; otherwise the first
         /// row.
-        init(_ sample: StreamDifference, in tables: [ComparedTable]) {
+        init(_ sample: StreamDifference) {
             guard sample.access.gained.isEmpty, sample.access.lost.isEmpty else {
                 self = .access
                 return
             }
-            let shown = sample.changes.filter {
-                ExplainedSample.command[tables[$0.table].name] != nil
-            }
+            let shown = sample.changes.filter { ExplainedSample.command[$0.table.name] != nil }
             // A request that never took effect has no instant; another row of its table may have
             // one.
-            let dated = shown.first { Subject.row($0).instant(in: tables) != nil }
+            let dated = shown.first { $0.instant != nil }
             self = (dated ?? shown.first ?? sample.changes.first).map(Subject.row) ?? .order
         }
 
@@ -37,11 +35,7 @@ extension ExplainedSample {
         }
 
         /// The instant that the row is about; nil if it has none, or there is no row.
-        package func instant(in tables: [ComparedTable]) -> Instant? {
-            row.flatMap { change in
-                (change.old ?? change.new).flatMap(tables[change.table].instant(of:))
-            }
-        }
+        package var instant: Instant? { row?.instant }
 
         /// The machine-readable word.
         package var word: String {
@@ -54,22 +48,16 @@ extension ExplainedSample {
     }
 
     /// The content of the old side as text; nil if it has none.
-    package func oldVerdict(in tables: [ComparedTable]) -> String? {
+    package var oldVerdict: String? {
         switch subject {
         case .access: oldSpans.map(verdict)
-        case .row(let change):
-            ExplainedSample.verdict(
-                change.old,
-                change.words(in: tables[change.table]).old,
-                change,
-                tables
-            )
+        case .row(let change): change.verdict(change.words.old)
         case .order: nil
         }
     }
 
     /// The same for the new side: always a statement of the same kind.
-    package func newVerdict(in tables: [ComparedTable]) -> String? {
+    package var newVerdict: String? {
         switch subject {
         case .access:
             newSpans.map { spans in
@@ -78,13 +66,7 @@ extension ExplainedSample {
                 let reason = isDenied ? new?.explanation.entitled.reason : nil
                 return verdict(spans) + (reason.map { ": \($0.words)" } ?? "")
             }
-        case .row(let change):
-            ExplainedSample.verdict(
-                change.new,
-                change.words(in: tables[change.table]).new,
-                change,
-                tables
-            )
+        case .row(let change): change.verdict(change.words.new)
         case .order: nil
         }
     }
@@ -101,20 +83,8 @@ extension ExplainedSample {
         return last.map { "no access since \($0.upperBound.clock)" } ?? "no access yet"
     }
 
-    // A row that is new or gone is printed in full above.
-    private static func verdict(
-        _ row: ProjectionRow?,
-        _ words: String?,
-        _ change: StreamDifference.Change,
-        _ tables: [ComparedTable]
-    ) -> String {
-        let name = tables[change.table].name
-        guard row != nil else { return "\(name): no such row" }
-        return "\(name): \(change.columns.isEmpty ? "the row above" : words ?? "a row")"
-    }
-
     /// The command that shows the matter as this program's folds compute it.
-    package func nextCommand(in tables: [ComparedTable]) -> String {
+    package var nextCommand: String {
         let stream = difference.stream
         func command(_ name: String, _ rest: String = "") -> String {
             "subledger \(name) \(stream.originalTransactionId) --environment "
@@ -123,8 +93,7 @@ extension ExplainedSample {
         switch subject {
         case .access: return command("explain", " --at \(instant)")
         case .row(let change):
-            let name = tables[change.table].name
-            return command(ExplainedSample.command[name] ?? "history")
+            return command(ExplainedSample.command[change.table.name] ?? "history")
         case .order: return command("history")
         }
     }
@@ -136,7 +105,7 @@ extension ExplainedSample {
     ]
 
     /// What is gained and lost, as text: access, then money by table.
-    package func effects(in tables: [ComparedTable]) -> [(name: String, words: String)] {
+    package var effects: [(name: String, words: String)] {
         let access = [
             ("+", difference.access.gained, "gained"), ("−", difference.access.lost, "lost"),
         ].filter { !$0.1.isEmpty }
@@ -151,12 +120,23 @@ extension ExplainedSample {
             let note = difference.money.contains(money) ? "" : DifferenceWording.notAdded
             effects.append(
                 (
-                    DifferenceWording.money(of: tables[money.table]),
+                    DifferenceWording.money(of: money.projection),
                     sign + amount.replacing(#/^-/#, with: "") + note
                 )
             )
         }
         return effects
+    }
+}
+
+extension StreamDifference.Change {
+    /// The instant that it is about; nil if it has none.
+    package var instant: Instant? { (old ?? new).flatMap(table.instant(of:)) }
+
+    // A row that is new or gone is printed in full above.
+    fileprivate func verdict(_ words: String?) -> String {
+        guard let words else { return "\(table.name): no such row" }
+        return "\(table.name): \(columns.isEmpty ? "the row above" : words)"
     }
 }
 

@@ -78,15 +78,15 @@ public struct PolicyDocument: Codable, Hashable, Sendable {
     /// effect.
     public init(from decoder: any Decoder) throws {
         for name in try decoder.container(keyedBy: MemberName.self).allKeys
-        where !Member.allCases.contains(where: { $0.rawValue == name.stringValue }) {
-            let known = Member.allCases.map(\.rawValue).joined(separator: ", ")
+        where !CodingKeys.allCases.contains(where: { $0.rawValue == name.stringValue }) {
+            let known = CodingKeys.allCases.map(\.rawValue).joined(separator: ", ")
             throw PolicyError(
                 .unknownMember,
                 "a policy has no member '\(name.stringValue.prefix(80))'; the members are \(known)"
             )
         }
-        let members = try decoder.container(keyedBy: Member.self)
-        func value<Value: Decodable>(_ member: Member, _ expected: String) throws -> Value? {
+        let members = try decoder.container(keyedBy: CodingKeys.self)
+        func value<Value: Decodable>(_ member: CodingKeys, _ expected: String) throws -> Value? {
             do {
                 return try members.decodeIfPresent(Value.self, forKey: member)
             } catch {
@@ -104,17 +104,7 @@ public struct PolicyDocument: Codable, Hashable, Sendable {
         catalogVersion = try value(.catalogVersion, "the number of a version, or 0 for no catalog")
     }
 
-    /// Encodes the members that are set.
-    public func encode(to encoder: any Encoder) throws {
-        var members = encoder.container(keyedBy: Member.self)
-        try members.encodeIfPresent(graceCounts, forKey: .graceCounts)
-        try members.encodeIfPresent(familyCounts, forKey: .familyCounts)
-        try members.encodeIfPresent(reversalIsRetroactive, forKey: .reversalIsRetroactive)
-        try members.encodeIfPresent(refundIsRetroactive, forKey: .refundIsRetroactive)
-        try members.encodeIfPresent(catalogVersion, forKey: .catalogVersion)
-    }
-
-    private enum Member: String, CodingKey, CaseIterable {
+    private enum CodingKeys: String, CodingKey, CaseIterable {
         case graceCounts, familyCounts, reversalIsRetroactive, refundIsRetroactive
         case catalogVersion
     }

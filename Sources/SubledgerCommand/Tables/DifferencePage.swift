@@ -78,19 +78,11 @@ struct DifferencePage {
             card("of them changed", [("", "", "\(difference.streamsChanged)")]),
         ]
         if difference.comparesAccess {
+            let values = [("gained", "+", access.gained), ("lost", "−", access.lost)]
             cards.append(
                 card(
                     "access in production",
-                    [
-                        (
-                            "gained", kind(access.gained, "gained"),
-                            "+" + DifferenceWording.hours(access.gained)
-                        ),
-                        (
-                            "lost", kind(access.lost, "lost"),
-                            "−" + DifferenceWording.hours(access.lost)
-                        ),
-                    ]
+                    values.map { ($0, kind($2, $0), $1 + DifferenceWording.hours($2)) }
                 )
             )
         }
@@ -126,7 +118,7 @@ struct DifferencePage {
     }
 
     private func row(_ environment: String, _ total: MoneyTotals, _ note: String) -> HTML {
-        let money = DifferenceWording.money(of: difference.tables[total.table])
+        let money = DifferenceWording.money(of: total.projection)
         let currency = total.currency ?? "no currency"
         return row(environment, "\(money), \(currency)\(note)", total.gained, total.lost) {
             Amount.text($0, nil)
@@ -213,7 +205,7 @@ struct DifferencePage {
 
     private var samples: HTML {
         guard !report.samples.isEmpty else { return "" }
-        let shown = report.samples.map { SampleSection($0, of: report).html }
+        let shown = report.samples.map { SampleSection(sample: $0).html }
         let rest = difference.streamsChanged - report.samples.count
         let more: HTML = rest > 0 ? "<p class=\"quiet\">and \(rest) more subscriptions</p>" : ""
         let policy: HTML =
@@ -236,16 +228,10 @@ struct DifferencePage {
 /// One sample on the page: its customer, the picture, the rows, and the reasons of each side.
 private struct SampleSection {
     let sample: ExplainedSample
-    let tables: [ComparedTable]
-
-    init(_ sample: ExplainedSample, of report: DifferenceReport) {
-        self.sample = sample
-        tables = report.difference.tables
-    }
 
     var html: HTML {
         let picture = DifferencePicture(sample)
-        let effects = sample.effects(in: tables).map { effect -> HTML in
+        let effects = sample.effects.map { effect -> HTML in
             "<li>\(effect.name) \(effect.words)</li>"
         }
         let drawn = picture.map { picture -> HTML in
@@ -263,7 +249,7 @@ private struct SampleSection {
             \(outside.map { [$0] } ?? [])
             \(changes)
             \(sides)
-            <p class="next">next <code>\(sample.nextCommand(in: tables))</code></p>
+            <p class="next">next <code>\(sample.nextCommand)</code></p>
             </article>
             """
     }
@@ -276,6 +262,7 @@ private struct SampleSection {
 
     private var sides: [HTML] {
         if case .order = sample.subject { return [] }
+        let oldSide = side("Old", sample.oldVerdict, sample.oldCauses.map(item))
         return ["<div class=\"sides\">\(oldSide)\(newSide)</div>"]
     }
 
@@ -284,12 +271,10 @@ private struct SampleSection {
             return "<p class=\"quiet\">The same rows in another order.</p>"
         }
         let rows = sample.difference.changes.map { change -> HTML in
-            let table = tables[change.table]
-            let words = change.words(in: table)
-            let instant = (change.old ?? change.new).flatMap(table.instant(of:))
+            let words = change.words
             return """
-                <tr><th scope="row">\(table.name)<br/>\
-                <small>\(instant?.clock ?? "")<br/>\
+                <tr><th scope="row">\(change.table.name)<br/>\
+                <small>\(change.instant?.clock ?? "")<br/>\
                 \(change.kinds.joined(separator: ", "))</small></th>\
                 <td>\(words.old ?? "–")</td><td>\(words.new ?? "–")</td></tr>
                 """
@@ -302,12 +287,8 @@ private struct SampleSection {
             """
     }
 
-    private var oldSide: HTML {
-        side("Old", sample.oldVerdict(in: tables), sample.oldCauses.map(item))
-    }
-
     private var newSide: HTML {
-        let verdict = sample.newVerdict(in: tables)
+        let verdict = sample.newVerdict
         if !sample.subject.isAccess, sample.newSilence == nil || sample.new != nil {
             return side("New", verdict, sample.newCauses.map(item))
         }

@@ -112,23 +112,12 @@ struct DifferencePicture {
         _ mark: String
     ) -> HTML {
         let middle = top + DifferencePicture.barHeight / 2 + 5
-        let boxes = spans.filter(isVisible).map { span in
-            box(
-                span.time,
-                top: top,
-                height: DifferencePicture.barHeight,
-                kind: span.isGrace ? "grace" : "full",
-                title: "\(name)\(span.isGrace ? ", grace" : ""): \(words(span.time))"
-            )
+        let boxes = spans.filter { isVisible($0.time) }.map { span in
+            let title = "\(name)\(span.isGrace ? ", grace" : ""): \(words(span.time))"
+            return box(span.time, top: top, kind: span.isGrace ? "grace" : "full", title: title)
         }
-        let marks = marked.filter { isVisible($0) }.map {
-            box(
-                $0,
-                top: top,
-                height: DifferencePicture.barHeight,
-                kind: mark,
-                title: "\(mark): \(words($0))"
-            )
+        let marks = marked.filter(isVisible).map {
+            box($0, top: top, kind: mark, title: "\(mark): \(words($0))")
         }
         return """
             <text class="name" x="0" y="\(middle)">\(name)</text>
@@ -140,14 +129,8 @@ struct DifferencePicture {
 
     // Drawn over the marks, so a lost grace is still recognisable as grace.
     private func hatches(_ spans: [AccessSpan], top: Int) -> [HTML] {
-        spans.filter { $0.isGrace && isVisible($0) }.map {
-            box(
-                $0.time,
-                top: top,
-                height: DifferencePicture.barHeight,
-                kind: "hatch",
-                title: "grace: \(words($0.time))"
-            )
+        spans.filter { $0.isGrace && isVisible($0.time) }.map {
+            box($0.time, top: top, kind: "hatch", title: "grace: \(words($0.time))")
         }
     }
 
@@ -157,8 +140,6 @@ struct DifferencePicture {
         return ["<text class=\"arrow\" x=\"\(x)\" y=\"\(top + 16)\">→</text>"]
     }
 
-    private func isVisible(_ span: AccessSpan) -> Bool { isVisible(span.time) }
-
     private func isVisible(_ time: Range<Instant>) -> Bool {
         time.lowerBound < axis.end && axis.start < time.upperBound
     }
@@ -166,7 +147,7 @@ struct DifferencePicture {
     private func box(
         _ time: Range<Instant>,
         top: Int,
-        height: Int,
+        height: Int = barHeight,
         kind: String,
         title: String
     ) -> HTML {
@@ -188,16 +169,8 @@ struct DifferencePicture {
         where isVisible(mark.time) {
             let length = mark.time.upperBound.milliseconds - mark.time.lowerBound.milliseconds
             let label = mark.sign + DifferenceWording.length(length)
-            let title = "\(mark.kind): \(words(mark.time))"
-            pieces.append(
-                box(
-                    mark.time,
-                    top: DifferencePicture.changeTop,
-                    height: 4,
-                    kind: mark.kind,
-                    title: title
-                )
-            )
+            let (top, title) = (DifferencePicture.changeTop, "\(mark.kind): \(words(mark.time))")
+            pieces.append(box(mark.time, top: top, height: 4, kind: mark.kind, title: title))
             let width = label.count * DifferencePicture.characterWidth
             let start = min(
                 x(mark.time.lowerBound) + DifferencePicture.labelGap,

@@ -83,7 +83,7 @@ struct DifferenceText {
 
     private func money(_ total: MoneyTotals, _ note: String) -> (name: String, words: String) {
         (
-            DifferenceWording.money(of: difference.tables[total.table]),
+            DifferenceWording.money(of: total.projection),
             "+\(Amount.text(total.gained, total.currency)) gained, "
                 + "−\(Amount.text(total.lost, total.currency)) lost\(note)"
         )
@@ -130,7 +130,7 @@ struct DifferenceText {
             "\(stream.originalTransactionId) · \(stream.environment)\(who) · "
                 + "\(sample.instant.clock) UTC"
         ]
-        lines += DifferenceText.aligned(sample.effects(in: difference.tables)).map { "  \($0)" }
+        lines += DifferenceText.aligned(sample.effects).map { "  \($0)" }
         for change in sample.difference.changes.prefix(DifferenceText.changesMax) {
             lines += self.lines(change)
         }
@@ -157,25 +157,22 @@ struct DifferenceText {
     static let changesMax = 8
 
     private func lines(_ change: StreamDifference.Change) -> [String] {
-        let table = difference.tables[change.table]
-        let words = change.words(in: table)
-        let head = "\(table.name) \(change.kinds.joined(separator: ", "))"
-        return ["  \(head)"]
+        let words = change.words
+        return ["  \(change.table.name) \(change.kinds.joined(separator: ", "))"]
             + [words.old.map { "    − \($0)" }, words.new.map { "    + \($0)" }]
             .compactMap { $0 }
     }
 
     private func because(_ sample: ExplainedSample) -> [String] {
         var lines: [String] = []
-        let tables = difference.tables
-        let verdicts = (old: sample.oldVerdict(in: tables), new: sample.newVerdict(in: tables))
+        let verdicts = (old: sample.oldVerdict, new: sample.newVerdict)
         if verdicts.old != nil || verdicts.new != nil || sample.newSilence != nil {
             lines.append("  old     " + (verdicts.old ?? "not decided"))
             lines += sample.oldCauses.map(line)
             lines.append("  new     " + (verdicts.new ?? sample.newSilence ?? "not decided"))
             lines += newCauses(sample)
         }
-        return lines + ["  next    " + sample.nextCommand(in: tables)]
+        return lines + ["  next    " + sample.nextCommand]
     }
 
     private func line(_ event: Event) -> String {
@@ -185,8 +182,8 @@ struct DifferenceText {
     private func newCauses(_ sample: ExplainedSample) -> [String] {
         guard sample.subject.isAccess else { return sample.newCauses.map(line) }
         guard let new = sample.new else {
-            let hasVerdict = sample.newVerdict(in: difference.tables) != nil
-            return hasVerdict ? sample.newSilence.map { ["          \($0)"] } ?? [] : []
+            guard sample.newVerdict != nil, let silence = sample.newSilence else { return [] }
+            return ["          \(silence)"]
         }
         return new.explanation.because.map { event in
             let type = [event.notificationType, event.subtype].compactMap { $0 }

@@ -79,11 +79,9 @@ struct RebuildCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        var work = TableWork(with.map { .whatIf(policy: $0) } ?? .rebuild, tables)
-        work.schema = into
+        let action = with.map { TableWork.Action.whatIf(policy: $0) } ?? .rebuild
+        var work = TableWork(action, tables, build, comparison, schema: into)
         work.to = to.map { $0.knownAt(now: .systemClock(), in: .utc) }
-        work.comparison = comparison
-        work.connections = build.connections
         try await work.run()
     }
 }

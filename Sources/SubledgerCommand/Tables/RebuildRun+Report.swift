@@ -42,9 +42,9 @@ extension RebuildRun {
             )
             return Terminal.print(text.text)
         }
-        try Terminal.print(
-            json: DifferenceDocument(report, promotion: promotion.map(PromotionDocument.init))
-        )
+        var report = report
+        report.promotion = promotion.map(PromotionDocument.init)
+        try Terminal.print(json: report)
     }
 
     /// Reports on stderr what a comparison found apart from the rows.
@@ -91,38 +91,37 @@ extension RebuildRun {
         }
     }
 
-    /// Promotes the tables that are ready, and prints the result.
-    func promote(after compared: [Projector.Rebuilt] = []) async throws -> ExitCode {
-        let promotion = try await projector.promote(chosen, options)
-        progress.finish()
-        if work.output.json {
-            try Terminal.print(json: PromotionDocument(promotion))
-            return end(promotion.tables, reported: compared)
-        }
-        for table in promotion.tables {
-            let rows = counted(table.rows, "row")
-            Terminal.print("\(table.name): live, \(rows), digest \(table.digest)")
-        }
-        Terminal.print("locks were held for \(Int(promotion.lockMilliseconds.rounded(.up))) ms")
-        return end(promotion.tables, reported: compared)
-    }
-
-    /// The same, printed as one document with the report of the comparison.
+    /// Promotes the tables that are ready, and prints the result; with a report, as one document
+    /// with it.
     ///
     /// If nothing could be promoted, the report is still printed, because it is true.
     func promote(
-        with report: DifferenceReport,
-        after compared: [Projector.Rebuilt]
+        with report: DifferenceReport? = nil,
+        after compared: [Projector.Rebuilt] = []
     ) async throws -> ExitCode {
-        do {
-            let promotion = try await projector.promote(chosen, options)
-            progress.finish()
-            try show(report, promotion: promotion)
-            return end(promotion.tables, reported: compared)
-        } catch let error as ProjectorError {
-            progress.finish()
-            try show(report, promotion: nil)
+        let promotion: Projector.Promotion
+        do throws(ProjectorError) {
+            promotion = try await projector.promote(chosen, options)
+        } catch {
+            if let report {
+                progress.finish()
+                try show(report, promotion: nil)
+            }
             throw error
         }
+        progress.finish()
+        if let report {
+            try show(report, promotion: promotion)
+        } else if work.output.json {
+            try Terminal.print(json: PromotionDocument(promotion))
+        } else {
+            for table in promotion.tables {
+                let rows = counted(table.rows, "row")
+                Terminal.print("\(table.name): live, \(rows), digest \(table.digest)")
+            }
+            let milliseconds = Int(promotion.lockMilliseconds.rounded(.up))
+            Terminal.print("locks were held for \(milliseconds) ms")
+        }
+        return end(promotion.tables, reported: compared)
     }
 }

@@ -131,10 +131,10 @@ struct RebuildRun {
             reported: comparison.tables.filter { !unmatched.contains($0.name) }
         )
         guard isPromoted else { return end }
-        let promoted =
-            isOneDocument
-            ? try await promote(with: report, after: comparison.tables)
-            : try await promote(after: comparison.tables)
+        let promoted = try await promote(
+            with: isOneDocument ? report : nil,
+            after: comparison.tables
+        )
         return end == .success ? promoted : end
     }
 

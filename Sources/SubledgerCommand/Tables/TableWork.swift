@@ -13,13 +13,13 @@ struct TableWork {
     let action: Action
     let tables: TableOptions
     /// The schema to work on, instead of the live tables'.
-    var schema: String?
+    let schema: String?
     /// The bound up to which the log is folded.
     var to: KnownAt?
     /// How a difference is shown; nil if none is requested.
-    var comparison: ComparisonOptions?
+    let comparison: ComparisonOptions?
     /// Connections that read and fold.
-    var connections = 1
+    let connections: Int
 
     /// A kind of work.
     enum Action: Equatable {
@@ -37,9 +37,18 @@ struct TableWork {
         case discard
     }
 
-    init(_ action: Action, _ tables: TableOptions) {
+    init(
+        _ action: Action,
+        _ tables: TableOptions,
+        _ build: BuildOptions? = nil,
+        _ comparison: ComparisonOptions? = nil,
+        schema: String? = nil
+    ) {
         self.action = action
         self.tables = tables
+        self.comparison = comparison
+        self.schema = schema
+        connections = build?.connections ?? 1
     }
 
     var output: OutputOptions { tables.output }

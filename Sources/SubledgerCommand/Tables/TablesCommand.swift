@@ -54,11 +54,8 @@ extension TablesCommand {
         }
 
         func run() async throws {
-            var work = TableWork(.diff(isPromoted: promote), tables)
-            work.schema = into
-            work.comparison = comparison
-            work.connections = build.connections
-            try await work.run()
+            let action = TableWork.Action.diff(isPromoted: promote)
+            try await TableWork(action, tables, build, comparison, schema: into).run()
         }
     }
 
@@ -76,12 +73,7 @@ extension TablesCommand {
         @OptionGroup var build: BuildOptions
         @OptionGroup var tables: TableOptions
 
-        func run() async throws {
-            var work = TableWork(.check, tables)
-            work.comparison = comparison
-            work.connections = build.connections
-            try await work.run()
-        }
+        func run() async throws { try await TableWork(.check, tables, build, comparison).run() }
     }
 
     struct Promote: AsyncParsableCommand {
@@ -116,10 +108,6 @@ extension TablesCommand {
             }
         }
 
-        func run() async throws {
-            var work = TableWork(.discard, tables)
-            work.schema = schema
-            try await work.run()
-        }
+        func run() async throws { try await TableWork(.discard, tables, schema: schema).run() }
     }
 }

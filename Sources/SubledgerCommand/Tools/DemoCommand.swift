@@ -198,8 +198,9 @@ struct DemoCommand: AsyncParsableCommand {
     /// Compares the tables with those of the correct fold, and promotes these.
     private func repair(_ ledger: Ledger, _ settings: ConnectionSettings) async throws {
         Terminal.print("")
-        var work = TableWork(.diff(isPromoted: true), try TableOptions.parse(["--quiet"]))
-        work.comparison = try ComparisonOptions.parse(["--samples", "1"])
+        let tables = try TableOptions.parse(["--quiet"])
+        let samples = try ComparisonOptions.parse(["--samples", "1"])
+        let work = TableWork(.diff(isPromoted: true), tables, nil, samples)
         let end = try await work.run(settings, ledger.log)
         guard end == .success else { throw end }
     }
