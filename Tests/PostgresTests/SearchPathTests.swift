@@ -63,6 +63,29 @@ struct SearchPathTests {
         }
     }
 
+    @Test func `every session prints values and names in one form, whatever a database sets`()
+        async throws
+    {
+        try await TestServer.shared.withDatabase { settings in
+            let name = try #require(settings.database)
+            let admin = try await PostgresSession.connect(settings)
+            for (setting, value) in HostileShadows.printing {
+                try await admin.execute("ALTER DATABASE \(name) SET \(setting) = '\(value)'")
+            }
+            let row = try await PostgresSession.connect(settings).query(
+                """
+                SELECT '2026-03-04T05:06:07Z'::timestamptz::text, '1 day 2 hours'::interval::text,
+                    '\\x00ff'::bytea::text, (0.1::float8 + 0.2::float8)::text, quote_ident('a')
+                """
+            ).single()
+            #expect(try row.text(0) == "2026-03-04 05:06:07+00")
+            #expect(try row.text(1) == "1 day 02:00:00")
+            #expect(try row.text(2) == "\\x00ff")
+            #expect(try row.text(3) == "0.30000000000000004")
+            #expect(try row.text(4) == "a")
+        }
+    }
+
     @Test func `a limit in the options of the connection is kept`() async throws {
         try await TestServer.shared.withDatabase { settings in
             var limited = settings

@@ -12,10 +12,20 @@ public enum HostileShadows {
     /// The schema that has them.
     public static let schema = "hostile"
 
-    /// The database's other settings that a careless session would take over.
-    private static let settings = [
-        ("search_path", "\(schema), pg_catalog, public"), ("standard_conforming_strings", "off"),
+    /// Settings that decide how the server prints values and the definitions in its catalogs, each
+    /// with another value than the usual one.
+    public static let printing = [
+        ("datestyle", "SQL, DMY"), ("intervalstyle", "sql_standard"),
+        ("timezone", "Asia/Kathmandu"), ("bytea_output", "escape"), ("extra_float_digits", "-15"),
+        ("quote_all_identifiers", "on"),
     ]
+
+    /// The database's other settings that a careless session would take over.
+    private static let settings =
+        [
+            ("search_path", "\(schema), pg_catalog, public"),
+            ("standard_conforming_strings", "off"),
+        ] + printing.map { name, value in (name, "''\(value)''") }
 
     /// Plants them in a database, for sessions that begin afterwards.
     ///

@@ -46,6 +46,9 @@ extension Connection {
     // Sessions hold transactions while they fold, so the timeouts for idle and long transactions
     // are switched off. Read-only transactions declare themselves, so a read-only default is
     // overridden.
+    //
+    // The catalog's definitions are compared as texts, and values are read as texts, so they are
+    // printed in one form wherever the database is.
     private func prepare(mark: String) -> String {
         var settings = Self.settings
         if !hasOwnOption("statement_timeout") { settings.append(("statement_timeout", "0")) }
@@ -63,7 +66,9 @@ extension Connection {
     private static let settings = [
         ("search_path", "pg_catalog, pg_temp"), ("standard_conforming_strings", "on"),
         ("row_security", "off"), ("idle_in_transaction_session_timeout", "0"),
-        ("default_transaction_read_only", "off"),
+        ("default_transaction_read_only", "off"), ("datestyle", "ISO, MDY"),
+        ("intervalstyle", "postgres"), ("timezone", "UTC"), ("bytea_output", "hex"),
+        ("extra_float_digits", "1"), ("quote_all_identifiers", "off"),
     ]
 
     // A limit of a role or a database is for its other users; one in the options of this

@@ -105,7 +105,7 @@ private struct AnalyticsReading {
     ) async throws -> Answer {
         // Queries over these views have many small expressions: compiling them would cost more time
         // than it saves.
-        try await session.execute("SET TIME ZONE 'UTC'; SET DateStyle = ISO; SET jit = off")
+        try await session.execute("SET jit = off")
         var known: AnalyticsGround?
         if let knownAt { known = try await fold(knownAt) }
         try await session.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
