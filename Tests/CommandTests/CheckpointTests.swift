@@ -159,4 +159,46 @@ struct CheckpointTests {
             try await settings.meddle("DROP OWNED BY \(name); DROP ROLE \(name)")
         }
     }
+
+    @Test func `rows with impossible times do not hide the age of the newest checkpoint`()
+        async throws
+    {
+        try await withSimulatedLedger { command, settings in
+            try await command.expect(0, "checkpoint", "--quiet")
+            try await settings.meddle(
+                "UPDATE ledger.checkpoint SET taken_at = now() - interval '3 days'"
+            )
+            // The second is beyond what 64 bits of microseconds since 1970 hold.
+            for time in ["2099-01-01", "294270-01-01", "infinity", "-infinity"] {
+                try await settings.meddle(
+                    """
+                    INSERT INTO ledger.checkpoint (lane, taken_at, digest, body)
+                    SELECT ledger.lane_of(encode(sha256(b), 'hex')), '\(time)', sha256(b), b
+                    FROM (SELECT convert_to('\(time)', 'UTF8') AS b) AS forged
+                    """
+                )
+            }
+            let doctor = try await command.run("doctor", "--json")
+            let report = try JSONDecoder().decode(Findings.self, from: Data(doctor.output.utf8))
+            let found = try #require(report.checks.first { $0.check == "checkpoint" })
+            #expect(found.result == "warning")
+            #expect(found.message.contains("the newest is 72 h"), "\(found.message)")
+            #expect(found.message.contains("not counting 3 rows"), "\(found.message)")
+            let lines = try await command.expect(0, "verify").split(separator: "\n")
+            let passedOver = lines.filter { $0.hasPrefix("passed over: the row with digest ") }
+            #expect(passedOver.count == 5, "\(lines)")
+            let later = passedOver.filter { $0.contains("dated later than the server's clock") }
+            #expect(later.count == 3, "\(lines)")
+        }
+    }
+
+    private struct Findings: Decodable {
+        let checks: [Check]
+
+        struct Check: Decodable {
+            let check: String
+            let result: String
+            let message: String
+        }
+    }
 }

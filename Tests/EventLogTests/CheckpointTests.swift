@@ -90,4 +90,31 @@ struct CheckpointTests {
             await log.close()
         }
     }
+
+    @Test func `a checkpoint that is dated later than the server's clock is named, not the newest`()
+        async throws
+    {
+        let (past, future) = try (#require(Instant("2020-01-01")), #require(Instant("2099-01-01")))
+        try await Variant.plain.withDatabase { settings in
+            for time in [past, future] {
+                let log = try await EventLog.open(settings, .test(clock: { time }))
+                try await log.record(SignedCheckpoint(try await log.checkpoint(), signedBy: nil))
+                await log.close()
+            }
+            let log = try await EventLog.open(settings, .test())
+            #expect(try await log.watchedDatabase().checkpointTakenAt == past)
+            let inspector = LedgerInspector(settings)
+            #expect(try await inspector.newestCheckpoint()?.takenAt == past)
+            #expect(try await inspector.checkpointsDatedLater() == 1)
+            let report = try await log.verify()
+            #expect(report.isOK && report.storedCheckpoints == 2)
+            #expect(
+                report.passedOver == [
+                    "the row of \(future) in ledger.checkpoint, which is dated later than the "
+                        + "server's clock,"
+                ]
+            )
+            await log.close()
+        }
+    }
 }

@@ -6,7 +6,8 @@ public struct WatchedDatabase: Sendable {
     /// How far the server's clock is ahead of this machine's, in seconds, to within the time that
     /// the question took.
     public let clockAheadSeconds: Double
-    /// When the newest checkpoint that the ledger stores was taken; nil if it stores none.
+    /// When the newest checkpoint that the ledger stores was taken; nil if it stores none. Rows that
+    /// are dated later than the server's clock do not count.
     public let checkpointTakenAt: Instant?
     /// Where the server keeps its data, if it is on this machine and the user may know; else nil.
     public let dataFolder: String?
@@ -37,7 +38,8 @@ extension EventLog {
     }
 
     private static let watchedSQL = """
-        SELECT clock_timestamp(), (SELECT max(taken_at) FROM ledger.checkpoint),
+        SELECT clock_timestamp(), (SELECT max(taken_at) FROM ledger.checkpoint
+                WHERE isfinite(taken_at) AND \(StoredCheckpoints.isNotDatedLater)),
             CASE WHEN inet_server_addr() IS NULL AND pg_has_role('pg_read_all_settings', 'USAGE')
                 THEN current_setting('data_directory', true) END
         """

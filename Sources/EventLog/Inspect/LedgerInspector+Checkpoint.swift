@@ -17,6 +17,9 @@ extension LedgerInspector {
 
     /// Reads the newest checkpoint and looks up its commits; `verify` proves all of them.
     ///
+    /// Rows that are dated later than the server's clock are not considered, because any writer can
+    /// insert one, and it would stay the newest: ``checkpointsDatedLater()`` counts them.
+    ///
     /// - Returns: The checkpoint; nil if none is stored.
     /// - Throws: `databaseUnavailable`, `permissionDenied`; `malformedLog` if the row is not a
     ///   checkpoint.
@@ -26,7 +29,9 @@ extension LedgerInspector {
                 """
                 SELECT taken_at, body, signature IS NOT NULL,
                     (extract(epoch FROM clock_timestamp() - taken_at) * 1000)::bigint
-                FROM ledger.checkpoint ORDER BY taken_at DESC, digest DESC LIMIT 1
+                FROM ledger.checkpoint
+                WHERE isfinite(taken_at) AND \(StoredCheckpoints.isNotDatedLater)
+                ORDER BY taken_at DESC, digest DESC LIMIT 1
                 """
             )
             guard let row = rows.first else { return nil }
@@ -53,6 +58,21 @@ extension LedgerInspector {
                 isSigned: try row.bool(2),
                 mismatch: mismatch
             )
+        }
+    }
+
+    /// Counts the rows of `ledger.checkpoint` that are dated later than the server's clock; `verify`
+    /// names them.
+    ///
+    /// - Throws: `databaseUnavailable`, `permissionDenied`.
+    public func checkpointsDatedLater() async throws(EventLogError) -> Int64 {
+        try await asking("count the checkpoints that are dated later") { session in
+            try await session.query(
+                """
+                SELECT count(*) FROM ledger.checkpoint
+                WHERE NOT (\(StoredCheckpoints.isNotDatedLater))
+                """
+            ).single().int8(0)
         }
     }
 }

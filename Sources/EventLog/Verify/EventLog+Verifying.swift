@@ -109,9 +109,11 @@ extension ChainVerification {
             report.storedCheckpointsOfKnownKeys += Int64(page.kept.filter(\.isOutside).count)
             let results = try await comparison.compare(page.kept, session)
             report.kept += results.filter { !$0.isOK && $0.kept.isOutside }
+            let contradicting = results.filter { !$0.isOK && !$0.kept.isOutside }
+                .map(\.kept.source)
             let passedOver =
-                page.damaged
-                + results.filter { !$0.isOK && !$0.kept.isOutside }.map(\.kept.source)
+                page.damaged + page.datedLater
+                + contradicting.filter { !page.datedLater.contains($0) }
             report.passedOver += passedOver.prefix(
                 VerificationReport.passedOverMax - report.passedOver.count
             )

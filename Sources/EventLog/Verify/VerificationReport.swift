@@ -23,8 +23,9 @@ public struct VerificationReport: Sendable {
     public internal(set) var storedCheckpoints: Int64 = 0
     /// The most rows that `passedOver` names.
     public static let passedOverMax = 100
-    /// Those among them that are not checkpoints, or contradict the log and are not signed by a given
-    /// key, by name: anyone who may insert them may have forged them, so they decide nothing.
+    /// Those among them that are not checkpoints, or that contradict the log or are dated later than
+    /// the server's clock and are not signed by a given key, by name: anyone who may insert them may
+    /// have forged them, so they decide nothing.
     public internal(set) var passedOver: [String] = []
     /// Those among them that are signed by a given key.
     public internal(set) var storedCheckpointsOfKnownKeys: Int64 = 0

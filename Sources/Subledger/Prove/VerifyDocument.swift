@@ -24,8 +24,8 @@ public struct VerifyDocument: Codable, Hashable, Sendable {
     public let checkpoints: [Kept]
     /// Rows of `ledger.checkpoint` that were compared.
     public let storedCheckpoints: Int64
-    /// Rows of `ledger.checkpoint` that contradict the log or are not checkpoints, and are not signed
-    /// with a given key: they decide nothing.
+    /// Rows of `ledger.checkpoint` that contradict the log, are not checkpoints or are dated later
+    /// than the server's clock, and are not signed with a given key: they decide nothing.
     public let passedOver: [String]
     /// By lane, the last commit up to which a document proves that the log is unchanged.
     public let asItWas: [Mark]

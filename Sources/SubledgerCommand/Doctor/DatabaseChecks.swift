@@ -214,7 +214,8 @@ struct DatabaseChecks {
 
     private func checkpoint(_ inspector: LedgerInspector) async -> DoctorCheck {
         do throws(EventLogError) {
-            return try await inspector.newestCheckpoint().check
+            let newest = try await inspector.newestCheckpoint()
+            return newest.check(datedLater: try await inspector.checkpointsDatedLater())
         } catch {
             return .wrong("checkpoint", error.description, nil)
         }

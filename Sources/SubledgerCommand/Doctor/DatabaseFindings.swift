@@ -200,10 +200,18 @@ extension LedgerInspector.NewestCheckpoint? {
     private static var ageMillisecondsMax: Int64 { 48 * 3_600_000 }
 
     /// Whether there is a recent checkpoint that matches this log.
-    var check: DoctorCheck {
+    ///
+    /// - Parameter datedLater: Number of rows that are dated later than the server's clock.
+    /// - Returns: The finding.
+    func check(datedLater: Int64) -> DoctorCheck {
         let action = "take one daily with `subledger checkpoint --key FILE`, and keep it elsewhere"
+        let forged =
+            datedLater == 0
+            ? ""
+            : "; not counting \(counted(datedLater, "row")) of ledger.checkpoint dated later than "
+                + "the server's clock, as any writer can insert"
         guard let newest = self else {
-            return .warning("checkpoint", "none was ever stored in this ledger", action)
+            return .warning("checkpoint", "none was ever stored in this ledger\(forged)", action)
         }
         if let mismatch = newest.mismatch {
             return .wrong(
@@ -215,9 +223,18 @@ extension LedgerInspector.NewestCheckpoint? {
             )
         }
         let age = durationWords(Double(newest.ageMilliseconds) / 1000)
-        let words = "the newest is \(age) old\(newest.isSigned ? "" : ", and not signed")"
+        let words = "the newest is \(age) old\(newest.isSigned ? "" : ", and not signed")\(forged)"
         guard newest.ageMilliseconds <= Self.ageMillisecondsMax else {
             return .warning("checkpoint", words, action)
+        }
+        guard datedLater == 0 else {
+            return .warning(
+                "checkpoint",
+                words,
+                "`subledger verify` names such rows; find the member of ledger_writer that inserted "
+                    + "them. The owner of the table can delete them while its trigger "
+                    + "append_only_statement is disabled; `subledger migrate` enables it again"
+            )
         }
         return .ok("checkpoint", words)
     }

@@ -91,10 +91,10 @@ struct VerifyText {
         }
         return lines
             + report.passedOver.map {
-                "passed over: \($0) contradicts the log or is no checkpoint, and is not signed with "
-                    + "a key given with --public-key: any writer can insert such a row, and an "
-                    + "owner who rewrites the log leaves one behind. A checkpoint that was kept "
-                    + "outside decides: --against"
+                "passed over: \($0) contradicts the log, is not a checkpoint or has an impossible "
+                    + "time, and is not signed with a key given with --public-key: any writer can "
+                    + "insert such a row, and an owner who rewrites the log leaves one behind. A "
+                    + "checkpoint that was kept outside decides: --against"
             }
     }
 
