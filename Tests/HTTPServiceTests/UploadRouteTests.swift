@@ -50,6 +50,25 @@ struct UploadRouteTests {
         }
     }
 
+    @Test func `a customer id is another if its bytes differ, though it looks the same`()
+        async throws
+    {
+        let transactions = try Self.signedTransactions()
+        try await TestService.run { service in
+            let token = try await service.token(.ingest)
+            for (customer, isOfAnother) in [("caf\u{e9}", false), ("cafe\u{301}", true)] {
+                let answer = try await service.post(
+                    "/v1/transactions",
+                    json: ["signedTransactions": transactions, "customerId": customer],
+                    token: token
+                )
+                let owned = try #require(answer.json["subscriptions"] as? [[String: Any]])
+                #expect(!owned.isEmpty)
+                #expect(owned.allSatisfy { $0["isOfAnother"] as? Bool == isOfAnother })
+            }
+        }
+    }
+
     @Test func `a customer id that is the id of another subscription is refused as a link`()
         async throws
     {

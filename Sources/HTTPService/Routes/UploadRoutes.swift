@@ -243,7 +243,7 @@ extension LedgerRoutes {
             originalTransactionId: stream.originalTransactionId,
             environment: stream.environment,
             customerId: holder,
-            isOfAnother: holder.map { $0 != customer } ?? false,
+            isOfAnother: holder.map { !areSameBytes($0, customer) } ?? false,
             refusal: refusal
         )
         return (owned, positions)

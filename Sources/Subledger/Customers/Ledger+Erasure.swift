@@ -48,20 +48,21 @@ extension Ledger {
 
         let naming = streams
         // The tokens of the customer's own subscriptions name the customer wherever they appear.
-        var tokens: Set<String> = []
+        // By their bytes, because canonically equivalent texts are different tokens.
+        var found: Set<Owner> = []
         for stream in streams {
             let history = try await log.history(of: stream)
             guard !StreamClaims(Timeline(history)).isLinkedToOther(than: customer) else { continue }
             for event in history.events {
                 if let token = event.fact.content.identity(.appAccountToken) {
-                    tokens.insert(token)
+                    found.insert(.appAccountToken(token))
                 }
             }
         }
         streams.formUnion(
-            try await log.streams(with: tokens.sorted().map(StreamKey.appAccountToken))
+            try await log.streams(with: found.map(\.name).sorted().map(StreamKey.appAccountToken))
         )
-        streams.formUnion(try await bonded(to: customer, tokens: tokens))
+        streams.formUnion(try await bonded(to: customer, tokens: found))
 
         var targets: [ErasureTarget] = []
         for stream in streams.subtracting(naming).sorted() + naming.sorted() {
@@ -81,9 +82,8 @@ extension Ledger {
     // The subscriptions joined to the customer, and not as much to another token.
     private func bonded(
         to customer: String,
-        tokens: Set<String>
+        tokens own: Set<Owner>
     ) async throws(EventLogError) -> [StreamID] {
-        let own = Set(tokens.map(Owner.appAccountToken))
         var found: [StreamID] = []
         for (name, environment) in try await places(of: customer) {
             let known = try await self.customer(name, in: environment)

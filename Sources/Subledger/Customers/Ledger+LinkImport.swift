@@ -92,16 +92,15 @@ extension Ledger {
         let found = try await log.streams(
             withOriginalTransactionIds: lines.map(\.originalTransactionId)
         )
-        let named = Dictionary(grouping: found, by: \.stream.originalTransactionId)
+        let named = Dictionary(grouping: found) { Array($0.stream.originalTransactionId.utf8) }
         let claims = try await claims(of: found.filter(\.isLinked).map(\.stream))
         let taken = try await takenNames(lines, Set(found.map(\.stream)))
 
         var links: [(line: LinkLine, payload: VerifiedPayload)] = []
         for line in lines {
             do {
-                let link = try link(of: line, list, named[line.originalTransactionId] ?? [], now) {
-                    claims[$0]
-                }
+                let streams = named[Array(line.originalTransactionId.utf8)] ?? []
+                let link = try link(of: line, list, streams, now) { claims[$0] }
                 if let known = claims[link.stream]?.link(stating: link) {
                     document.known += 1
                     document.note(
