@@ -227,6 +227,7 @@ private struct Following: Service {
         let isStopped = StopFlag()
         options.isStopped = { isStopped.isSet }
         options.notice = { [logger] in logger.warning("\($0)") }
+        options.takesLoss = { [outages = routes.outages] in outages.takes($0) }
         options.progress = { [state = routes.state] _ in state.followFault.withLock { $0 = nil } }
         let follow = options
 

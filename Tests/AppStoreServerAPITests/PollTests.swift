@@ -142,6 +142,21 @@ import Testing
         }
     }
 
+    @Test func `a lease that would not expire within an hour holds nothing`() async throws {
+        try await PolledLedger.run(seed: Self.seed) { polled in
+            let log = polled.ledger.log
+            let stream = StreamID(environment: .production, originalTransactionId: "1")
+            _ = try await log.takePollLease(on: stream, holder: "a", seconds: 9999, pause: 0)
+            #expect(try await log.subscriptionsHolder(in: .production)?.holder == "a")
+            let session = try await PostgresSession.connect(log.settings)
+            try await session.execute("UPDATE operation.poll SET expires_at = 'infinity'")
+            await session.close()
+            #expect(try await log.subscriptionsHolder(in: .production) == nil)
+            let lease = try await log.takePollLease(on: stream, holder: "b", seconds: 60, pause: 0)
+            #expect(lease != nil)
+        }
+    }
+
     @Test func `a lease that nobody gives back ends by itself`() async throws {
         try await PolledLedger.run(seed: Self.seed) { polled in
             let log = polled.ledger.log

@@ -91,6 +91,65 @@ struct FollowTests {
         }
     }
 
+    @Test func `a lease that would not expire within an hour does not hold a lane`() async throws {
+        try await Self.withLedger(lanes: 1) { ledger, settings in
+            let projector = Projector(log: ledger.log, settings: settings)
+            _ = try await projector.rebuild()
+            let session = try await PostgresSession.connect(settings)
+            try await session.execute(
+                """
+                INSERT INTO operation.lease VALUES (0, '\(projector.foldNames)', 'forged',
+                    'infinity')
+                """
+            )
+            await session.close()
+            try await ledger.ingest(Array(Self.deliveries(seed: 4).prefix(20)))
+            // One look at the log: with the lane held by another, there is no step.
+            let looks = Counter()
+            var options = Projector.FollowOptions.once("heir")
+            options.progress = { _ in looks.increment() }
+            options.isStopped = { looks.value >= 1 }
+            let followed = try await projector.follow(options)
+            #expect(followed.steps == 1 && followed.lanesHeldByOthers == 0)
+        }
+    }
+
+    @Test func `repeated losses of the database are reported once a minute`() async throws {
+        try await Self.withLedger(lanes: 1) { ledger, settings in
+            let projector = Projector(log: ledger.log, settings: settings)
+            _ = try await projector.rebuild()
+            let session = try await PostgresSession.connect(settings)
+            let (losses, notices) = (Counter(), Counter())
+            var options = Projector.FollowOptions(holder: "test")
+            options.pollInterval = .milliseconds(10)
+            options.notice = { if $0.hasPrefix("lost the database") { notices.increment() } }
+            options.takesLoss = { _ in
+                losses.increment()
+                return false
+            }
+            options.isStopped = { losses.value >= 2 }
+            let follow = options
+            let ends = Counter()
+            async let following: Void = {
+                // The last loss may also end it with its error.
+                do { _ = try await projector.follow(follow) } catch { #expect(error.isPassing) }
+                ends.increment()
+            }()
+            while losses.value < 2, ends.value == 0 {
+                try await session.query(
+                    """
+                    SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+                    WHERE datname = current_database() AND pid <> pg_backend_pid()
+                    """
+                )
+                try await Task.sleep(for: .milliseconds(20))
+            }
+            await following
+            #expect(losses.value == 2 && notices.value == 1)
+            await session.close()
+        }
+    }
+
     @Test func `a replaced log stops every follower`() async throws {
         try await Self.withLedger(lanes: 1) { ledger, settings in
             let projector = Projector(log: ledger.log, settings: settings)

@@ -33,7 +33,7 @@ extension EventLog {
     /// - Parameters:
     ///   - subject: What is to be asked about; without an id, the environment's notifications.
     ///   - holder: A name that is unique to this poller.
-    ///   - seconds: How long the lease lasts.
+    ///   - seconds: How long the lease lasts, at most an hour.
     ///   - pause: Seconds after the last answer before any poller asks again.
     /// - Returns: The lease; nil if another poller has it, or the pause is not over.
     /// - Throws: `databaseUnavailable`; `permissionDenied` unless the login is a member of
@@ -50,13 +50,13 @@ extension EventLog {
             VALUES ($1, $2, $3, $4, clock_timestamp() + $5 * interval '1 millisecond')
             ON CONFLICT ON CONSTRAINT poll_pkey DO UPDATE
                 SET holder = excluded.holder, expires_at = excluded.expires_at
-                WHERE coalesce(poll.expires_at <= clock_timestamp(), true) AND coalesce(
+                WHERE coalesce(NOT (\(EventLog.isPollLeased)), true) AND coalesce(
                     poll.answered_at <= clock_timestamp() - $6 * interval '1 millisecond', true)
             RETURNING continuation
             """
         let values =
             key(of: subject) + [
-                .text(holder), .int8(Int64(seconds * 1000)), .int8(Int64(pause * 1000)),
+                .text(holder), EventLog.lease(seconds), .int8(Int64(pause * 1000)),
             ]
         return try await reading("take a lease to ask Apple") { session in
             let rows = try await session.query(sql, values)
@@ -100,7 +100,7 @@ extension EventLog {
     ///   - lease: The lease.
     ///   - holder: The poller that took it.
     ///   - continuation: Where the last answer ended; nil keeps the earlier value.
-    ///   - seconds: How long it lasts from now on.
+    ///   - seconds: How long it lasts from now on, at most an hour.
     /// - Returns: Whether the lease is still held; if not, another poller has taken it.
     /// - Throws: `databaseUnavailable`.
     public func renew(
@@ -117,7 +117,7 @@ extension EventLog {
             """
         let values =
             key(of: lease.subject) + [
-                .text(holder), .text(continuation), .int8(Int64(seconds * 1000)),
+                .text(holder), .text(continuation), EventLog.lease(seconds),
             ]
         return try await reading("renew a lease to ask Apple") { session in
             try await !session.query(sql, values).isEmpty
@@ -154,6 +154,20 @@ extension EventLog {
         )
     }
 
+    /// The longest lease, in seconds.
+    private static let leaseSecondsMax = 3600.0
+
+    private static func lease(_ seconds: Double) -> PostgresValue {
+        .int8(Int64(min(seconds, leaseSecondsMax) * 1000))
+    }
+
+    /// Whether a row of `operation.poll` is leased. No poller takes a longer lease than
+    /// `leaseSecondsMax`, so one that says so does not count: it might never expire.
+    private static let isPollLeased = """
+        poll.expires_at > clock_timestamp()
+            AND poll.expires_at <= clock_timestamp() + interval '\(leaseSecondsMax) seconds'
+        """
+
     private func holder(
         _ condition: String,
         _ values: [PostgresValue]
@@ -163,7 +177,7 @@ extension EventLog {
                 """
                 SELECT holder, ceil(extract(epoch FROM expires_at) * 1000)::bigint
                 FROM operation.poll
-                WHERE \(condition) AND expires_at > clock_timestamp()
+                WHERE \(condition) AND \(EventLog.isPollLeased)
                 ORDER BY expires_at DESC LIMIT 1
                 """,
                 values

@@ -6,7 +6,7 @@ internal import Projections
 /// Leases are separate for each set of folds: a program with other versions follows other tables,
 /// and must not wait for this one's. A lease only saves work: what a step writes is exact without
 /// it. One that is not renewed expires, on the server's clock, and another process takes over the
-/// lane.
+/// lane. One that ends later than any that is taken does not count, because it would never expire.
 struct Lease: Sendable {
     /// The name of the process, which `operation.lease` shows.
     let holder: String
@@ -17,11 +17,12 @@ struct Lease: Sendable {
 
     /// Takes or renews the lease of a lane; false if another process holds it.
     func take(lane: Int, in session: PostgresSession) async throws -> Bool {
+        let longest = Projector.FollowOptions.leaseSecondsMax
         let taken = try await session.query(
             String(sql: PackageResources.lease_sql),
             [
-                .int4(Int32(lane)), .text(holder), .int8(Int64(seconds * 1000)),
-                .text(folds),
+                .int4(Int32(lane)), .text(holder), .int8(Int64(min(seconds, longest) * 1000)),
+                .text(folds), .int8(Int64(longest * 1000)),
             ]
         )
         return taken.count == 1

@@ -12,14 +12,21 @@ extension Projector {
         public var pollInterval = Duration.milliseconds(500)
         /// The name of this process, which `operation.lease` shows; it must be unique.
         public var holder: String
-        /// Seconds before another process takes over a silent lane.
+        /// Seconds before another process takes over a silent lane, at most ``leaseSecondsMax``.
         public var leaseSeconds = 15.0
+        /// The longest lease, in seconds; one in the database that is longer does not count.
+        public static let leaseSecondsMax = 3600.0
         /// Called between steps; true ends following.
         public var isStopped: @Sendable () -> Bool = { false }
         /// Receives, after each look at the log, what was done so far and what is left.
         public var progress: @Sendable (Following) -> Void = { _ in }
         /// Receives sentences for the operator, each once.
         public var notice: @Sendable (String) -> Void = { _ in }
+
+        /// Receives each loss of the database, after which following continues.
+        ///
+        /// - Returns: Whether it is reported there; otherwise `notice` reports it, once a minute.
+        public var takesLoss: @Sendable (ProjectorError) -> Bool = { _ in false }
 
         /// Options for a process with that name, which follows until it is stopped.
         public init(holder: String) {
@@ -62,6 +69,7 @@ extension Projector {
     ///   `logForked`, `databaseUnavailable`.
     public func follow(_ options: FollowOptions) async throws(ProjectorError) -> Following {
         var following = Following()
+        var noticedAt: ContinuousClock.Instant?
         while true {
             do {
                 let session = try await PostgresSession.connect(settings)
@@ -81,7 +89,11 @@ extension Projector {
                 let error = ProjectorError(error, doing: "follow")
                 guard error.isPassing, !options.isOnce, !options.isStopped() else { throw error }
                 // A step that was not committed did nothing, so it can simply be repeated.
-                options.notice("lost the database, retrying: \(error)")
+                let isRecent = noticedAt.map { ContinuousClock.now - $0 < Projector.lossInterval } ?? false
+                if !options.takesLoss(error), !isRecent {
+                    options.notice("lost the database, retrying: \(error)")
+                    noticedAt = .now
+                }
             }
 
             do {
@@ -94,4 +106,7 @@ extension Projector {
 
     /// How long to wait for a server before another attempt.
     private static let reconnectPause = Duration.seconds(1)
+
+    /// The pause between two notices that the database was lost.
+    private static let lossInterval = Duration.seconds(60)
 }

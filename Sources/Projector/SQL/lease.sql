@@ -4,4 +4,5 @@ VALUES ($1, $4, $2, clock_timestamp() + $3 * interval '1 millisecond')
 ON CONFLICT ON CONSTRAINT lease_pkey DO UPDATE
     SET holder = excluded.holder, expires_at = excluded.expires_at
     WHERE lease.holder = excluded.holder OR lease.expires_at <= clock_timestamp()
+        OR lease.expires_at > clock_timestamp() + $5 * interval '1 millisecond'
 RETURNING lane

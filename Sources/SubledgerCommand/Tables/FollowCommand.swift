@@ -66,7 +66,7 @@ struct FollowCommand: AsyncParsableCommand {
 
     /// With a lease shorter than a step, two processes do the same work; with one longer than an
     /// hour, no process takes over in time.
-    private static let leases = 1.0...3600
+    private static let leases = 1.0...Projector.FollowOptions.leaseSecondsMax
 
     /// A caller that would wait longer than a day should ask again instead.
     private static let timeouts = 0.0...86_400
