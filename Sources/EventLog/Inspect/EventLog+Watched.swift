@@ -6,8 +6,9 @@ public struct WatchedDatabase: Sendable {
     /// How far the server's clock is ahead of this machine's, in seconds, to within the time that
     /// the question took.
     public let clockAheadSeconds: Double
-    /// When the newest checkpoint that the ledger stores was taken; nil if it stores none. Rows that
-    /// are dated later than the server's clock do not count.
+    /// When the newest checkpoint that the ledger stores was taken; nil if it stores none.
+    ///
+    /// Rows that are dated later than the server's clock do not count.
     public let checkpointTakenAt: Instant?
     /// Where the server keeps its data, if it is on this machine and the user may know; else nil.
     public let dataFolder: String?

@@ -161,8 +161,10 @@ extension EventLog {
         .int8(Int64(min(seconds, leaseSecondsMax) * 1000))
     }
 
-    /// Whether a row of `operation.poll` is leased. No poller takes a longer lease than
-    /// `leaseSecondsMax`, so one that says so does not count: it might never expire.
+    /// Whether a row of `operation.poll` is leased.
+    ///
+    /// No poller takes a longer lease than `leaseSecondsMax`, so one that says so does not count: it
+    /// might never expire.
     private static let isPollLeased = """
         poll.expires_at > clock_timestamp()
             AND poll.expires_at <= clock_timestamp() + interval '\(leaseSecondsMax) seconds'

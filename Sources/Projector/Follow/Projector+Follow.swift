@@ -89,10 +89,11 @@ extension Projector {
                 let error = ProjectorError(error, doing: "follow")
                 guard error.isPassing, !options.isOnce, !options.isStopped() else { throw error }
                 // A step that was not committed did nothing, so it can simply be repeated.
-                let isRecent = noticedAt.map { ContinuousClock.now - $0 < Projector.lossInterval } ?? false
+                let now = ContinuousClock.now
+                let isRecent = noticedAt.map { now - $0 < Projector.lossInterval } ?? false
                 if !options.takesLoss(error), !isRecent {
                     options.notice("lost the database, retrying: \(error)")
-                    noticedAt = .now
+                    noticedAt = now
                 }
             }
 
