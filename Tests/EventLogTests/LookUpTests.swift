@@ -9,6 +9,15 @@ import Testing
 /// accumulate.
 @Suite(.enabled { await TestServer.isAvailable })
 struct LookUpTests {
+    @Test func `keys with canonically equivalent texts are different keys`() {
+        let (composed, decomposed) = ("caf\u{e9}", "cafe\u{301}")
+        #expect(StreamKey.customer(composed) != .customer(decomposed))
+        #expect(StreamKey.customer(composed) == .customer(composed))
+        #expect(StreamKey.customer(composed) != .transactionId(composed))
+        // Answers are remembered by key.
+        #expect(Set([composed, decomposed].map(StreamKey.appAccountToken)).count == 2)
+    }
+
     /// The test makes every repetition undecodable, so a look-up that reads one fails.
     @Test(arguments: Variant.extremes)
     func `facts that arrive in order are judged without reading any repetition`(

@@ -27,6 +27,33 @@ public enum StreamKey: Hashable, Sendable {
     /// An app receipt, verifyReceipt response or version 1 notification that proved or confirmed
     /// anything about it: subscriptions in one receipt belong to one Apple account.
     case receipt(Digest)
+
+    /// Equal if of the same kind and with the same UTF-8, ignoring Unicode equivalence.
+    public static func == (left: StreamKey, right: StreamKey) -> Bool {
+        switch (left, right) {
+        case (.originalTransactionId(let first), .originalTransactionId(let second)),
+            (.customer(let first), .customer(let second)),
+            (.appAccountToken(let first), .appAccountToken(let second)),
+            (.transactionId(let first), .transactionId(let second)),
+            (.webOrderLineItemId(let first), .webOrderLineItemId(let second)),
+            (.appTransactionId(let first), .appTransactionId(let second)),
+            (.previousOriginalTransactionId(let first), .previousOriginalTransactionId(let second)):
+            areSameBytes(first, second)
+        case (.receipt(let first), .receipt(let second)): first == second
+        default: false
+        }
+    }
+
+    /// Hashes what `==` compares.
+    public func hash(into hasher: inout Hasher) {
+        switch self {
+        case .originalTransactionId(let text), .customer(let text), .appAccountToken(let text),
+            .transactionId(let text), .webOrderLineItemId(let text), .appTransactionId(let text),
+            .previousOriginalTransactionId(let text):
+            hasher.combine(FieldValue.text(text))
+        case .receipt(let digest): hasher.combine(digest)
+        }
+    }
 }
 
 extension EventLog {
