@@ -202,14 +202,14 @@ let package = Package(
         ),
         .target(
             name: "AppStoreSimulator",
-            dependencies: ["Events", crypto, rsa, x509, asn1],
+            dependencies: ["Events", "Projections", crypto, rsa, x509, asn1],
             swiftSettings: strict
         ),
         .target(
             name: "SimulatedStoreService",
             dependencies: [
-                "AppStoreSimulator", "Events", asyncHTTPClient, crypto, httpTypes, hummingbird,
-                hummingbirdCore, lifecycle, logging, nioCore, nioHTTP1, unixSignals,
+                "AppStoreSimulator", "Events", "Projections", asyncHTTPClient, crypto, httpTypes,
+                hummingbird, hummingbirdCore, lifecycle, logging, nioCore, nioHTTP1, unixSignals,
             ],
             swiftSettings: strict
         ),
@@ -300,7 +300,8 @@ let package = Package(
         .testTarget(
             name: "AppStoreSimulatorTests",
             dependencies: [
-                "AppStoreSimulator", "Events", "TestSupport", crypto, rsa, x509, asn1,
+                "AppStoreSimulator", "Events", "Projections", "TestSupport", crypto, rsa, x509,
+                asn1,
             ],
             swiftSettings: strict
         ),

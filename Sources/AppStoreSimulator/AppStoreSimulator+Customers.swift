@@ -85,7 +85,7 @@ private struct CustomerDraft {
             generator: SeededGenerator(seed: seed),
             products: products
         )
-        return life(identity, story.script)
+        return simulator.life(identity, story.script)
     }
 
     // Another plan, bought while the old one is in billing retry, which ends on day 60 (Apple's
@@ -93,47 +93,46 @@ private struct CustomerDraft {
     private mutating func secondStream() -> [SubscriptionLife] {
         let (monthly, pro) = (SimulatedCatalog.lumen[2], SimulatedCatalog.lumen[0])
         let start = start()
-        let end = SimulatedCalendar.end(of: .months(1), from: start, billingDay: 15)
-        let bought = end.adding(generator.integer(in: 3600...864_000) * SimulatedCalendar.second)
-        let secondEnd = SimulatedCalendar.end(
-            of: .months(1),
-            from: bought,
-            billingDay: SimulatedCalendar.dayOfMonth(bought)
-        )
+        let end = SimulatedCalendar.end(of: .months(1), from: start)
+        let late = generator.integer(in: 3600...864_000) * SimulatedCalendar.second
+        let bought = end.advanced(by: late)
         return [
-            life(
+            simulator.life(
                 identity(0),
                 [
                     .subscribe(monthly, offer: nil, at: start),
-                    .failToRenew(graceUntil: nil, at: end.adding(SimulatedCalendar.minute)),
-                    .giveUp(at: end.adding(LifeMachine.retryDuration)),
+                    .failToRenew(graceUntil: nil, at: end.advanced(by: SimulatedCalendar.minute)),
+                    .giveUp(at: end.advanced(by: LifeMachine.retryDuration)),
                 ]
             ),
-            life(
+            simulator.life(
                 identity(1),
-                [.subscribe(pro, offer: nil, at: bought), .renew(at: secondEnd)]
+                [
+                    .subscribe(pro, offer: nil, at: bought),
+                    .renew(at: SimulatedCalendar.end(of: .months(1), from: bought)),
+                ]
             ),
         ]
     }
 
     private mutating func changedToken() -> SubscriptionLife {
         let start = start()
-        let end = SimulatedCalendar.end(of: .months(1), from: start, billingDay: 15)
-        return life(
+        let end = SimulatedCalendar.end(of: .months(1), from: start)
+        return simulator.life(
             identity(0),
             [
                 .subscribe(SimulatedCatalog.lumen[2], offer: nil, at: start),
-                .setAppAccountToken(otherToken, at: start.adding(10 * SimulatedCalendar.day)),
-                .renew(at: end.adding(-SimulatedCalendar.hour)),
+                .setAppAccountToken(otherToken, at: start.advanced(days: 10)),
+                .renew(at: end.advanced(by: -SimulatedCalendar.hour)),
             ]
         )
     }
 
     private mutating func claimedTwice() -> (SubscriptionLife, restoredAt: Instant) {
         let start = start()
-        let end = SimulatedCalendar.end(of: .months(1), from: start, billingDay: 15)
-        let restoredAt = start.adding(5 * SimulatedCalendar.day)
-        let life = life(
+        let end = SimulatedCalendar.end(of: .months(1), from: start)
+        let restoredAt = start.advanced(days: 5)
+        let life = simulator.life(
             identity(0),
             [
                 .subscribe(SimulatedCatalog.lumen[2], offer: nil, at: start),
@@ -147,8 +146,7 @@ private struct CustomerDraft {
     private mutating func start() -> Instant {
         SimulatedCalendar.end(
             of: .months(generator.integer(in: 0...23)),
-            from: Instant(milliseconds: 1_705_276_800_000),
-            billingDay: 15
+            from: Instant(milliseconds: 1_705_276_800_000)
         )
     }
 
@@ -164,17 +162,4 @@ private struct CustomerDraft {
         )
     }
 
-    private func life(_ identity: LifeIdentity, _ script: [LifeStep]) -> SubscriptionLife {
-        do {
-            return try SubscriptionLife(identity: identity, store: simulator.store, script: script)
-        } catch {
-            preconditionFailure("customer \(index) of seed \(simulator.seed): \(error)")
-        }
-    }
-}
-
-extension Instant {
-    fileprivate func adding(_ milliseconds: Int64) -> Instant {
-        Instant(milliseconds: self.milliseconds + milliseconds)
-    }
 }

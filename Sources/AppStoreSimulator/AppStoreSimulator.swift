@@ -76,10 +76,15 @@ public struct AppStoreSimulator: Sendable {
             extras: extras,
             seats: role.seats
         )
+        return life(identity, story.script)
+    }
+
+    /// The life of a script of ours, which the App Store allows.
+    func life(_ identity: LifeIdentity, _ script: [LifeStep]) -> SubscriptionLife {
         do {
-            return try SubscriptionLife(identity: identity, store: store, script: story.script)
+            return try SubscriptionLife(identity: identity, store: store, script: script)
         } catch {
-            preconditionFailure("life \(index) of seed \(seed) is impossible: \(error)")
+            preconditionFailure("life \(identity.index) of seed \(seed) is impossible: \(error)")
         }
     }
 

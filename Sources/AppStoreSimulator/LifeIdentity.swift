@@ -85,7 +85,7 @@ public struct LifeIdentity: Hashable, Sendable {
     /// than the distance between two steps.
     func signedAt(step: Int, at: Instant) -> Instant {
         var generator = generator(step: step)
-        return Instant(milliseconds: at.milliseconds + generator.integer(in: 1000...28_999))
+        return at.advanced(by: generator.integer(in: 1000...28_999))
     }
 
     private static let branch: UInt64 = 0x4944_0000_0000_0000

@@ -48,10 +48,7 @@ public struct SimulatedPace: Hashable, Sendable {
 
     /// The real instant of a calendar instant.
     public func real(_ instant: Instant) -> Instant {
-        Instant(
-            milliseconds: start.milliseconds
-                + real(milliseconds: instant.milliseconds - origin.milliseconds)
-        )
+        start.advanced(by: real(milliseconds: instant.milliseconds - origin.milliseconds))
     }
 
     /// The real length of a calendar span.
@@ -62,13 +59,9 @@ public struct SimulatedPace: Hashable, Sendable {
     /// The calendar instant at a real one: the last that is not after it.
     public func calendar(_ instant: Instant) -> Instant {
         let milliseconds = instant.milliseconds - start.milliseconds
-        return Instant(
-            milliseconds: origin.milliseconds
-                + SimulatedPace.scale(
-                    milliseconds,
-                    by: SimulatedPace.calendarMonth,
-                    over: monthMilliseconds
-                )
+        let (month, calendarMonth) = (monthMilliseconds, SimulatedPace.calendarMonth)
+        return origin.advanced(
+            by: SimulatedPace.scale(milliseconds, by: calendarMonth, over: month)
         )
     }
 

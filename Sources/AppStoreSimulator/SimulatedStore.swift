@@ -11,7 +11,7 @@ public struct SimulatedStore: Sendable {
     /// Apple's number of the app, as in every notification.
     public let appAppleId: Int64
     /// How fast time passes in this store.
-    public let pace: SimulatedPace
+    public private(set) var pace: SimulatedPace
 
     /// A store; the default app does not exist anywhere else.
     public init(
@@ -30,12 +30,8 @@ public struct SimulatedStore: Sendable {
 
     /// The same store at another pace.
     public func at(_ pace: SimulatedPace) -> SimulatedStore {
-        SimulatedStore(
-            pki: pki,
-            environment: environment,
-            bundleId: bundleId,
-            appAppleId: appAppleId,
-            pace: pace
-        )
+        var store = self
+        store.pace = pace
+        return store
     }
 }

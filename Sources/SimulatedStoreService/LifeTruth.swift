@@ -1,5 +1,6 @@
 internal import AppStoreSimulator
 internal import Events
+internal import Projections
 
 /// What really happened to a subscription up to an instant: its periods in the format of `periods
 /// --json`, and its current state.
@@ -12,7 +13,7 @@ struct LifeTruth: Encodable {
     let productId: String
     /// One of the values in the table `renewal_states`: active, grace_period, billing_retry,
     /// expired, revoked.
-    let status: String
+    let status: SubscriptionStatus
     /// Whether it is set to renew.
     let autoRenew: Bool
     /// The product that renews next.
@@ -24,8 +25,8 @@ struct LifeTruth: Encodable {
         let productId: String
         let validFrom: Instant
         let validTo: Instant
-        let kind: String
-        let endReason: String
+        let kind: SimulatedPeriod.Kind
+        let endReason: SimulatedPeriod.EndReason
     }
 
     /// The truth at an instant of the life's calendar; nil before anything was bought.
@@ -38,7 +39,7 @@ struct LifeTruth: Encodable {
         appTransactionId = life.identity.appTransactionId
         appAccountToken = state.appAccountToken
         productId = state.productId
-        status = state.status.rawValue
+        status = state.status
         autoRenew = state.isAutoRenewOn
         autoRenewProductId = state.autoRenewProductId
         periods = rows.map {
@@ -46,8 +47,8 @@ struct LifeTruth: Encodable {
                 productId: $0.productId,
                 validFrom: pace.date($0.validFrom),
                 validTo: pace.date($0.validTo),
-                kind: $0.kind.rawValue,
-                endReason: $0.endReason.rawValue
+                kind: $0.kind,
+                endReason: $0.endReason
             )
         }
     }

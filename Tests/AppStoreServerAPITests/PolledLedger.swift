@@ -198,7 +198,7 @@ extension SubscriptionLife {
     // The first date of a refund in force, if Apple made no statement between it and the last one
     // and it is before the period's end.
     fileprivate func firstRefund(of period: SimulatedPeriod, asOf instant: Instant) -> Instant? {
-        let own = refundCases(asOf: instant).filter {
+        let own = known(asOf: instant).refundCases.filter {
             $0.purchaseDate == period.purchaseDate && $0.productId == period.productId
                 && $0.revoked != nil
         }

@@ -1,5 +1,6 @@
 @testable import AppStoreSimulator
 import Events
+import Projections
 import Testing
 
 /// Lives that are controlled while they run.

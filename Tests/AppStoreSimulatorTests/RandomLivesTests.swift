@@ -1,5 +1,6 @@
 import AppStoreSimulator
 import Events
+import Projections
 import Testing
 
 /// Laws that every life drawn from a seed keeps.

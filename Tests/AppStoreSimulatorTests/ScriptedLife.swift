@@ -1,5 +1,6 @@
 import AppStoreSimulator
 import Events
+import Projections
 import Testing
 
 /// A hand-written life, and its rows as text, one per line.

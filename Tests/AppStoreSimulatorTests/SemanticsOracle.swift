@@ -1,5 +1,6 @@
 import AppStoreSimulator
 import Events
+import Projections
 
 /// The written rules of `active_periods`, applied to payloads in the simplest way.
 ///

@@ -1,6 +1,7 @@
 import AppStoreSimulator
 import Events
 import Foundation
+import Projections
 import Testing
 
 /// What Apple introduced in 2026, as told by hand: seats, bundles, retention offers, commitments.

@@ -1,5 +1,6 @@
 import AppStoreSimulator
 import Events
+import Projections
 import Testing
 
 /// The hand-written truth of tables, for hand-written lives.
@@ -64,7 +65,7 @@ import Testing
                 "s2 … 2026-02-01 active waiting on plus.monthly - 9990",
             ]
         )
-        let before = life.life.states(asOf: life.life.events[1].signedAt)
+        let before = life.life.known(asOf: life.life.events[1].signedAt).states
         #expect(life.named(before).last == "s1 …  revoked closed off plus.monthly -")
         #expect(
             life.named(life.life.refundCases) == [

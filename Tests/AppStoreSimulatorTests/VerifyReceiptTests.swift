@@ -1,6 +1,7 @@
 import AppStoreSimulator
 import Events
 import Foundation
+import Projections
 import Testing
 
 /// The unified answers of `verifyReceipt` contain the truth at that moment.

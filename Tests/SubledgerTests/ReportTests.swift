@@ -3,6 +3,7 @@ import EventLog
 import Events
 import Foundation
 import Postgres
+import Projections
 import Projector
 import Subledger
 import TestSupport

@@ -33,9 +33,21 @@ public struct SimulatedOffer: Hashable, Sendable {
     /// The length of the one period; for pay as you go, the product's.
     public let duration: SubscriptionDuration
     /// The number of periods; 1 unless pay as you go.
-    public let periodCount: Int
+    public private(set) var periodCount = 1
     /// The price in percent of the product's.
-    public let pricePercent: Int64
+    public private(set) var pricePercent: Int64 = 50
+
+    private init(
+        _ category: Category,
+        _ identifier: String?,
+        _ discount: Discount,
+        _ duration: SubscriptionDuration
+    ) {
+        self.category = category
+        self.identifier = identifier
+        self.discount = discount
+        self.duration = duration
+    }
 
     /// A free period.
     public static func free(
@@ -43,14 +55,9 @@ public struct SimulatedOffer: Hashable, Sendable {
         _ category: Category = .introductory,
         identifier: String? = nil
     ) -> SimulatedOffer {
-        SimulatedOffer(
-            category: category,
-            identifier: identifier,
-            discount: .freeTrial,
-            duration: duration,
-            periodCount: 1,
-            pricePercent: 0
-        )
+        var offer = SimulatedOffer(category, identifier, .freeTrial, duration)
+        offer.pricePercent = 0
+        return offer
     }
 
     /// One paid period of its own length at half the product's price.
@@ -59,30 +66,16 @@ public struct SimulatedOffer: Hashable, Sendable {
         _ category: Category = .introductory,
         identifier: String? = nil
     ) -> SimulatedOffer {
-        SimulatedOffer(
-            category: category,
-            identifier: identifier,
-            discount: .payUpFront,
-            duration: duration,
-            periodCount: 1,
-            pricePercent: 50
-        )
+        SimulatedOffer(category, identifier, .payUpFront, duration)
     }
 
-    /// That many periods of the product's own length at half its price.
+    /// That many periods of the product's own length at half its price, for new customers.
     public static func payAsYouGo(
         _ duration: SubscriptionDuration,
-        periods: Int,
-        _ category: Category = .introductory,
-        identifier: String? = nil
+        periods: Int
     ) -> SimulatedOffer {
-        SimulatedOffer(
-            category: category,
-            identifier: identifier,
-            discount: .payAsYouGo,
-            duration: duration,
-            periodCount: periods,
-            pricePercent: 50
-        )
+        var offer = SimulatedOffer(.introductory, nil, .payAsYouGo, duration)
+        offer.periodCount = periods
+        return offer
     }
 }

@@ -29,21 +29,19 @@ public struct SimulatedProduct: Hashable, Sendable {
             }
         }
     }
+}
 
-    /// A product.
-    public init(
-        id: String,
-        group: String,
-        level: Int,
-        duration: SubscriptionDuration,
-        dollarMilliunits: Int64,
-        billingPlan: BillingPlan? = nil
-    ) {
-        self.id = id
-        self.group = group
-        self.level = level
-        self.duration = duration
-        self.dollarMilliunits = dollarMilliunits
-        self.billingPlan = billingPlan
+/// The App Store's rules for a change of product (Apple's data: trap 23).
+extension SimulatedProduct {
+    /// Whether it replaces another product of its group at once: it has a higher level, or the same
+    /// level and length.
+    func beginsAtOnce(after old: SimulatedProduct) -> Bool {
+        self != old && (level < old.level || level == old.level && duration == old.duration)
+    }
+
+    /// Whether it waits for the renewal: it has a lower level, or the same level and another
+    /// length.
+    func waits(after old: SimulatedProduct) -> Bool {
+        level > old.level || level == old.level && duration != old.duration
     }
 }

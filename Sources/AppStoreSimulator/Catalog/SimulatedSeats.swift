@@ -29,12 +29,6 @@ public struct SimulatedSeatTier: Hashable, Sendable {
     public let price: Int64
     /// The number of seats at that price.
     public let quantity: Int64
-
-    /// Seats at a price.
-    public init(price: Int64, quantity: Int64) {
-        self.price = price
-        self.quantity = quantity
-    }
 }
 
 extension [SimulatedSeatTier] {
@@ -87,13 +81,6 @@ public struct SimulatedBundle: Hashable, Sendable {
     public let group: String
     /// Apple's id of the subscription to the bundle.
     public let originalTransactionId: String
-
-    /// A subscription to a bundle.
-    public init(productId: String, group: String, originalTransactionId: String) {
-        self.productId = productId
-        self.group = group
-        self.originalTransactionId = originalTransactionId
-    }
 
     /// The id of the bundle's transaction with that number.
     func transactionId(_ number: Int64) -> String {

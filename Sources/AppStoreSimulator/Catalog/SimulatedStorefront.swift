@@ -9,52 +9,21 @@ public struct SimulatedStorefront: Hashable, Sendable {
     /// The local price of one dollar, in thousandths of the currency's unit.
     public let milliunitsPerDollar: Int64
 
-    /// A store.
-    public init(country: String, id: String, currency: String, milliunitsPerDollar: Int64) {
+    private init(_ country: String, _ id: String, _ currency: String, _ rate: Int64) {
         self.country = country
         self.id = id
         self.currency = currency
-        self.milliunitsPerDollar = milliunitsPerDollar
+        milliunitsPerDollar = rate
     }
 
     /// The stores that lives are spread over; the rates are invented, round and constant.
     public static let all: [SimulatedStorefront] = [
-        SimulatedStorefront(
-            country: "USA",
-            id: "143441",
-            currency: "USD",
-            milliunitsPerDollar: 1000
-        ),
-        SimulatedStorefront(
-            country: "GBR",
-            id: "143444",
-            currency: "GBP",
-            milliunitsPerDollar: 800
-        ),
-        SimulatedStorefront(
-            country: "DEU",
-            id: "143443",
-            currency: "EUR",
-            milliunitsPerDollar: 900
-        ),
-        SimulatedStorefront(
-            country: "JPN",
-            id: "143462",
-            currency: "JPY",
-            milliunitsPerDollar: 150_000
-        ),
-        SimulatedStorefront(
-            country: "TUR",
-            id: "143480",
-            currency: "TRY",
-            milliunitsPerDollar: 34_000
-        ),
-        SimulatedStorefront(
-            country: "BRA",
-            id: "143503",
-            currency: "BRL",
-            milliunitsPerDollar: 5_000
-        ),
+        SimulatedStorefront("USA", "143441", "USD", 1000),
+        SimulatedStorefront("GBR", "143444", "GBP", 800),
+        SimulatedStorefront("DEU", "143443", "EUR", 900),
+        SimulatedStorefront("JPN", "143462", "JPY", 150_000),
+        SimulatedStorefront("TUR", "143480", "TRY", 34_000),
+        SimulatedStorefront("BRA", "143503", "BRL", 5_000),
     ]
 
     /// The local price of a period, in milliunits of the currency, rounded down: to whole units for

@@ -24,15 +24,7 @@ struct CertificateIssuer {
 
     /// The root certificate in DER, self-signed.
     func root(_ key: DeterministicSigningKey) throws -> [UInt8] {
-        try der(
-            serial: serials[2],
-            subject: name(Self.rootName),
-            key: key.publicKey,
-            notValidAfter: Self.endOf2099,
-            issuer: name(Self.rootName),
-            issuerKey: key,
-            extensions: extensions(of: key.publicKey, issuer: key, isAuthority: true, marker: nil)
-        )
+        try der(2, Self.rootName, key.publicKey, by: Self.rootName, key, isAuthority: true)
     }
 
     /// Leaf and intermediate certificates in DER, below a root; the leaf's key may be of any kind.
@@ -43,38 +35,24 @@ struct CertificateIssuer {
         leaf: Certificate.PublicKey,
         flaws: SimulatedPKI.Flaws
     ) throws -> [[UInt8]] {
-        let intermediateName = try name(authority.intermediateName)
-        let isAuthority = !flaws.contains(.intermediateWithoutAuthority)
-
-        return try [
+        try [
             der(
-                serial: serials[0],
-                subject: name(authority.leafName),
-                key: leaf,
-                notValidAfter: flaws.contains(.expiredLeaf) ? Self.endOf2008 : Self.endOf2099,
-                issuer: intermediateName,
-                issuerKey: intermediate,
-                extensions: extensions(
-                    of: leaf,
-                    issuer: intermediate,
-                    isAuthority: false,
-                    marker: flaws.contains(.leafWithoutMarker) ? nil : Self.leafMarker
-                )
+                0,
+                authority.leafName,
+                leaf,
+                by: authority.intermediateName,
+                intermediate,
+                marker: flaws.contains(.leafWithoutMarker) ? nil : Self.leafMarker,
+                until: flaws.contains(.expiredLeaf) ? Self.endOf2008 : Self.endOf2099
             ),
             der(
-                serial: serials[1],
-                subject: intermediateName,
-                key: intermediate.publicKey,
-                notValidAfter: Self.endOf2099,
-                issuer: name(Self.rootName),
-                issuerKey: root,
-                extensions: extensions(
-                    of: intermediate.publicKey,
-                    issuer: root,
-                    isAuthority: isAuthority,
-                    marker: flaws.contains(.intermediateWithoutMarker)
-                        ? nil : Self.intermediateMarker
-                )
+                1,
+                authority.intermediateName,
+                intermediate.publicKey,
+                by: Self.rootName,
+                root,
+                isAuthority: !flaws.contains(.intermediateWithoutAuthority),
+                marker: flaws.contains(.intermediateWithoutMarker) ? nil : Self.intermediateMarker
             ),
         ]
     }
@@ -136,24 +114,30 @@ struct CertificateIssuer {
     }
 
     private func der(
-        serial: Certificate.SerialNumber,
-        subject: DistinguishedName,
-        key: Certificate.PublicKey,
-        notValidAfter: Date,
-        issuer: DistinguishedName,
-        issuerKey: DeterministicSigningKey,
-        extensions: Certificate.Extensions
+        _ serial: Int,
+        _ subject: String,
+        _ key: Certificate.PublicKey,
+        by issuer: String,
+        _ issuerKey: DeterministicSigningKey,
+        isAuthority: Bool = false,
+        marker: ASN1ObjectIdentifier? = nil,
+        until notValidAfter: Date = endOf2099
     ) throws -> [UInt8] {
         let certificate = try Certificate(
             version: .v3,
-            serialNumber: serial,
+            serialNumber: serials[serial],
             publicKey: key,
             notValidBefore: Self.startOf2008,
             notValidAfter: notValidAfter,
-            issuer: issuer,
-            subject: subject,
+            issuer: name(issuer),
+            subject: name(subject),
             signatureAlgorithm: .ecdsaWithSHA256,
-            extensions: extensions,
+            extensions: extensions(
+                of: key,
+                issuer: issuerKey,
+                isAuthority: isAuthority,
+                marker: marker
+            ),
             issuerPrivateKey: Certificate.PrivateKey(issuerKey)
         )
         var serializer = DER.Serializer()

@@ -54,31 +54,31 @@ public struct DeliverySchedule: Sendable {
         for delivery in deliveries.sorted(by: { $0.signedAt < $1.signedAt }) {
             let fate = Self.fate(using: &generator)
             let delay = generator.integer(in: Self.delay(of: fate))
-            var arrivesAt = Instant(milliseconds: delivery.signedAt.milliseconds + delay)
+            var arrivesAt = delivery.signedAt.advanced(by: delay)
             if keepsOrder { arrivesAt = max(arrivesAt, latest) }
             latest = max(latest, arrivesAt)
             arrivals.append(Arrival(delivery: delivery, arrivesAt: arrivesAt, fate: fate))
         }
-        self.arrivals =
-            keepsOrder
-            ? arrivals
-            : arrivals.enumerated().sorted { left, right in
-                (left.element.arrivesAt, left.offset) < (right.element.arrivesAt, right.offset)
-            }.map(\.element)
+        self.arrivals = keepsOrder ? arrivals : Self.inOrder(arrivals)
         self.keepsOrder = keepsOrder
     }
 
     /// A hand-written schedule, in any order.
     public init(_ arrivals: [Arrival]) {
-        self.arrivals = arrivals.enumerated().sorted { left, right in
-            (left.element.arrivesAt, left.offset) < (right.element.arrivesAt, right.offset)
-        }.map(\.element)
+        self.arrivals = Self.inOrder(arrivals)
         keepsOrder = zip(self.arrivals, self.arrivals.dropFirst()).allSatisfy {
             $0.delivery.signedAt <= $1.delivery.signedAt
         }
     }
 
     private static let branch: UInt64 = 0x5343_4845_4455_4c45
+
+    // Of several at one instant, the one that was given first comes first.
+    private static func inOrder(_ arrivals: [Arrival]) -> [Arrival] {
+        arrivals.enumerated().sorted { left, right in
+            (left.element.arrivesAt, left.offset) < (right.element.arrivesAt, right.offset)
+        }.map(\.element)
+    }
 
     private static func fate(using generator: inout SeededGenerator) -> Fate {
         switch generator.integer(in: 0...99) {

@@ -120,8 +120,7 @@ public struct DirectedLife: Sendable {
         var at = now.flooredToSecond
         while true {
             if kept > 0 {
-                let earliest = script[kept - 1].at.milliseconds + LifeMachine.stepSpacing
-                at = max(at, Instant(milliseconds: earliest))
+                at = max(at, script[kept - 1].at.advanced(by: LifeMachine.stepSpacing))
             }
             guard kept < script.count, script[kept].at <= at else { break }
             kept += 1
@@ -170,9 +169,7 @@ extension DirectedLife {
         case .refund(let percentage):
             let number = state.purchases.lastIndex { $0.revocation == nil && $0.purchaseDate <= at }
             guard let number else {
-                throw refusal(
-                    "the subscription needs a purchase that is not refunded"
-                )
+                throw refusal("the subscription needs a purchase that is not refunded")
             }
             return .refund(purchase: number, percentage: percentage, at: at)
         case .reverseRefund:
@@ -196,11 +193,7 @@ extension DirectedLife {
         guard let old = state.newest?.product, state.phase == .active else {
             return .changeAtRenewal(to: product, at: at)
         }
-        let isNow =
-            product != old
-            && (product.level < old.level
-                || product.level == old.level && product.duration == old.duration)
-        return isNow
+        return product.beginsAtOnce(after: old)
             ? .changeNow(to: product, offer: nil, at: at) : .changeAtRenewal(to: product, at: at)
     }
 
@@ -231,12 +224,7 @@ extension DirectedLife {
         guard let newest = state.newest, let last = script.last else { return nil }
         // Never within a minute after the last step.
         func at(_ instant: Instant) -> Instant {
-            Instant(
-                milliseconds: max(
-                    instant.milliseconds,
-                    last.at.milliseconds + LifeMachine.stepSpacing
-                )
-            )
+            max(instant, last.at.advanced(by: LifeMachine.stepSpacing))
         }
         let end = newest.expiresDate
         switch state.phase {
@@ -248,18 +236,14 @@ extension DirectedLife {
             return .recover(at: at(end))
         case .grace(let until): return .endGrace(at: at(until))
         case .retry:
-            return .giveUp(
-                at: at(Instant(milliseconds: end.milliseconds + LifeMachine.retryDuration))
-            )
+            return .giveUp(at: at(end.advanced(by: LifeMachine.retryDuration)))
         case .neverBought, .expired, .revoked: return nil
         }
     }
 
     private func charge(at instant: Instant, _ end: Instant, _ renewals: Int) -> LifeStep {
         if case .fails(let graceDays) = billing {
-            let until = graceDays.map {
-                Instant(milliseconds: instant.milliseconds + $0 * SimulatedCalendar.day)
-            }
+            let until = graceDays.map { instant.advanced(days: $0) }
             return .failToRenew(graceUntil: until, at: instant)
         }
         let room = LifeMachine.stepCountMax - script.count

@@ -5,13 +5,12 @@ extension LifeMachine {
     mutating func subscribe(
         to product: SimulatedProduct,
         offer: SimulatedOffer?,
-        seats: SimulatedSeats? = nil,
-        at: Instant
+        seats: SimulatedSeats? = nil
     ) throws(ScriptError) -> [Notice] {
         let isFirst = state.phase == .neverBought
         switch state.phase {
         case .neverBought, .expired, .revoked: break
-        default: try require(false, .wrongState, "no subscription may be active")
+        default: try require(false, "no subscription may be active")
         }
         try require(
             state.newest.map { $0.product.group == product.group } ?? true,
@@ -37,25 +36,17 @@ extension LifeMachine {
         if identity.bundle != nil { kinds.insert(.inBundle) }
 
         state.billingDay = SimulatedCalendar.dayOfMonth(at)
-        let number = buy(
-            product,
-            offer: offer,
-            seats: seats,
-            start: at,
-            isRenewal: false,
-            chargedAt: at
-        )
+        let number = buy(product, offer: offer, seats: seats, start: at)
         state.phase = .active
         state.isAutoRenewOn = true
         return [notice("SUBSCRIBED", isFirst ? "INITIAL_BUY" : "RESUBSCRIBE", about: number)]
     }
 
-    mutating func renew(at: Instant) throws(ScriptError) -> [Notice] {
+    mutating func renew() throws(ScriptError) -> [Notice] {
         let current = try activePurchase().purchase
         let end = current.expiresDate
         try require(
             state.isAutoRenewOn && state.isPriceIncreaseAccepted != false,
-            .wrongState,
             "automatic renewal must be on, and a higher price accepted"
         )
         try require(
@@ -64,16 +55,13 @@ extension LifeMachine {
             "a renewal is charged within the 24 hours before \(end)"
         )
         if at < end { kinds.insert(.chargedEarly) }
-        return [notice("DID_RENEW", about: renewPurchase(from: end, after: current, chargedAt: at))]
+        return [notice("DID_RENEW", about: renewPurchase(from: end, after: current))]
     }
 
-    mutating func failToRenew(
-        graceUntil: Instant?,
-        at: Instant
-    ) throws(ScriptError) -> [Notice] {
+    mutating func failToRenew(graceUntil: Instant?) throws(ScriptError) -> [Notice] {
         let (number, current) = try activePurchase()
-        try require(state.isAutoRenewOn, .wrongState, "automatic renewal must be on")
-        try requireEnd(current.expiresDate, at: at)
+        try require(state.isAutoRenewOn, "automatic renewal must be on")
+        try requireEnd(current.expiresDate)
         state.retries.append(LifeState.Retry(purchase: number))
         guard let graceUntil else {
             state.phase = .retry(graceUntil: nil)
@@ -92,7 +80,7 @@ extension LifeMachine {
         return [notice("DID_FAIL_TO_RENEW", "GRACE_PERIOD", about: number)]
     }
 
-    mutating func recover(at: Instant) throws(ScriptError) -> [Notice] {
+    mutating func recover() throws(ScriptError) -> [Notice] {
         let current = try newestPurchase().purchase
         let start: Instant
         switch state.phase {
@@ -112,14 +100,10 @@ extension LifeMachine {
                 kinds.insert(.recoveredWithAnotherProduct)
             }
         default:
-            throw ScriptError(
-                code: .wrongState,
-                step: stepNumber,
-                expectation: "billing must have failed before it can recover"
-            )
+            throw refusal("billing must have failed before it can recover")
         }
 
-        let number = renewPurchase(from: start, after: current, chargedAt: at)
+        let number = renewPurchase(from: start, after: current)
         try require(
             state.purchases[number].expiresDate > at,
             .wrongTime,
@@ -129,27 +113,19 @@ extension LifeMachine {
         return [notice("DID_RENEW", "BILLING_RECOVERY", about: number)]
     }
 
-    mutating func endGrace(at: Instant) throws(ScriptError) -> [Notice] {
+    mutating func endGrace() throws(ScriptError) -> [Notice] {
         guard case .grace(let until) = state.phase else {
-            throw ScriptError(
-                code: .wrongState,
-                step: stepNumber,
-                expectation: "a grace period must be running"
-            )
+            throw refusal("a grace period must be running")
         }
-        try requireEnd(until, at: at)
+        try requireEnd(until)
         state.phase = .retry(graceUntil: until)
         kinds.insert(.graceRanOut)
         return [notice("GRACE_PERIOD_EXPIRED", about: try newestPurchase().number)]
     }
 
-    mutating func giveUp(at: Instant) throws(ScriptError) -> [Notice] {
+    mutating func giveUp() throws(ScriptError) -> [Notice] {
         guard case .retry(let graceUntil) = state.phase else {
-            throw ScriptError(
-                code: .wrongState,
-                step: stepNumber,
-                expectation: "billing must be in retry"
-            )
+            throw refusal("billing must be in retry")
         }
         state.expire(.billingRetry)
         endRetry()
@@ -158,13 +134,12 @@ extension LifeMachine {
         return [notice("EXPIRED", "BILLING_RETRY", about: try newestPurchase().number)]
     }
 
-    mutating func expire(_ cause: ExpiryCause, at: Instant) throws(ScriptError) -> [Notice] {
+    mutating func expire(_ cause: ExpiryCause) throws(ScriptError) -> [Notice] {
         let (number, current) = try activePurchase()
-        try requireEnd(current.expiresDate, at: at)
+        try requireEnd(current.expiresDate)
         try require(
             (cause == .voluntary || cause == .unbundled) == !state.isAutoRenewOn
                 && (cause == .unbundled) == state.willUnbundle && cause != .billingRetry,
-            .wrongState,
             "a voluntary end needs automatic renewal off, any other needs it on; use giveUp"
         )
         state.expire(cause)
@@ -175,20 +150,16 @@ extension LifeMachine {
         return [notice("EXPIRED", cause.subtype, about: number)]
     }
 
-    /// Adds a purchase, ends what it replaces, and returns its number.
+    /// Adds a purchase, which is charged now, ends what it replaces, and returns its number.
     mutating func buy(
         _ product: SimulatedProduct,
         offer: SimulatedOffer?,
         seats: SimulatedSeats?,
         start: Instant,
-        isRenewal: Bool,
-        chargedAt: Instant
+        isRenewal: Bool = false
     ) -> Int {
         if let last = state.purchases.indices.last, start < state.purchases[last].expiresDate {
-            state.purchases[last].successor = LifeState.Successor(
-                start: start,
-                productId: product.id
-            )
+            state.purchases[last].successor = (start, product.id)
         }
 
         let isWholePeriod = offer.map { $0.discount != .payAsYouGo } ?? false
@@ -209,7 +180,7 @@ extension LifeMachine {
                 isRenewal: isRenewal,
                 transactionNumber: state.takeTransactionNumber(),
                 lineItemNumber: state.lineItemsUsed,
-                modifiedAt: chargedAt
+                modifiedAt: at
             )
         )
 
@@ -243,24 +214,13 @@ extension LifeMachine {
 
     private mutating func renewPurchase(
         from start: Instant,
-        after current: LifeState.Purchase,
-        chargedAt: Instant
+        after current: LifeState.Purchase
     ) -> Int {
         let product = state.renewalProduct ?? current.product
-        let isTrial = current.offer.map {
-            $0.category == .introductory && $0.discount == .freeTrial
-        }
         let offer = state.coming?.offer
         if product != current.product { kinds.insert(.downgradeEffective) }
-        if offer == nil { kinds.insert(isTrial == true ? .trialThenPaid : .renewed) }
-        return buy(
-            product,
-            offer: offer,
-            seats: state.seats,
-            start: start,
-            isRenewal: true,
-            chargedAt: chargedAt
-        )
+        if offer == nil { kinds.insert(current.isTrial ? .trialThenPaid : .renewed) }
+        return buy(product, offer: offer, seats: state.seats, start: start, isRenewal: true)
     }
 
     /// The App Store stops charging; this is known from Apple's first statement about it.
@@ -268,7 +228,7 @@ extension LifeMachine {
         if let last = state.retries.indices.last { state.retries[last].end = signedAt }
     }
 
-    private func requireEnd(_ end: Instant, at: Instant) throws(ScriptError) {
+    private func requireEnd(_ end: Instant) throws(ScriptError) {
         try require(
             at >= end && at.milliseconds <= end.milliseconds + Self.endDelayMax,
             .wrongTime,

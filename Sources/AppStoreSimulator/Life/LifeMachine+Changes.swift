@@ -4,16 +4,13 @@ internal import Events
 extension LifeMachine {
     mutating func changeNow(
         to product: SimulatedProduct,
-        offer: SimulatedOffer?,
-        at: Instant
+        offer: SimulatedOffer?
     ) throws(ScriptError) -> [Notice] {
         let (number, current) = try activePurchase()
         let old = current.product
-        try require(!isMember, .wrongState, "only the purchaser changes a subscription")
+        try require(!isMember, "only the purchaser changes a subscription")
         try require(
-            product.group == old.group && product != old
-                && (product.level < old.level
-                    || product.level == old.level && product.duration == old.duration),
+            product.group == old.group && product.beginsAtOnce(after: old),
             .wrongProduct,
             "only a product of a higher level, or of the same level and length, begins at once"
         )
@@ -22,11 +19,7 @@ extension LifeMachine {
             .wrongProduct,
             "an introductory offer applies only to the first purchase"
         )
-        try require(
-            at >= current.purchaseDate,
-            .wrongTime,
-            "the current period must have begun"
-        )
+        try requireBegun(current)
 
         let isUpgrade = product.level < old.level
         kinds.insert(isUpgrade ? .upgraded : .crossgraded)
@@ -38,14 +31,7 @@ extension LifeMachine {
         state.isAutoRenewOn = true
         state.billingDay = SimulatedCalendar.dayOfMonth(at)
 
-        let new = buy(
-            product,
-            offer: offer,
-            seats: state.seatsNow,
-            start: at,
-            isRenewal: false,
-            chargedAt: at
-        )
+        let new = buy(product, offer: offer, seats: state.seatsNow, start: at)
         let type = offer == nil ? "DID_CHANGE_RENEWAL_PREF" : "OFFER_REDEEMED"
         return [notice(type, "UPGRADE", about: new)]
     }
@@ -56,7 +42,7 @@ extension LifeMachine {
     ) throws(ScriptError) -> [Notice] {
         let (number, current) = try renewingPurchase()
         let old = current.product
-        try require(!isMember, .wrongState, "only the purchaser changes a subscription")
+        try require(!isMember, "only the purchaser changes a subscription")
         try require(
             product != state.renewalProduct,
             .wrongProduct,
@@ -68,9 +54,7 @@ extension LifeMachine {
             return [notice("DID_CHANGE_RENEWAL_PREF", about: number)]
         }
         try require(
-            product.group == old.group
-                && (product.level > old.level
-                    || product.level == old.level && product.duration != old.duration),
+            product.group == old.group && product.waits(after: old),
             .wrongProduct,
             "only a product of a lower level, or of the same level and another length, can wait"
         )
@@ -99,17 +83,13 @@ extension LifeMachine {
         switch state.phase {
         case .active, .retry: return try newestPurchase()
         default:
-            throw ScriptError(
-                code: .wrongState,
-                step: stepNumber,
-                expectation: "the subscription must be active or in billing retry"
-            )
+            throw refusal("the subscription must be active or in billing retry")
         }
     }
 
-    mutating func turnAutoRenewOff(at: Instant) throws(ScriptError) -> [Notice] {
+    mutating func turnAutoRenewOff() throws(ScriptError) -> [Notice] {
         let number = try newestPurchase().number
-        try require(state.isAutoRenewOn, .wrongState, "automatic renewal must be on")
+        try require(state.isAutoRenewOn, "automatic renewal must be on")
         let disabled = notice("DID_CHANGE_RENEWAL_STATUS", "AUTO_RENEW_DISABLED", about: number)
         state.isAutoRenewOn = false
 
@@ -125,11 +105,7 @@ extension LifeMachine {
         case .retry:
             kinds.insert(.cancelledInRetry)
         default:
-            throw ScriptError(
-                code: .wrongState,
-                step: stepNumber,
-                expectation: "the subscription must run"
-            )
+            throw refusal("the subscription must run")
         }
 
         state.expire(.voluntary)
@@ -140,7 +116,7 @@ extension LifeMachine {
 
     mutating func turnAutoRenewOn() throws(ScriptError) -> [Notice] {
         let number = try activePurchase().number
-        try require(!state.isAutoRenewOn, .wrongState, "automatic renewal must be off")
+        try require(!state.isAutoRenewOn, "automatic renewal must be off")
         state.isAutoRenewOn = true
         state.willUnbundle = false
         kinds.insert(.autoRenewOnAgain)
@@ -149,8 +125,8 @@ extension LifeMachine {
 
     mutating func redeem(_ offer: SimulatedOffer) throws(ScriptError) -> [Notice] {
         let number = try activePurchase().number
-        try require(!isMember, .wrongState, "only the purchaser redeems an offer")
-        try require(state.isAutoRenewOn, .wrongState, "automatic renewal must be on")
+        try require(!isMember, "only the purchaser redeems an offer")
+        try require(state.isAutoRenewOn, "automatic renewal must be on")
         try require(
             [.promotional, .offerCode, .retention].contains(offer.category),
             .wrongProduct,
@@ -160,7 +136,7 @@ extension LifeMachine {
         return [notice("OFFER_REDEEMED", about: number)]
     }
 
-    mutating func extend(days: Int64, at: Instant) throws(ScriptError) -> [Notice] {
+    mutating func extend(days: Int64) throws(ScriptError) -> [Notice] {
         let (number, current) = try activePurchase()
         try require(
             (1...90).contains(days) && at >= current.purchaseDate
@@ -168,9 +144,7 @@ extension LifeMachine {
             .wrongTime,
             "an extension has 1 to 90 days, in a period that has begun and is not free"
         )
-        let end = Instant(
-            milliseconds: current.expiresDate.milliseconds + days * SimulatedCalendar.day
-        )
+        let end = current.expiresDate.advanced(days: days)
         state.purchases[number].expiresDate = end
         state.extensions.append(LifeState.Extension(purchase: number, signedAt: signedAt))
         state.purchases[number].modifiedAt = at
@@ -183,7 +157,6 @@ extension LifeMachine {
         let number = try activePurchase().number
         try require(
             state.isPriceIncreaseAccepted == nil,
-            .wrongState,
             "the price increase must not be announced already"
         )
         state.isPriceIncreaseAccepted = false
@@ -194,7 +167,6 @@ extension LifeMachine {
         let number = try activePurchase().number
         try require(
             state.isPriceIncreaseAccepted == false,
-            .wrongState,
             "the price increase must be announced first"
         )
         state.isPriceIncreaseAccepted = true
@@ -225,8 +197,7 @@ extension LifeMachine {
     mutating func buyOnce(
         _ productId: String,
         _ kind: SimulatedOneTimePurchase.Kind,
-        quantity: Int64,
-        at: Instant
+        quantity: Int64
     ) -> [Notice] {
         state.oneTimePurchases.append(
             LifeState.OneTimePurchase(
@@ -242,12 +213,7 @@ extension LifeMachine {
         case .nonConsumable: kinds.insert(.nonConsumable)
         case .nonRenewing: kinds.insert(.nonRenewing)
         }
-        return [
-            Notice(
-                type: "ONE_TIME_CHARGE",
-                subtype: nil,
-                subject: .oneTimePurchase(state.oneTimePurchases.count - 1)
-            )
-        ]
+        let number = state.oneTimePurchases.count - 1
+        return [notice("ONE_TIME_CHARGE", about: .oneTimePurchase(number))]
     }
 }

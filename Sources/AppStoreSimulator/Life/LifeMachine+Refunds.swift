@@ -2,17 +2,9 @@ internal import Events
 
 /// Refunds and reversals, and family sharing withdrawn.
 extension LifeMachine {
-    mutating func refund(
-        _ number: Int,
-        percentage: Int64?,
-        at: Instant
-    ) throws(ScriptError) -> [Notice] {
+    mutating func refund(_ number: Int, percentage: Int64?) throws(ScriptError) -> [Notice] {
         let purchase = try boughtPurchase(number)
-        try require(
-            purchase.revocation == nil,
-            .wrongState,
-            "the purchase must not be refunded already"
-        )
+        try require(purchase.revocation == nil, "the purchase must not be refunded already")
         try require(
             at >= purchase.purchaseDate,
             .wrongTime,
@@ -26,18 +18,12 @@ extension LifeMachine {
         if case .grace = state.phase {
             try require(
                 number != state.purchases.count - 1,
-                .wrongState,
                 "the purchase before a running grace period cannot be refunded"
             )
         }
 
-        noteRefund(of: purchase, number: number, percentage: percentage, at: at)
-        let revocation = LifeState.Revocation(
-            date: at,
-            reason: Int64(number % 2),
-            percentage: percentage,
-            cause: .refund
-        )
+        noteRefund(of: purchase, number: number, percentage: percentage)
+        let revocation = LifeState.Revocation(refunded: number, percentage, at: at)
         state.purchases[number].revocation = revocation
         let seatsBefore = purchase.seats?.revoked ?? 0
         state.grantRefund(of: number, revocation, seatsBefore: seatsBefore, at: signedAt)
@@ -46,19 +32,14 @@ extension LifeMachine {
 
         let isCurrent = number == state.purchases.count - 1 && at < purchase.expiresDate
         if isCurrent && state.phase == .active && state.revocation(ofPeriod: number) != nil {
-            state.phase = .revoked(autoRenew: state.isAutoRenewOn)
-            state.isAutoRenewOn = false
+            state.revoke(autoRenew: state.isAutoRenewOn)
         }
         return [notice("REFUND", about: number)]
     }
 
-    mutating func reverseRefund(
-        _ number: Int,
-        isAnnounced: Bool,
-        at: Instant
-    ) throws(ScriptError) -> [Notice] {
+    mutating func reverseRefund(_ number: Int, isAnnounced: Bool) throws(ScriptError) -> [Notice] {
         let purchase = try boughtPurchase(number)
-        try require(purchase.revocation != nil, .wrongState, "the purchase must be refunded")
+        try require(purchase.revocation != nil, "the purchase must be refunded")
         state.purchases[number].revocation = nil
         state.purchases[number].modifiedAt = at
         state.endRefund(of: number, at: signedAt, isAnnounced: isAnnounced)
@@ -73,7 +54,7 @@ extension LifeMachine {
 
     mutating func requestRefund(_ number: Int) throws(ScriptError) -> [Notice] {
         let purchase = try boughtPurchase(number)
-        try require(purchase.revocation == nil, .wrongState, "it must not be refunded already")
+        try require(purchase.revocation == nil, "it must not be refunded already")
         // Apple repeats the request under a new UUID (Apple's data: delivery): it stays one
         // request.
         state.requestRefund(of: number, at: signedAt)
@@ -83,11 +64,7 @@ extension LifeMachine {
 
     mutating func declineRefund(_ number: Int) throws(ScriptError) -> [Notice] {
         let purchase = try boughtPurchase(number)
-        try require(
-            purchase.revocation == nil,
-            .wrongState,
-            "the purchase must not be refunded already"
-        )
+        try require(purchase.revocation == nil, "the purchase must not be refunded already")
         kinds.insert(.refundDeclined)
         let declined = notice("REFUND_DECLINED", about: number)
         if state.openRefund(of: number) != nil {
@@ -99,33 +76,16 @@ extension LifeMachine {
         return [notice("CONSUMPTION_REQUEST", about: number), declined]
     }
 
-    mutating func stopSharing(at: Instant) throws(ScriptError) -> [Notice] {
+    mutating func stopSharing() throws(ScriptError) -> [Notice] {
         let (number, current) = try activePurchase()
-        try require(isMember, .wrongState, "the life must be that of a member")
-        try require(
-            at >= current.purchaseDate,
-            .wrongTime,
-            "the current period must have begun"
-        )
-        let revocation = LifeState.Revocation(
-            date: at,
-            reason: 0,
-            percentage: nil,
-            cause: identity.isFamilyShared ? .familySharing : .assignment
-        )
-        state.purchases[number].revocation = revocation
-        state.grantRefund(of: number, revocation, at: signedAt)
-        state.purchases[number].modifiedAt = at
-        state.phase = .revoked(autoRenew: false)
-        state.isAutoRenewOn = false
+        try require(isMember, "the life must be that of a member")
+        try requireBegun(current)
+        endAccess(of: number, identity.isFamilyShared ? .familySharing : .assignment)
         kinds.insert(identity.isFamilyShared ? .familyRevoked : .assignmentEnded)
         return [notice("REVOKE", about: number)]
     }
 
-    mutating func refundOneTime(
-        _ number: Int,
-        at: Instant
-    ) throws(ScriptError) -> [Notice] {
+    mutating func refundOneTime(_ number: Int) throws(ScriptError) -> [Notice] {
         try require(
             state.oneTimePurchases.indices.contains(number),
             .noSuchPurchase,
@@ -133,21 +93,28 @@ extension LifeMachine {
         )
         try require(
             state.oneTimePurchases[number].revocation == nil,
-            .wrongState,
             "the purchase must not be refunded already"
         )
-        state.oneTimePurchases[number].revocation = LifeState.Revocation(
-            date: at,
-            reason: Int64(number % 2),
-            percentage: nil,
-            cause: .refund
-        )
+        state.oneTimePurchases[number].revocation = LifeState.Revocation(refunded: number, at: at)
         kinds.insert(.oneTimeRefunded)
-        return [Notice(type: "REFUND", subtype: nil, subject: .oneTimePurchase(number))]
+        return [notice("REFUND", about: .oneTimePurchase(number))]
+    }
+
+    /// Ends the access of a running period without refunding money.
+    mutating func endAccess(
+        of number: Int,
+        _ cause: LifeState.Revocation.Cause,
+        reason: Int64 = 0
+    ) {
+        let revocation = LifeState.Revocation(date: at, reason: reason, cause: cause)
+        state.purchases[number].revocation = revocation
+        state.grantRefund(of: number, revocation, at: signedAt)
+        state.purchases[number].modifiedAt = at
+        state.revoke(autoRenew: false)
     }
 
     private func boughtPurchase(_ number: Int) throws(ScriptError) -> LifeState.Purchase {
-        try require(!isMember, .wrongState, "a member has paid nothing")
+        try require(!isMember, "a member has paid nothing")
         try require(
             state.purchases.indices.contains(number),
             .noSuchPurchase,
@@ -159,8 +126,7 @@ extension LifeMachine {
     private mutating func noteRefund(
         of purchase: LifeState.Purchase,
         number: Int,
-        percentage: Int64?,
-        at: Instant
+        percentage: Int64?
     ) {
         if percentage != nil { kinds.insert(.refundedInPart) }
         if purchase.timesRefunded > 0 { kinds.insert(.refundedAgain) }

@@ -4,34 +4,18 @@ internal import Events
 extension LifeMachine {
     mutating func buySeats(
         of product: SimulatedProduct,
-        _ seats: SimulatedSeats,
-        at: Instant
+        _ seats: SimulatedSeats
     ) throws(ScriptError) -> [Notice] {
         try requireQuantity(seats.quantity)
         try require(
             !identity.isFamilyShared && (!isMember || seats.invitations == .apple),
-            .wrongState,
             "a member has a transaction only if Apple manages the members"
         )
         kinds.insert(isMember ? .assigned : .seatsBought)
-        return try subscribe(to: product, offer: nil, seats: seats, at: at)
+        return try subscribe(to: product, offer: nil, seats: seats)
     }
 
-    mutating func changeSeats(_ step: LifeStep) throws(ScriptError) -> [Notice] {
-        switch step {
-        case .addSeats(let quantity, let at): try addSeats(quantity, at: at)
-        case .changeSeatsAtRenewal(let quantity, _): try changeSeatsAtRenewal(to: quantity)
-        case .refundSeats(let transaction, let quantity, let at):
-            try refundSeats(transaction, quantity: quantity, at: at)
-        case .unclaimSeats(let claims, _): try unclaimSeats(claims)
-        default: preconditionFailure("\(step) changes no seats")
-        }
-    }
-
-    private mutating func addSeats(
-        _ quantity: Int64,
-        at: Instant
-    ) throws(ScriptError) -> [Notice] {
+    mutating func addSeats(_ quantity: Int64) throws(ScriptError) -> [Notice] {
         let (number, current) = try seatPurchase()
         try requireQuantity(quantity)
         try require(at > current.purchaseDate, .wrongTime, "the current period must have begun")
@@ -40,43 +24,40 @@ extension LifeMachine {
         let bought = state.seatCount(ofPeriod: number)
         let left = current.expiresDate.milliseconds - at.milliseconds
         let whole = current.expiresDate.milliseconds - current.purchaseDate.milliseconds
-        state.additions.append(
-            LifeState.Addition(
-                period: number,
-                seats: LifeState.Seats(
-                    tiers: identity.storefront.seatTiers(
-                        of: current.product,
-                        quantity,
-                        after: bought,
-                        percent: max(1, left * 100 / whole)
-                    ),
-                    of: SimulatedSeats(quantity, invitations: seats.invitations)
-                ),
-                purchaseDate: at,
-                transactionNumber: state.takeTransactionNumber(),
-                lineItemNumber: state.lineItemsUsed,
-                modifiedAt: at
-            )
+        let tiers = identity.storefront.seatTiers(
+            of: current.product,
+            quantity,
+            after: bought,
+            percent: max(1, left * 100 / whole)
         )
+        let added = SimulatedSeats(quantity, invitations: seats.invitations)
+        let purchase = LifeState.Purchase(
+            product: current.product,
+            offer: nil,
+            price: tiers.total,
+            seats: LifeState.Seats(tiers: tiers, of: added),
+            purchaseDate: at,
+            expiresDate: current.expiresDate,
+            isRenewal: false,
+            transactionNumber: state.takeTransactionNumber(),
+            lineItemNumber: state.lineItemsUsed,
+            modifiedAt: at
+        )
+        state.additions.append(LifeState.Addition(period: number, purchase: purchase))
 
         state.lineItemsUsed += 1
         // Every transaction of a period states that there are several.
         state.purchases[number].modifiedAt = at
-        for addition in state.additions(to: number) { state.additions[addition].modifiedAt = at }
+        for addition in state.additions(to: number) {
+            state.additions[addition].purchase.modifiedAt = at
+        }
         state.seats = SimulatedSeats(coming.quantity + quantity, invitations: coming.invitations)
         kinds.insert(.seatsAdded)
-        return [
-            Notice(
-                type: UnconfirmedWords.seatNotification,
-                subtype: "INCREASE_QUANTITY",
-                subject: .addition(state.additions.count - 1)
-            )
-        ]
+        let addition = LifeMachine.Notice.Subject.addition(state.additions.count - 1)
+        return [notice(UnconfirmedWords.seatNotification, "INCREASE_QUANTITY", about: addition)]
     }
 
-    private mutating func changeSeatsAtRenewal(
-        to quantity: Int64
-    ) throws(ScriptError) -> [Notice] {
+    mutating func changeSeatsAtRenewal(to quantity: Int64) throws(ScriptError) -> [Notice] {
         let (number, current) = try seatPurchase()
         try requireQuantity(quantity)
         guard let seats = current.seats, let coming = state.seats else { return [] }
@@ -88,23 +69,17 @@ extension LifeMachine {
         let isMore = quantity > coming.quantity
         state.seats = SimulatedSeats(quantity, invitations: seats.invitations)
         kinds.insert(isMore ? .seatsRaised : .seatsReduced)
-        return [
-            notice(
-                UnconfirmedWords.seatNotification,
-                isMore ? "INCREASE_QUANTITY" : "DECREASE_QUANTITY",
-                about: number
-            )
-        ]
+        let subtype = isMore ? "INCREASE_QUANTITY" : "DECREASE_QUANTITY"
+        return [notice(UnconfirmedWords.seatNotification, subtype, about: number)]
     }
 
-    private mutating func refundSeats(
+    mutating func refundSeats(
         _ transaction: SeatTransaction,
-        quantity: Int64?,
-        at: Instant
+        quantity: Int64?
     ) throws(ScriptError) -> [Notice] {
         switch (transaction, quantity) {
         case (.purchase(let number), nil):
-            return try refund(number, percentage: nil, at: at)
+            return try refund(number, percentage: nil)
         case (.purchase(let number), let quantity?):
             try require(
                 !isMember && state.purchases.indices.contains(number),
@@ -112,7 +87,7 @@ extension LifeMachine {
                 "there are \(state.purchases.count) purchases, numbered from 0"
             )
             let purchase = state.purchases[number]
-            try requireRefundable(purchase, quantity, at: at)
+            try requireRefundable(purchase, quantity)
             state.purchases[number].seats?.revoked += quantity
             state.purchases[number].modifiedAt = at
             // The customer's request, if there was one, is granted in part.
@@ -129,32 +104,26 @@ extension LifeMachine {
                 .noSuchPurchase,
                 "there are \(state.additions.count) additions, numbered from 0"
             )
-            return try refundAddition(number, quantity: quantity, at: at)
+            return try refundAddition(number, quantity: quantity)
         }
     }
 
     private mutating func refundAddition(
         _ number: Int,
-        quantity: Int64?,
-        at: Instant
+        quantity: Int64?
     ) throws(ScriptError) -> [Notice] {
         let addition = state.additions[number]
-        try requireRefundable(state.purchase(of: addition), quantity, at: at)
+        try requireRefundable(state.purchase(of: addition), quantity)
 
         var refund = LifeState.Refund(purchase: addition.period, addition: number, seats: quantity)
-        refund.seatsBefore = addition.seats.revoked
-        state.additions[number].modifiedAt = at
+        refund.seatsBefore = addition.purchase.seats?.revoked ?? 0
+        state.additions[number].purchase.modifiedAt = at
         if let quantity {
-            state.additions[number].seats.revoked += quantity
+            state.additions[number].purchase.seats?.revoked += quantity
         } else {
-            let revocation = LifeState.Revocation(
-                date: at,
-                reason: Int64(number % 2),
-                percentage: nil,
-                cause: .refund
-            )
+            let revocation = LifeState.Revocation(refunded: number, at: at)
             refund.revocation = revocation
-            state.additions[number].revocation = revocation
+            state.additions[number].purchase.revocation = revocation
             kinds.insert(.additionRefunded)
         }
         noteSeatRefund(refund)
@@ -163,16 +132,9 @@ extension LifeMachine {
         if period == state.purchases.count - 1, at < state.purchases[period].expiresDate,
             state.phase == .active, state.revocation(ofPeriod: period) != nil
         {
-            state.phase = .revoked(autoRenew: state.isAutoRenewOn)
-            state.isAutoRenewOn = false
+            state.revoke(autoRenew: state.isAutoRenewOn)
         }
-        return [
-            Notice(
-                type: "REFUND",
-                subtype: quantity == nil ? nil : "SEATS",
-                subject: .addition(number)
-            )
-        ]
+        return [notice("REFUND", quantity == nil ? nil : "SEATS", about: .addition(number))]
     }
 
     private mutating func noteSeatRefund(_ refund: LifeState.Refund) {
@@ -182,41 +144,28 @@ extension LifeMachine {
         if refund.seats != nil { kinds.insert(.seatsRefunded) }
     }
 
-    private mutating func unclaimSeats(_ claims: [String]) throws(ScriptError) -> [Notice] {
+    mutating func unclaimSeats(_ claims: [String]) throws(ScriptError) -> [Notice] {
         let current = try seatPurchase().purchase
         try require(
             current.seats?.invitations == .developer && !claims.isEmpty,
-            .wrongState,
             "seats are claimed only if the developer manages the members"
         )
         kinds.insert(.seatsUnclaimed)
-        return [Notice(type: "UNCLAIM_SEATS", subtype: nil, subject: .seatClaims(claims))]
+        return [notice("UNCLAIM_SEATS", about: .seatClaims(claims))]
     }
 
-    mutating func moveToBundle(at: Instant) throws(ScriptError) -> [Notice] {
+    mutating func moveToBundle() throws(ScriptError) -> [Notice] {
         let (number, current) = try activePurchase()
         try require(
             !isMember && identity.bundle == nil && at > current.purchaseDate,
-            .wrongState,
             "only a subscription sold alone, whose period has begun, can move to a bundle"
         )
         // Apple has not published what it signs about the additions.
         try require(
             state.additions(to: number).isEmpty,
-            .wrongState,
             "a period to which seats were added does not move to a bundle"
         )
-        let revocation = LifeState.Revocation(
-            date: at,
-            reason: UnconfirmedWords.upgradedToBundle,
-            percentage: nil,
-            cause: .bundle
-        )
-        state.purchases[number].revocation = revocation
-        state.grantRefund(of: number, revocation, at: signedAt)
-        state.purchases[number].modifiedAt = at
-        state.phase = .revoked(autoRenew: false)
-        state.isAutoRenewOn = false
+        endAccess(of: number, .bundle, reason: UnconfirmedWords.upgradedToBundle)
         kinds.insert(.movedToBundle)
         return [notice(UnconfirmedWords.bundleNotification, about: number)]
     }
@@ -225,7 +174,6 @@ extension LifeMachine {
         let number = try activePurchase().number
         try require(
             identity.bundle != nil && !isMember && !state.willUnbundle && state.isAutoRenewOn,
-            .wrongState,
             "only a part of a bundle that renews can leave it"
         )
         state.willUnbundle = true
@@ -240,7 +188,6 @@ extension LifeMachine {
         let active = try activePurchase()
         try require(
             !isMember && active.purchase.seats != nil && state.seats != nil,
-            .wrongState,
             "the newest purchase must have seats"
         )
         return active
@@ -257,12 +204,10 @@ extension LifeMachine {
 
     private func requireRefundable(
         _ purchase: LifeState.Purchase,
-        _ quantity: Int64?,
-        at: Instant
+        _ quantity: Int64?
     ) throws(ScriptError) {
         try require(
             purchase.revocation == nil && purchase.purchaseDate <= at,
-            .wrongState,
             "the transaction must have begun, and not be refunded already"
         )
         let left = purchase.seats.map { $0.tiers.quantity - $0.revoked } ?? 0
@@ -272,7 +217,7 @@ extension LifeMachine {
             "some of the \(left) seats that are left can be refunded, or the whole transaction"
         )
         if case .grace = state.phase {
-            try require(false, .wrongState, "seats are not refunded while grace runs")
+            try require(false, "seats are not refunded while grace runs")
         }
     }
 }

@@ -24,8 +24,10 @@ struct LifeMachine: Sendable {
     var state = LifeState()
     var kinds: Set<LifeKind> = []
     var stepNumber = 0
-    /// When Apple signs its first statement about the current step.
-    var signedAt = Instant(milliseconds: 0)
+    /// When the current step happens.
+    private(set) var at = Instant.epoch
+    /// When Apple signs its first statement about it.
+    private(set) var signedAt = Instant.epoch
     private var previous: Instant?
 
     /// A machine before the first step.
@@ -55,7 +57,7 @@ struct LifeMachine: Sendable {
         signedAt: Instant
     ) throws(ScriptError) -> [Notice] {
         var next = self
-        next.signedAt = signedAt
+        (next.at, next.signedAt) = (step.at, signedAt)
         let notices = try next.carryOut(step)
         if isSignedWithWinBackList(notices, next.state) { next.kinds.insert(.winBackListed) }
         if case .monthly? = next.state.newest?.product.billingPlan { next.kinds.insert(.committed) }
@@ -73,49 +75,48 @@ struct LifeMachine: Sendable {
     private mutating func carryOut(_ step: LifeStep) throws(ScriptError) -> [Notice] {
         try checkTime(of: step)
         switch step {
-        case .subscribe(let product, let offer, let at):
-            return try subscribe(to: product, offer: offer, at: at)
-        case .buySeats(let product, let seats, let at):
-            return try buySeats(of: product, seats, at: at)
-        case .renew(let at): return try renew(at: at)
-        case .failToRenew(let grace, let at): return try failToRenew(graceUntil: grace, at: at)
-        case .recover(let at): return try recover(at: at)
-        case .endGrace(let at): return try endGrace(at: at)
-        case .giveUp(let at): return try giveUp(at: at)
-        case .expire(let cause, let at): return try expire(cause, at: at)
-        case .changeNow(let product, let offer, let at):
-            return try changeNow(to: product, offer: offer, at: at)
+        case .subscribe(let product, let offer, _): return try subscribe(to: product, offer: offer)
+        case .buySeats(let product, let seats, _): return try buySeats(of: product, seats)
+        case .renew: return try renew()
+        case .failToRenew(let grace, _): return try failToRenew(graceUntil: grace)
+        case .recover: return try recover()
+        case .endGrace: return try endGrace()
+        case .giveUp: return try giveUp()
+        case .expire(let cause, _): return try expire(cause)
+        case .changeNow(let product, let offer, _):
+            return try changeNow(to: product, offer: offer)
         case .changeAtRenewal(let product, let offer, _):
             return try changeAtRenewal(to: product, offer: offer)
-        case .turnAutoRenewOff(let at): return try turnAutoRenewOff(at: at)
+        case .turnAutoRenewOff: return try turnAutoRenewOff()
         case .turnAutoRenewOn: return try turnAutoRenewOn()
         case .redeem(let offer, _): return try redeem(offer)
-        case .refund(let number, let percentage, let at):
-            return try refund(number, percentage: percentage, at: at)
+        case .refund(let number, let percentage, _):
+            return try refund(number, percentage: percentage)
         case .requestRefund(let number, _): return try requestRefund(number)
-        case .reverseRefund(let number, let isAnnounced, let at):
-            return try reverseRefund(number, isAnnounced: isAnnounced, at: at)
+        case .reverseRefund(let number, let isAnnounced, _):
+            return try reverseRefund(number, isAnnounced: isAnnounced)
         case .declineRefund(let number, _): return try declineRefund(number)
-        case .extend(let days, let at): return try extend(days: days, at: at)
+        case .extend(let days, _): return try extend(days: days)
         case .announcePriceIncrease: return try announcePriceIncrease()
         case .acceptPriceIncrease: return try acceptPriceIncrease()
-        case .stopSharing(let at): return try stopSharing(at: at)
+        case .stopSharing: return try stopSharing()
         case .setAppAccountToken(let token, _): return try setAppAccountToken(token)
         case .restore: return try restore()
-        case .buyConsumable(let productId, let quantity, let at):
-            return buyOnce(productId, .consumable, quantity: quantity, at: at)
-        case .buyOnce(let productId, let kind, let at):
-            return buyOnce(productId, kind, quantity: 1, at: at)
-        case .refundOneTime(let number, let at): return try refundOneTime(number, at: at)
-        case .addSeats, .changeSeatsAtRenewal, .refundSeats, .unclaimSeats:
-            return try changeSeats(step)
-        case .moveToBundle(let at): return try moveToBundle(at: at)
+        case .buyConsumable(let productId, let quantity, _):
+            return buyOnce(productId, .consumable, quantity: quantity)
+        case .buyOnce(let productId, let kind, _): return buyOnce(productId, kind, quantity: 1)
+        case .refundOneTime(let number, _): return try refundOneTime(number)
+        case .addSeats(let quantity, _): return try addSeats(quantity)
+        case .changeSeatsAtRenewal(let quantity, _): return try changeSeatsAtRenewal(to: quantity)
+        case .refundSeats(let transaction, let quantity, _):
+            return try refundSeats(transaction, quantity: quantity)
+        case .unclaimSeats(let claims, _): return try unclaimSeats(claims)
+        case .moveToBundle: return try moveToBundle()
         case .leaveBundle: return try leaveBundle()
         }
     }
 
     private func checkTime(of step: LifeStep) throws(ScriptError) {
-        let at = step.at
         try require(
             at.isPlausible && at.milliseconds < 4_100_000_000_000 && at == at.flooredToSecond,
             .implausibleInstant,
@@ -157,34 +158,50 @@ struct LifeMachine: Sendable {
         }
     }
 
+    /// Requires what the state must allow.
+    func require(
+        _ condition: Bool,
+        _ expectation: @autoclosure () -> String
+    ) throws(ScriptError) {
+        guard condition else { throw refusal(expectation()) }
+    }
+
     func require(
         _ condition: Bool,
         _ code: ScriptError.Code,
         _ expectation: @autoclosure () -> String
     ) throws(ScriptError) {
-        guard condition else {
-            throw ScriptError(code: code, step: stepNumber, expectation: expectation())
-        }
+        guard condition else { throw refusal(expectation(), code) }
+    }
+
+    /// The error of a step that the state does not allow, or for another reason.
+    func refusal(_ expectation: String, _ code: ScriptError.Code = .wrongState) -> ScriptError {
+        ScriptError(code: code, step: stepNumber, expectation: expectation)
     }
 
     /// The newest purchase and its number, in an active subscription.
     func activePurchase() throws(ScriptError) -> (number: Int, purchase: LifeState.Purchase) {
-        try require(state.phase == .active, .wrongState, "the subscription must be active")
+        try require(state.phase == .active, "the subscription must be active")
         return try newestPurchase()
     }
 
     func newestPurchase() throws(ScriptError) -> (number: Int, purchase: LifeState.Purchase) {
         guard let purchase = state.newest else {
-            throw ScriptError(
-                code: .wrongState,
-                step: stepNumber,
-                expectation: "a product must be bought first"
-            )
+            throw refusal("a product must be bought first")
         }
         return (state.purchases.count - 1, purchase)
     }
 
     func notice(_ type: String, _ subtype: String? = nil, about number: Int) -> Notice {
-        Notice(type: type, subtype: subtype, subject: .purchase(number))
+        notice(type, subtype, about: .purchase(number))
+    }
+
+    func notice(_ type: String, _ subtype: String? = nil, about subject: Notice.Subject) -> Notice {
+        Notice(type: type, subtype: subtype, subject: subject)
+    }
+
+    /// Requires that a period has begun.
+    func requireBegun(_ purchase: LifeState.Purchase) throws(ScriptError) {
+        try require(at >= purchase.purchaseDate, .wrongTime, "the current period must have begun")
     }
 }

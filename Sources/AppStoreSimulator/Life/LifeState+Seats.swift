@@ -24,13 +24,8 @@ extension LifeState {
     struct Addition: Sendable {
         /// The number of the purchase whose period it belongs to.
         let period: Int
-        var seats: Seats
-        let purchaseDate: Instant
-        let transactionNumber: Int64
-        let lineItemNumber: Int64
-        var isUpgraded = false
-        var revocation: Revocation?
-        var modifiedAt: Instant
+        /// The transaction, except for its end, which is that of the period.
+        var purchase: Purchase
     }
 
     /// The numbers of the additions to a period.
@@ -41,28 +36,21 @@ extension LifeState {
     /// An addition as a transaction: it ends with its period.
     func purchase(of addition: Addition) -> Purchase {
         let period = purchases[addition.period]
-        return Purchase(
-            product: period.product,
-            offer: nil,
-            price: addition.seats.tiers.total,
-            seats: addition.seats,
-            purchaseDate: addition.purchaseDate,
-            expiresDate: period.expiresDate,
-            isRenewal: false,
-            transactionNumber: addition.transactionNumber,
-            lineItemNumber: addition.lineItemNumber,
-            isUpgraded: addition.isUpgraded,
-            revocation: addition.revocation,
-            successor: period.successor,
-            modifiedAt: addition.modifiedAt
-        )
+        var purchase = addition.purchase
+        (purchase.expiresDate, purchase.successor) = (period.expiresDate, period.successor)
+        return purchase
+    }
+
+    /// A purchase, or an addition to it if a number of one is given.
+    func transaction(_ number: Int, addition: Int?) -> Purchase {
+        addition.map { purchase(of: additions[$0]) } ?? purchases[number]
     }
 
     /// Whether a period is represented by several transactions.
     func hasAdditions(_ purchase: Purchase) -> Bool {
         additions.contains {
             purchases[$0.period].lineItemNumber == purchase.lineItemNumber
-                || $0.lineItemNumber == purchase.lineItemNumber
+                || $0.purchase.lineItemNumber == purchase.lineItemNumber
         }
     }
 
@@ -70,7 +58,7 @@ extension LifeState {
     func revocation(ofPeriod number: Int) -> Revocation? {
         guard var last = purchases[number].revocation else { return nil }
         for addition in additions(to: number) {
-            guard let revocation = additions[addition].revocation else { return nil }
+            guard let revocation = additions[addition].purchase.revocation else { return nil }
             if revocation.date > last.date { last = revocation }
         }
         return last
@@ -101,8 +89,8 @@ extension LifeState {
         purchases[number].isUpgraded = isUpgraded
         purchases[number].modifiedAt = instant
         for addition in additions(to: number) {
-            additions[addition].isUpgraded = isUpgraded
-            additions[addition].modifiedAt = instant
+            additions[addition].purchase.isUpgraded = isUpgraded
+            additions[addition].purchase.modifiedAt = instant
         }
     }
 }

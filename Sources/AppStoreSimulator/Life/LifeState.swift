@@ -1,4 +1,5 @@
 internal import Events
+internal import Projections
 
 /// What the simulated App Store knows about a subscription at one moment.
 struct LifeState: Sendable {
@@ -20,7 +21,7 @@ struct LifeState: Sendable {
         var isUpgraded = false
         var revocation: Revocation?
         /// The purchase that began before this one was over, if there is one.
-        var successor: Successor?
+        var successor: (start: Instant, productId: String)?
         /// When Apple last changed the transaction: the order of the history.
         var modifiedAt: Instant
         var timesRefunded = 0
@@ -32,7 +33,7 @@ struct LifeState: Sendable {
         /// Apple's reason: 0 other, 1 an issue with the app.
         let reason: Int64
         /// Thousandths of a percent of a prorated refund; nil for a full one.
-        let percentage: Int64?
+        var percentage: Int64?
         let cause: Cause
 
         /// Why the access was revoked.
@@ -44,12 +45,6 @@ struct LifeState: Sendable {
             /// The customer moved to a bundle.
             case bundle
         }
-    }
-
-    /// The start and product of the purchase that replaced another one.
-    struct Successor: Hashable, Sendable {
-        let start: Instant
-        let productId: String
     }
 
     /// Access granted after a failed renewal.
@@ -105,6 +100,15 @@ struct LifeState: Sendable {
         case expired(ExpiryCause)
         /// The current period was revoked; a reversal restores the renewal status.
         case revoked(autoRenew: Bool)
+
+        /// The end of the grace after the failed charge; nil if there is none.
+        var graceEnd: Instant? {
+            switch self {
+            case .grace(let until): until
+            case .retry(let until): until
+            case .neverBought, .active, .expired, .revoked: nil
+            }
+        }
     }
 
     /// An offer that the coming renewals will use.
@@ -146,14 +150,14 @@ struct LifeState: Sendable {
     var newest: Purchase? { purchases.last }
 
     /// Apple's `status` (Apple's data: status values) at an instant not before the last step.
-    func status(at instant: Instant) -> Int64? {
+    func status(at instant: Instant) -> SubscriptionStatus? {
         switch phase {
         case .neverBought: nil
-        case .active: newest.map { $0.expiresDate > instant } == true ? 1 : 2
-        case .expired: 2
-        case .retry: 3
-        case .grace: 4
-        case .revoked: 5
+        case .active: newest.map { $0.expiresDate > instant } == true ? .active : .expired
+        case .expired: .expired
+        case .retry: .billingRetry
+        case .grace: .gracePeriod
+        case .revoked: .revoked
         }
     }
 
@@ -166,6 +170,12 @@ struct LifeState: Sendable {
         return purchases.count > 5 ? ["COMEBACK", "LOYAL"] : ["COMEBACK"]
     }
 
+    /// Ends the access of the newest purchase; a reversal restores the renewal status.
+    mutating func revoke(autoRenew: Bool) {
+        phase = .revoked(autoRenew: autoRenew)
+        isAutoRenewOn = false
+    }
+
     /// Ends the subscription after the newest purchase.
     mutating func expire(_ cause: ExpiryCause) {
         phase = .expired(cause)
@@ -176,5 +186,17 @@ struct LifeState: Sendable {
     mutating func takeTransactionNumber() -> Int64 {
         transactionsUsed += 1
         return transactionsUsed - 1
+    }
+}
+
+extension LifeState.Purchase {
+    /// Whether it is a free introductory period.
+    var isTrial: Bool { offer?.category == .introductory && offer?.discount == .freeTrial }
+}
+
+extension LifeState.Revocation {
+    /// The refund of a purchase, for one of Apple's reasons by turns.
+    init(refunded number: Int, _ percentage: Int64? = nil, at: Instant) {
+        self.init(date: at, reason: Int64(number % 2), percentage: percentage, cause: .refund)
     }
 }

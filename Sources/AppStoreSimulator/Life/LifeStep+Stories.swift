@@ -10,12 +10,7 @@ extension LifeStep {
     public static func fifteenSteps(from start: Instant) -> [LifeStep] {
         let plus = SimulatedCatalog.lumen[2]
         let pro = SimulatedCatalog.lumen[0]
-        func day(_ number: Int64) -> Instant {
-            Instant(milliseconds: start.milliseconds + number * SimulatedCalendar.day)
-        }
-        func later(_ instant: Instant, _ milliseconds: Int64) -> Instant {
-            Instant(milliseconds: instant.milliseconds + milliseconds)
-        }
+        func day(_ number: Int64) -> Instant { start.advanced(days: number) }
         func month(from start: Instant, billedAs first: Instant) -> Instant {
             SimulatedCalendar.end(
                 of: .months(1),
@@ -29,15 +24,15 @@ extension LifeStep {
         let upgradedEnd = month(from: day(85), billedAs: day(85))
         return [
             .subscribe(plus, offer: nil, at: start),
-            .renew(at: later(firstEnd, -SimulatedCalendar.hour)),
+            .renew(at: firstEnd.advanced(by: -SimulatedCalendar.hour)),
             .turnAutoRenewOff(at: day(40)),
-            .expire(.voluntary, at: later(secondEnd, SimulatedCalendar.minute)),
+            .expire(.voluntary, at: secondEnd.advanced(by: SimulatedCalendar.minute)),
             .subscribe(plus, offer: nil, at: day(80)),
             .changeNow(to: pro, offer: nil, at: day(85)),
             .turnAutoRenewOff(at: day(86)), .turnAutoRenewOn(at: day(87)),
             .changeAtRenewal(to: plus, at: day(88)), .changeAtRenewal(to: pro, at: day(89)),
             .turnAutoRenewOff(at: day(90)),
-            .expire(.voluntary, at: later(upgradedEnd, SimulatedCalendar.minute)),
+            .expire(.voluntary, at: upgradedEnd.advanced(by: SimulatedCalendar.minute)),
             .subscribe(plus, offer: nil, at: day(150)),
             .requestRefund(purchase: 4, at: day(151)),
             .refund(purchase: 4, percentage: nil, at: day(152)),

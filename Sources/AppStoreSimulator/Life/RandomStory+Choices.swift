@@ -24,10 +24,7 @@ extension RandomStory {
 
     /// Draws one change in the current period.
     mutating func drawChange(_ current: LifeState.Purchase, at: Instant) {
-        if identity.isMember {
-            drawFamilyChange(current, at: at)
-            return
-        }
+        if identity.isMember { return drawFamilyChange(current, at: at) }
         if drawExtraChange(at: at) { return }
         let number = machine.state.purchases.count - 1
         // The purchase of a period with further seats may be refunded while the period runs.
@@ -61,8 +58,7 @@ extension RandomStory {
 
     private mutating func drawChangeNow(_ current: LifeState.Purchase, at: Instant) {
         guard let product = productForNow(than: current.product) else {
-            drawSideEvent(at: at)
-            return
+            return drawSideEvent(at: at)
         }
         let offer: SimulatedOffer? =
             generator.chance(percent: 10)
@@ -72,17 +68,11 @@ extension RandomStory {
 
     private mutating func drawChangeAtRenewal(_ current: LifeState.Purchase, at: Instant) {
         if machine.state.renewalProduct != current.product {
-            add(.changeAtRenewal(to: current.product, at: at))
-            return
+            return add(.changeAtRenewal(to: current.product, at: at))
         }
-        let lower = products.filter { product in
-            product.level > current.product.level
-                || product.level == current.product.level
-                    && product.duration != current.product.duration
-        }
-        guard let product = generator.element(of: lower) else {
-            drawSideEvent(at: at)
-            return
+        let waiting = products.filter { $0.waits(after: current.product) }
+        guard let product = generator.element(of: waiting) else {
+            return drawSideEvent(at: at)
         }
         let isByOffer = machine.state.isAutoRenewOn && generator.chance(percent: 15)
         let category: SimulatedOffer.Category =
@@ -95,13 +85,10 @@ extension RandomStory {
     /// Draws another product for the charge that is still retried, if there is one to choose.
     mutating func drawChangeInRetry(at: Instant) {
         guard !identity.isMember, let current = machine.state.newest else { return }
-        let lower = products.filter { product in
-            product != machine.state.renewalProduct
-                && (product.level > current.product.level
-                    || product.level == current.product.level
-                        && product.duration != current.product.duration)
+        let waiting = products.filter {
+            $0 != machine.state.renewalProduct && $0.waits(after: current.product)
         }
-        guard let product = generator.element(of: lower) else { return }
+        guard let product = generator.element(of: waiting) else { return }
         add(.changeAtRenewal(to: product, at: at))
     }
 
@@ -114,13 +101,8 @@ extension RandomStory {
             add(.declineRefund(purchase: number, at: later(at, 3600...43_200)))
         case 6..<9:
             add(.requestRefund(purchase: number, at: at))
-            add(
-                .refund(
-                    purchase: number,
-                    percentage: percentage(),
-                    at: later(at, 3600...43_200)
-                )
-            )
+            let part = percentage()
+            add(.refund(purchase: number, percentage: part, at: later(at, 3600...43_200)))
         default: add(.requestRefund(purchase: number, at: at))
         }
     }
@@ -131,8 +113,7 @@ extension RandomStory {
 
     private mutating func drawRedemption(at: Instant) {
         guard machine.state.isAutoRenewOn else {
-            add(.turnAutoRenewOn(at: at))
-            return
+            return add(.turnAutoRenewOn(at: at))
         }
         let category: SimulatedOffer.Category =
             generator.chance(percent: 70) ? .promotional : .offerCode
@@ -141,8 +122,7 @@ extension RandomStory {
 
     private mutating func drawPriceIncrease(at: Instant) {
         guard machine.state.isPriceIncreaseAccepted == nil else {
-            drawSideEvent(at: at)
-            return
+            return drawSideEvent(at: at)
         }
         add(.announcePriceIncrease(at: at))
         if generator.chance(percent: 50) { add(.acceptPriceIncrease(at: later(at, 60...7200))) }
@@ -151,19 +131,13 @@ extension RandomStory {
     /// Draws something that changes nothing in the subscription.
     mutating func drawSideEvent(at: Instant) {
         guard generator.chance(percent: 50), !identity.isMember else {
-            add(.restore(at: at))
-            return
+            return add(.restore(at: at))
         }
         let product = generator.element(of: SimulatedCatalog.consumables)
         let quantity = generator.integer(in: 1...3)
         if drawOneTimePurchase(at: at) { return }
-        add(
-            .buyConsumable(
-                productId: product ?? "example.subledger.lumen.credits.10",
-                quantity: quantity,
-                at: at
-            )
-        )
+        let productId = product ?? SimulatedCatalog.consumables[0]
+        add(.buyConsumable(productId: productId, quantity: quantity, at: at))
     }
 
     // Drawn from a separate generator, so that the subscription's own story does not change.
@@ -192,8 +166,7 @@ extension RandomStory {
             return purchase.revocation == nil && purchase.price > 0 && purchase.expiresDate <= at
         }
         guard !identity.isMember, let number = generator.element(of: past) else {
-            drawSideEvent(at: at)
-            return
+            return drawSideEvent(at: at)
         }
         add(.refund(purchase: number, percentage: percentage(), at: at))
     }
@@ -204,8 +177,7 @@ extension RandomStory {
             machine.state.purchases[number].revocation?.cause == .refund
         }
         guard let number = generator.element(of: refunded) else {
-            drawSideEvent(at: at)
-            return
+            return drawSideEvent(at: at)
         }
         drawReversal(of: number, at: at)
     }
@@ -217,12 +189,7 @@ extension RandomStory {
     }
 
     mutating func productForNow(than current: SimulatedProduct) -> SimulatedProduct? {
-        let candidates = products.filter { product in
-            product != current
-                && (product.level < current.level
-                    || product.level == current.level && product.duration == current.duration)
-        }
-        return generator.element(of: candidates)
+        generator.element(of: products.filter { $0.beginsAtOnce(after: current) })
     }
 
     mutating func returningProduct() -> SimulatedProduct {
@@ -254,7 +221,7 @@ extension RandomStory {
 
     /// Draws an instant that many seconds after another one, and at least a minute after now.
     mutating func later(_ instant: Instant, _ seconds: ClosedRange<Int64>) -> Instant {
-        let drawn = instant.milliseconds + generator.integer(in: seconds) * SimulatedCalendar.second
-        return Instant(milliseconds: max(drawn, now.milliseconds + LifeMachine.stepSpacing))
+        let delay = generator.integer(in: seconds) * SimulatedCalendar.second
+        return max(instant.advanced(by: delay), now.advanced(by: LifeMachine.stepSpacing))
     }
 }

@@ -29,18 +29,11 @@ extension RandomStory {
     mutating func subscribeAgain(withOffer: Bool, at: Instant) {
         let product = returningProduct()
         guard let seats else {
-            let offer = withOffer ? returningOffer() : nil
-            add(.subscribe(product, offer: offer, at: at))
-            return
+            return add(.subscribe(product, offer: withOffer ? returningOffer() : nil, at: at))
         }
         let quantity = identity.isMember ? seats.quantity : generator.integer(in: 1...15)
-        add(
-            .buySeats(
-                product,
-                SimulatedSeats(quantity, invitations: seats.invitations),
-                at: at
-            )
-        )
+        let again = SimulatedSeats(quantity, invitations: seats.invitations)
+        add(.buySeats(product, again, at: at))
     }
 
     private mutating func drawSeatChange(at: Instant) -> Bool {
@@ -66,12 +59,11 @@ extension RandomStory {
             add(.refundSeats(choice.transaction, quantity: nil, at: at))
         default:
             guard machine.state.newest?.seats?.invitations == .developer else { return false }
-            add(.unclaimSeats((0..<generator.integer(in: 1...3)).map { _ in uuid() }, at: at))
+            let count = generator.integer(in: 1...3)
+            add(.unclaimSeats((0..<count).map { _ in generator.uuid() }, at: at))
         }
         return true
     }
-
-    private mutating func uuid() -> String { generator.uuid() }
 
     // The transactions with seats that are not refunded, and how many those are.
     private func refundable(at: Instant) -> [(transaction: SeatTransaction, left: Int64)] {

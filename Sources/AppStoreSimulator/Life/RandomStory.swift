@@ -151,8 +151,7 @@ struct RandomStory {
             // The renewing plan is the relevant one: its period must be longer than the grace.
             let isWeekly = machine.state.renewalProduct?.duration == .weeks(1)
             let days = generator.element(of: isWeekly ? [3, 6] : [3, 16, 28]) ?? 3
-            let grace = end.milliseconds + Int64(days) * SimulatedCalendar.day
-            add(.failToRenew(graceUntil: Instant(milliseconds: grace), at: after))
+            add(.failToRenew(graceUntil: end.advanced(days: Int64(days)), at: after))
         case 24..<27:
             add(.expire(generator.chance(percent: 70) ? .productNotForSale : .other, at: after))
         default:
@@ -173,9 +172,8 @@ struct RandomStory {
         }
         let isEarly = generator.chance(percent: 70)
         let seconds = isEarly ? (end.milliseconds - earliest) / SimulatedCalendar.second : 0
-        let charge =
-            end.milliseconds - generator.integer(in: 0...seconds) * SimulatedCalendar.second
-        add(.renew(at: Instant(milliseconds: charge)))
+        let early = generator.integer(in: 0...seconds) * SimulatedCalendar.second
+        add(.renew(at: end.advanced(by: -early)))
     }
 
     private mutating func drawInGrace(until: Instant) {

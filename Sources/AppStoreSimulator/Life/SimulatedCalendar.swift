@@ -1,4 +1,4 @@
-internal import Events
+package import Events
 
 /// The Gregorian calendar in UTC, to the extent that billing and Apple's texts need it.
 ///
@@ -10,17 +10,19 @@ enum SimulatedCalendar {
     static let hour: Int64 = 60 * minute
     static let day: Int64 = 24 * hour
 
-    /// The end of a period of that length; `billingDay` is the preferred day of the month.
+    /// The end of a period of that length; `billingDay` is the preferred day of the month, that of
+    /// the start unless given.
     static func end(
         of duration: SubscriptionDuration,
         from start: Instant,
-        billingDay: Int64
+        billingDay: Int64? = nil
     ) -> Instant {
-        switch duration {
+        let billingDay = billingDay ?? dayOfMonth(start)
+        return switch duration {
         case .days(let count):
-            Instant(milliseconds: start.milliseconds + count * day)
+            start.advanced(by: count * day)
         case .weeks(let count):
-            Instant(milliseconds: start.milliseconds + count * 7 * day)
+            start.advanced(by: count * 7 * day)
         case .months(let count):
             adding(months: count, to: start, billingDay: billingDay)
         case .years(let count):
@@ -78,4 +80,14 @@ enum SimulatedCalendar {
             dayOfYear - (153 * marchMonth + 2) / 5 + 1
         )
     }
+}
+
+extension Instant {
+    /// The instant that many milliseconds later.
+    package func advanced(by milliseconds: Int64) -> Instant {
+        Instant(milliseconds: self.milliseconds + milliseconds)
+    }
+
+    /// The instant that many days of 24 hours later.
+    func advanced(days: Int64) -> Instant { advanced(by: days * SimulatedCalendar.day) }
 }

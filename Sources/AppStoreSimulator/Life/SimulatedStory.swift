@@ -41,99 +41,64 @@ private struct StoryTeller {
     private static let firstLife: Int64 = 600_000_000
     private static let livesPerStory: Int64 = 10
 
-    private let monthly = SimulatedCatalog.lumen[2]
-
-    init(simulator: AppStoreSimulator, story: SimulatedStory, start: Instant) {
-        self.simulator = simulator
-        self.story = story
-        self.start = start
-    }
+    private var monthly: SimulatedProduct { SimulatedCatalog.lumen[2] }
 
     var lives: [SubscriptionLife] {
         switch story {
         case .seatsAddedAndReduced:
-            [life(identity(0), seatsAddedAndReduced)]
+            one([
+                .buySeats(monthly, SimulatedSeats(8), at: start), .addSeats(4, at: day(14)),
+                .changeSeatsAtRenewal(to: 6, at: day(20)), .renew(at: end(1)),
+            ])
         case .seatsRefunded:
-            [
-                life(
-                    identity(0),
-                    [
-                        .buySeats(monthly, SimulatedSeats(12), at: start),
-                        .refundSeats(.purchase(0), quantity: 3, at: day(10)),
-                        .renew(at: end(1)),
-                    ]
-                )
-            ]
+            one([
+                .buySeats(monthly, SimulatedSeats(12), at: start),
+                .refundSeats(.purchase(0), quantity: 3, at: day(10)), .renew(at: end(1)),
+            ])
         case .allSeatsRefunded:
-            [
-                life(
-                    identity(0),
-                    [
-                        .buySeats(monthly, SimulatedSeats(6), at: start),
-                        .addSeats(2, at: day(5)),
-                        .refundSeats(.purchase(0), quantity: nil, at: day(10)),
-                        .refundSeats(.addition(0), quantity: nil, at: day(12)),
-                    ]
-                )
-            ]
+            one([
+                .buySeats(monthly, SimulatedSeats(6), at: start), .addSeats(2, at: day(5)),
+                .refundSeats(.purchase(0), quantity: nil, at: day(10)),
+                .refundSeats(.addition(0), quantity: nil, at: day(12)),
+            ])
         case .organisationAssigns: organisationAssigns
         case .developerUnclaims:
-            [
-                life(
-                    identity(0),
-                    [
-                        .buySeats(monthly, SimulatedSeats(5, invitations: .developer), at: start),
-                        .changeSeatsAtRenewal(to: 3, at: day(3)),
-                        .renew(at: end(1)),
-                        .unclaimSeats(claims, at: day(40)),
-                    ]
-                )
-            ]
+            one([
+                .buySeats(monthly, SimulatedSeats(5, invitations: .developer), at: start),
+                .changeSeatsAtRenewal(to: 3, at: day(3)), .renew(at: end(1)),
+                .unclaimSeats(Self.claims, at: day(40)),
+            ])
         case .intoBundleAndOut: intoBundleAndOut
         case .suiteUnbundled:
-            [
-                life(
-                    identity(0, bundle: .suite(bundleId)),
-                    [
-                        .subscribe(monthly, offer: nil, at: start), .leaveBundle(at: day(20)),
-                        .expire(.unbundled, at: later(end(1))),
-                    ]
-                )
-            ]
-        case .retentionOffer: [life(identity(0), retentionOffer)]
-        case .commitmentSuspended: [life(identity(0), commitmentSuspended)]
+            one(
+                [
+                    .subscribe(monthly, offer: nil, at: start), .leaveBundle(at: day(20)),
+                    .expire(.unbundled, at: later(end(1))),
+                ],
+                bundle: .suite(bundleId)
+            )
+        case .retentionOffer: one(retentionOffer)
+        case .commitmentSuspended: one(commitmentSuspended)
         }
-    }
-
-    private var seatsAddedAndReduced: [LifeStep] {
-        [
-            .buySeats(monthly, SimulatedSeats(8), at: start), .addSeats(4, at: day(14)),
-            .changeSeatsAtRenewal(to: 6, at: day(20)), .renew(at: end(1)),
-        ]
     }
 
     // The organisation's own purchase is not one of the app: only its members' are.
     private var organisationAssigns: [SubscriptionLife] {
         let seats = SimulatedSeats(20)
         return [
-            life(
+            simulator.life(
                 identity(0, ownership: .assigned),
                 [
                     .buySeats(monthly, seats, at: start), .stopSharing(at: day(10)),
                     .buySeats(monthly, seats, at: day(25)),
                 ]
             ),
-            life(
+            simulator.life(
                 identity(1, ownership: .assigned),
                 [
                     .buySeats(monthly, seats, at: day(10)),
-                    .renew(
-                        at: SimulatedCalendar.end(
-                            of: .months(1),
-                            from: day(10),
-                            billingDay: SimulatedCalendar.dayOfMonth(day(10))
-                        )
-                    ), .stopSharing(at: day(50)),
+                    .renew(at: SimulatedCalendar.end(of: .months(1), from: day(10))),
+                    .stopSharing(at: day(50)),
                 ]
             ),
         ]
@@ -147,24 +112,20 @@ private struct StoryTeller {
             previous: alone.originalTransactionId
         )
         let again = identity(2, previous: part.originalTransactionId)
-        let bundleEnd = SimulatedCalendar.end(
-            of: .months(1),
-            from: day(10),
-            billingDay: SimulatedCalendar.dayOfMonth(day(10))
-        )
+        let bundleEnd = SimulatedCalendar.end(of: .months(1), from: day(10))
         return [
-            life(
+            simulator.life(
                 alone,
                 [.subscribe(monthly, offer: nil, at: start), .moveToBundle(at: day(10))]
             ),
-            life(
+            simulator.life(
                 bundled,
                 [
                     .subscribe(monthly, offer: nil, at: day(10)), .leaveBundle(at: day(30)),
                     .expire(.unbundled, at: later(bundleEnd)),
                 ]
             ),
-            life(again, [.subscribe(monthly, offer: nil, at: bundleEnd)]),
+            simulator.life(again, [.subscribe(monthly, offer: nil, at: bundleEnd)]),
         ]
     }
 
@@ -185,11 +146,11 @@ private struct StoryTeller {
         return [
             .subscribe(committed, offer: nil, at: start), .renew(at: end(1)), .renew(at: end(2)),
             .renew(at: end(3)), .failToRenew(graceUntil: nil, at: later(end(4))),
-            .recover(at: Instant(milliseconds: end(4).milliseconds + 20 * SimulatedCalendar.day)),
+            .recover(at: end(4).advanced(days: 20)),
         ]
     }
 
-    private let claims = [
+    private static let claims = [
         "7c9e6679-7425-40de-944b-e07fc1f90ae7", "0f8fad5b-d9cb-469f-a165-70867728950e",
     ]
 
@@ -212,28 +173,18 @@ private struct StoryTeller {
         )
     }
 
-    private func life(_ identity: LifeIdentity, _ script: [LifeStep]) -> SubscriptionLife {
-        do {
-            return try SubscriptionLife(identity: identity, store: simulator.store, script: script)
-        } catch {
-            preconditionFailure("\(story) from \(start) is impossible: \(error)")
-        }
+    private func one(_ script: [LifeStep], bundle: SimulatedBundle? = nil) -> [SubscriptionLife] {
+        [simulator.life(identity(0, bundle: bundle), script)]
     }
 
-    private func day(_ number: Int64) -> Instant {
-        Instant(milliseconds: start.milliseconds + number * SimulatedCalendar.day)
-    }
+    private func day(_ number: Int64) -> Instant { start.advanced(days: number) }
 
     // The end of a period, counted from 1.
     private func end(_ number: Int64) -> Instant {
-        SimulatedCalendar.end(
-            of: .months(number),
-            from: start,
-            billingDay: SimulatedCalendar.dayOfMonth(start)
-        )
+        SimulatedCalendar.end(of: .months(number), from: start)
     }
 
     private func later(_ instant: Instant) -> Instant {
-        Instant(milliseconds: instant.milliseconds + SimulatedCalendar.minute)
+        instant.advanced(by: SimulatedCalendar.minute)
     }
 }

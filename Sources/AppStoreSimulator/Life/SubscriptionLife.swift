@@ -1,4 +1,5 @@
 public import Events
+internal import Projections
 
 /// The whole life of one subscription: what happened, what Apple reports about it, and the truth.
 ///
@@ -50,7 +51,7 @@ public struct SubscriptionLife: Sendable {
                 step: chapter.step,
                 happenedAt: chapter.step.at,
                 signedAt: chapter.signedAt,
-                status: chapter.state.status(at: chapter.signedAt)
+                status: chapter.state.status(at: chapter.signedAt)?.rawValue
             )
         }
     }
@@ -104,7 +105,7 @@ public struct SubscriptionLife: Sendable {
 
     /// When a notification is signed, given when the first one of its step is.
     static func signedAt(_ first: Instant, notice number: Int) -> Instant {
-        Instant(milliseconds: first.milliseconds + Int64(number) * 20_000)
+        first.advanced(by: Int64(number) * 20_000)
     }
 }
 

@@ -12,9 +12,7 @@ enum AppleDateText {
     /// Such as `2015-07-09 01:19:17 America/Los_Angeles`.
     static func pacific(_ instant: Instant) -> String {
         let hours: Int64 = isPacificSummer(instant) ? -7 : -8
-        let local = Instant(
-            milliseconds: instant.milliseconds + hours * SimulatedCalendar.hour
-        )
+        let local = instant.advanced(by: hours * SimulatedCalendar.hour)
         return plain(local) + " America/Los_Angeles"
     }
 

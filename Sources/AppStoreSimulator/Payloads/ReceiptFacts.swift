@@ -45,13 +45,13 @@ struct ReceiptFacts {
         let daysBefore = generator.integer(in: 0...400)
         if !isSandbox, let start = life.chapters.first?.step.at {
             let before = daysBefore * SimulatedCalendar.day + SimulatedCalendar.hour
-            downloadDate = Instant(milliseconds: start.milliseconds - before)
+            downloadDate = start.advanced(by: -before)
         } else {
             downloadDate = Self.sandboxDownload
         }
         preorderDate =
             generator.chance(percent: 10) && !isSandbox
-            ? Instant(milliseconds: downloadDate.milliseconds - 30 * SimulatedCalendar.day) : nil
+            ? downloadDate.advanced(days: -30) : nil
 
         originalVersion = isSandbox ? "1.0" : "30"
         deviceIdentifier = generator.bytes(16)

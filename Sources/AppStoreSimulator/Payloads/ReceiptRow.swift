@@ -33,22 +33,17 @@ struct ReceiptRow {
 }
 
 /// The rows of a life in old formats.
-extension SubscriptionLife {
+extension ReceiptContent {
     /// All rows at an instant, the newest first; finished consumables are gone.
-    func receiptRows(asOf instant: Instant, style: ReceiptStyle = []) -> [ReceiptRow] {
-        guard let state = state(asOf: instant) else { return [] }
-        return receiptRows(of: state, asOf: instant, style: style)
+    func rows(asOf instant: Instant) -> [ReceiptRow] {
+        life.state(asOf: instant).map { rows(of: $0, asOf: instant) } ?? []
     }
 
     /// All rows of a state at an instant, the newest first.
-    func receiptRows(
-        of state: LifeState,
-        asOf instant: Instant,
-        style: ReceiptStyle
-    ) -> [ReceiptRow] {
+    func rows(of state: LifeState, asOf instant: Instant) -> [ReceiptRow] {
         let oneTimePurchases = state.oneTimePurchases.filter { isListed($0, asOf: instant) }
         let rows =
-            state.purchases.indices.map { row(ofPurchase: $0, in: state, style: style) }
+            state.purchases.indices.map { row(ofPurchase: $0, in: state) }
             + oneTimePurchases.map { row(of: $0) }
         return rows.sorted {
             ($0.purchaseDate, $0.transactionId) > ($1.purchaseDate, $1.transactionId)
@@ -56,43 +51,32 @@ extension SubscriptionLife {
     }
 
     /// One purchase of a period.
-    func row(
-        ofPurchase number: Int,
-        in state: LifeState,
-        style: ReceiptStyle
-    ) -> ReceiptRow {
+    func row(ofPurchase number: Int, in state: LifeState) -> ReceiptRow {
         let purchase = state.purchases[number]
-        let transaction = transactionNumber(ofPurchase: number, in: state, style: style)
-        let content = PayloadContent(identity: identity, store: store)
         return ReceiptRow(
             productId: purchase.product.id,
             quantity: purchase.seats?.tiers.quantity ?? 1,
-            transactionId: identity.transactionId(transaction),
+            transactionId: identity.transactionId(transactionNumber(ofPurchase: number, in: state)),
             originalTransactionId: identity.originalTransactionId,
             purchaseDate: purchase.purchaseDate,
-            originalPurchaseDate: content.originalPurchaseDate(of: state) ?? purchase.purchaseDate,
-            cancellation: cancellation(of: purchase, style: style),
+            originalPurchaseDate: identity.originalPurchaseDate(of: state) ?? purchase.purchaseDate,
+            cancellation: cancellation(of: purchase),
             appAccountToken: state.appAccountToken ?? identity.appAccountToken,
-            subscription: subscription(of: purchase, style: style)
+            subscription: subscription(of: purchase)
         )
     }
 
+    private var identity: LifeIdentity { life.identity }
+
     // A restore gives ids to the existing purchases; later ones have only their own.
-    private func transactionNumber(
-        ofPurchase number: Int,
-        in state: LifeState,
-        style: ReceiptStyle
-    ) -> Int64 {
+    private func transactionNumber(ofPurchase number: Int, in state: LifeState) -> Int64 {
         guard style.contains(.restoredIds), let restore = state.restores.last,
             number < restore.count
         else { return state.purchases[number].transactionNumber }
         return restore.firstTransactionNumber + Int64(number)
     }
 
-    private func cancellation(
-        of purchase: LifeState.Purchase,
-        style: ReceiptStyle
-    ) -> ReceiptRow.Cancellation? {
+    private func cancellation(of purchase: LifeState.Purchase) -> ReceiptRow.Cancellation? {
         if let revocation = purchase.revocation {
             return ReceiptRow.Cancellation(date: revocation.date, reason: revocation.reason)
         }
@@ -102,18 +86,14 @@ extension SubscriptionLife {
         return ReceiptRow.Cancellation(date: successor.start, reason: 0)
     }
 
-    private func subscription(
-        of purchase: LifeState.Purchase,
-        style: ReceiptStyle
-    ) -> ReceiptRow.Subscription {
+    private func subscription(of purchase: LifeState.Purchase) -> ReceiptRow.Subscription {
         let offer = purchase.offer
         let isIntroductory = offer?.category == .introductory
-        let isTrial = isIntroductory && offer?.discount == .freeTrial
         return ReceiptRow.Subscription(
             lineItemId: identity.webOrderLineItemId(purchase.lineItemNumber),
             expiresDate: purchase.expiresDate,
-            isTrial: isTrial,
-            isIntroductory: isIntroductory && !isTrial,
+            isTrial: purchase.isTrial,
+            isIntroductory: isIntroductory && !purchase.isTrial,
             isUpgraded: purchase.isUpgraded && !style.contains(.upgradesCancelled),
             promotionalOfferId: offer?.category == .promotional ? offer?.identifier : nil,
             offerCodeReferenceName: offer?.category == .offerCode ? offer?.identifier : nil,
@@ -138,13 +118,10 @@ extension SubscriptionLife {
         )
     }
 
-    /// How long the app takes to finish a consumable: it delivers it at the next launch.
-    static let consumableFinishDelay = SimulatedCalendar.hour
-
-    // Only consumables are finished; a refunded one is listed again.
+    // Only consumables are finished, at the next launch of the app: within an hour here. A refunded
+    // one is listed again.
     private func isListed(_ purchase: LifeState.OneTimePurchase, asOf instant: Instant) -> Bool {
         purchase.kind != .consumable || purchase.revocation != nil
-            || instant.milliseconds - purchase.purchaseDate.milliseconds
-                < Self.consumableFinishDelay
+            || instant < purchase.purchaseDate.advanced(by: SimulatedCalendar.hour)
     }
 }

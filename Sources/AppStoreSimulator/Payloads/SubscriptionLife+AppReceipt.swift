@@ -12,13 +12,14 @@ extension SubscriptionLife {
         appReceipt(asOf: instant, form: form, including: [])
     }
 
-    /// The same, with the purchases of other subscriptions of the Apple Account.
-    func appReceipt(
+    private func appReceipt(
         asOf instant: Instant,
         form: AppReceiptForm,
         including others: [SubscriptionLife]
     ) -> [UInt8] {
-        let rows = ([self] + others).flatMap { $0.receiptRows(asOf: instant, style: form.rowStyle) }
+        let rows = ([self] + others).flatMap {
+            ReceiptContent(life: $0, style: form.rowStyle).rows(asOf: instant)
+        }
         let payload = payload(asOf: instant, rows, form: form)
         return store.pki.receipts.sign(payload: payload, form: form)
     }
@@ -40,20 +41,20 @@ extension SubscriptionLife {
     /// The receipts that a device had: a new one after every purchase, renewal and restore.
     ///
     /// After a restore, receipts contain the transaction ids of that device.
-    public func appReceipts(form: AppReceiptForm = []) -> [Delivery] {
-        appReceipts(form: form, including: [])
-    }
-
-    /// The same, with the purchases of other subscriptions of the Apple Account.
-    func appReceipts(form: AppReceiptForm, including others: [SubscriptionLife]) -> [Delivery] {
-        ([self] + others).flatMap(\.receiptInstants).sorted().map { instant in
+    ///
+    /// - Parameters:
+    ///   - form: Their form.
+    ///   - others: Other subscriptions of the Apple Account, whose purchases they contain as well.
+    /// - Returns: The receipts.
+    public func appReceipts(
+        form: AppReceiptForm = [],
+        including others: [SubscriptionLife] = []
+    ) -> [Delivery] {
+        let form = form.union(.restoredIds)
+        return ([self] + others).flatMap(\.receiptInstants).sorted().map { instant in
             Delivery(
                 channel: .appReceipt,
-                payload: appReceipt(
-                    asOf: instant,
-                    form: form.union(.restoredIds),
-                    including: others
-                ),
+                payload: appReceipt(asOf: instant, form: form, including: others),
                 signedAt: instant.flooredToSecond
             )
         }

@@ -28,18 +28,38 @@ extension SimulatedStore {
     ///   - signedAt: When it is signed, in real time.
     /// - Returns: The body.
     public func testNotification(uuid: String, signedAt: Instant) -> [UInt8] {
-        var data = JSONWriter()
-        data.add("appAppleId", appAppleId)
-        data.add("bundleId", bundleId)
-        data.add("environment", environment.word)
-        var json = JSONWriter()
-        json.add("notificationType", "TEST")
+        at(.calendar).notification("TEST", nil, uuid: uuid, signedAt: signedAt) { json in
+            json.add("data", object: app().object)
+        }
+    }
+
+    /// The body of a notification, whose content is added to it.
+    func notification(
+        _ type: String,
+        _ subtype: String?,
+        uuid: String,
+        signedAt: Instant,
+        _ addContent: (inout JSONWriter) -> Void
+    ) -> [UInt8] {
+        var json = JSONWriter(pace)
+        json.add("notificationType", type)
+        json.add("subtype", subtype)
         json.add("notificationUUID", uuid)
-        json.add("data", object: data.object)
+        addContent(&json)
         json.add("version", "2.0")
         json.add("signedDate", signedAt: signedAt)
         var body = JSONWriter()
         body.add("signedPayload", plain: pki.sign(payloadJSON: json.object))
         return body.object
+    }
+
+    /// An object about the app, to which members may be added.
+    func app(version: String? = nil) -> JSONWriter {
+        var json = JSONWriter()
+        json.add("appAppleId", appAppleId)
+        json.add("bundleId", bundleId)
+        json.add("bundleVersion", version)
+        json.add("environment", environment.word)
+        return json
     }
 }

@@ -1,4 +1,5 @@
 public import Events
+internal import Projections
 
 /// What Apple pushes: one POST body per notification.
 extension SubscriptionLife {
@@ -33,43 +34,25 @@ extension SubscriptionLife {
         _ = generator.next()
         return chapter.notices.enumerated().map { noticeNumber, notice in
             let signedAt = Self.signedAt(chapter, notice: noticeNumber)
-            let body = notificationBody(
-                notice,
-                state: chapter.state,
+            let body = store.notification(
+                notice.type,
+                notice.subtype,
                 uuid: generator.uuid(),
                 signedAt: signedAt
-            )
+            ) { json in
+                if case .seatClaims(let claims) = notice.subject {
+                    json.add("unclaimInfo", object: unclaimInfo(of: claims))
+                } else {
+                    let data = data(of: notice, state: chapter.state, signedAt: signedAt)
+                    json.add("data", object: data)
+                }
+            }
             return Delivery(channel: .notification, payload: body, signedAt: signedAt)
         }
     }
 
-    private func notificationBody(
-        _ notice: LifeMachine.Notice,
-        state: LifeState,
-        uuid: String,
-        signedAt: Instant
-    ) -> [UInt8] {
-        var json = JSONWriter(store.pace)
-        json.add("notificationType", notice.type)
-        json.add("subtype", notice.subtype)
-        json.add("notificationUUID", uuid)
-        if case .seatClaims(let claims) = notice.subject {
-            json.add("unclaimInfo", object: unclaimInfo(of: claims))
-        } else {
-            json.add("data", object: data(of: notice, state: state, signedAt: signedAt))
-        }
-        json.add("version", "2.0")
-        json.add("signedDate", signedAt: signedAt)
-        var body = JSONWriter()
-        body.add("signedPayload", plain: store.pki.sign(payloadJSON: json.object))
-        return body.object
-    }
-
     private func unclaimInfo(of claims: [String]) -> [UInt8] {
-        var json = JSONWriter()
-        json.add("appAppleId", store.appAppleId)
-        json.add("bundleId", store.bundleId)
-        json.add("environment", store.environment.word)
+        var json = store.app()
         json.add(UnconfirmedWords.unclaimedSubscription, identity.originalTransactionId)
         json.add("unclaimSeatIds", plainTexts: claims.map { Array($0.utf8) })
         return json.object
@@ -80,28 +63,19 @@ extension SubscriptionLife {
         state: LifeState,
         signedAt: Instant
     ) -> [UInt8] {
-        let content = PayloadContent(identity: identity, store: store)
-        var json = JSONWriter()
-        json.add("appAppleId", store.appAppleId)
-        json.add("bundleId", store.bundleId)
-        json.add("bundleVersion", "42")
-        json.add("environment", store.environment.word)
+        let content = content(signedAt: signedAt)
+        var json = store.app(version: "42")
 
         switch notice.subject {
         case .purchase, .addition:
-            let transaction = content.transaction(
-                state.transaction(of: notice),
-                of: state,
-                signedAt: signedAt
-            )
+            let transaction = content.transaction(state.transaction(of: notice), of: state)
             json.add("signedTransactionInfo", plain: store.pki.sign(payloadJSON: transaction))
-            if let renewal = content.renewalInfo(of: state, signedAt: signedAt) {
+            if let renewal = content.renewalInfo(of: state) {
                 json.add("signedRenewalInfo", plain: store.pki.sign(payloadJSON: renewal))
             }
-            json.add("status", state.status(at: signedAt))
+            json.add("status", state.status(at: signedAt)?.rawValue)
         case .oneTimePurchase(let number):
-            let purchase = state.oneTimePurchases[number]
-            let transaction = content.transaction(purchase, signedAt: signedAt)
+            let transaction = content.transaction(state.oneTimePurchases[number])
             json.add("signedTransactionInfo", plain: store.pki.sign(payloadJSON: transaction))
         case .seatClaims: break
         }

@@ -1,4 +1,5 @@
 public import Events
+internal import Projections
 
 /// The answers of the App Store Server API to requests at an instant.
 extension SubscriptionLife {
@@ -9,10 +10,7 @@ extension SubscriptionLife {
     ///
     /// Transactions are as of that instant and signed then. At least one page, possibly empty.
     public func history(asOf instant: Instant) -> [Delivery] {
-        pages(
-            of: listed(asOf: instant).map { signable($0, signedAt: instant) },
-            signedAt: instant
-        )
+        pages(of: listed(asOf: instant).map { signable($0, signedAt: instant) }, signedAt: instant)
     }
 
     /// The transactions at an instant, by last modification: the order of the history.
@@ -48,25 +46,24 @@ extension SubscriptionLife {
     }
 
     private func signable(_ transaction: ListedTransaction, signedAt: Instant) -> [UInt8] {
-        let content = PayloadContent(identity: identity, store: store)
+        let content = content(signedAt: signedAt)
         return switch transaction.content {
-        case .period(let purchase, let state):
-            content.transaction(purchase, of: state, signedAt: signedAt)
-        case .oneTime(let purchase): content.transaction(purchase, signedAt: signedAt)
+        case .period(let purchase, let state): content.transaction(purchase, of: state)
+        case .oneTime(let purchase): content.transaction(purchase)
         }
     }
 
     /// The answer of Get All Subscription Statuses at an instant.
     public func statuses(asOf instant: Instant) -> Delivery {
-        let content = PayloadContent(identity: identity, store: store)
+        let content = content(signedAt: instant)
         var groups: [[UInt8]] = []
         if let state = state(asOf: instant), let newest = state.newest,
-            let renewal = content.renewalInfo(of: state, signedAt: instant)
+            let renewal = content.renewalInfo(of: state)
         {
-            let transaction = content.transaction(newest, of: state, signedAt: instant)
+            let transaction = content.transaction(newest, of: state)
             var last = JSONWriter()
             last.add("originalTransactionId", identity.originalTransactionId)
-            last.add("status", state.status(at: instant))
+            last.add("status", state.status(at: instant)?.rawValue)
             last.add("signedTransactionInfo", plain: store.pki.sign(payloadJSON: transaction))
             last.add("signedRenewalInfo", plain: store.pki.sign(payloadJSON: renewal))
             var group = JSONWriter()
@@ -111,14 +108,10 @@ extension SubscriptionLife {
             guard case .restore = chapter.step, let restore = chapter.state.restores.last else {
                 return []
             }
-            let content = PayloadContent(identity: identity, store: store)
+            let content = content(signedAt: chapter.signedAt)
             let transactions = chapter.state.purchases.enumerated().map { number, purchase in
-                content.transaction(
-                    purchase,
-                    of: chapter.state,
-                    number: restore.firstTransactionNumber + Int64(number),
-                    signedAt: chapter.signedAt
-                )
+                let number = restore.firstTransactionNumber + Int64(number)
+                return content.transaction(purchase, of: chapter.state, number: number)
             }
             return pages(of: transactions, signedAt: chapter.signedAt)
         }

@@ -29,10 +29,8 @@ extension SubscriptionLife {
             json.value("latest_expired_receipt_info", json: latest)
         } else {
             json.value("latest_receipt_info", json: latest)
-            json.plain(
-                "latest_receipt",
-                singleReceiptBase64(ofPurchase: state.purchases.count - 1, in: state, style: style)
-            )
+            let last = state.purchases.count - 1
+            json.plain("latest_receipt", content.singleReceiptBase64(ofPurchase: last, in: state))
         }
 
         json.number("auto_renew_status", state.isAutoRenewOn ? 1 : 0)
@@ -45,17 +43,23 @@ extension SubscriptionLife {
         return json.object
     }
 
+    /// Apple's number of a product: ten digits that are derived from its id.
+    static func adamId(of productId: String) -> Int64 {
+        var seed: UInt64 = 0
+        for byte in productId.utf8 { seed = seed &* 131 &+ UInt64(byte) }
+        var generator = SeededGenerator(seed: seed)
+        return generator.integer(in: 1_000_000_000...6_999_999_999)
+    }
+}
+
+extension ReceiptContent {
     /// The transaction receipt of one purchase as iOS 6 gave it to the app: base64 of a property
     /// list whose `purchase-info` is base64 of another one (Apple's data: app receipts).
     ///
     /// The signature is real RSA over SHA-1 with the receipt key, but not in Apple's own format.
-    func singleReceiptBase64(
-        ofPurchase number: Int,
-        in state: LifeState,
-        style: ReceiptStyle
-    ) -> [UInt8] {
-        let row = row(ofPurchase: number, in: state, style: style)
-        let facts = ReceiptFacts(self)
+    func singleReceiptBase64(ofPurchase number: Int, in state: LifeState) -> [UInt8] {
+        let row = row(ofPurchase: number, in: state)
+        let facts = ReceiptFacts(life)
         let purchase = shifted(row.purchaseDate)
         let original = shifted(row.originalPurchaseDate)
         let expiry = row.subscription.map { shifted($0.expiresDate) }
@@ -75,49 +79,27 @@ extension SubscriptionLife {
             ("original-purchase-date-ms", String(original.milliseconds)),
             ("web-order-line-item-id", row.subscription?.lineItemId),
             ("item-id", String(SubscriptionLife.adamId(of: row.productId))),
-            ("bid", store.bundleId),
+            ("bid", life.store.bundleId),
             ("product-id", row.productId),
             ("purchase-date", AppleDateText.gmt(purchase)),
             ("original-purchase-date", AppleDateText.gmt(original)),
             ("purchase-date-pst", AppleDateText.pacific(purchase)),
         ])
 
-        let signature = store.pki.receipts.oldSignature(over: info)
+        let signature = life.store.pki.receipts.oldSignature(over: info)
         let receipt = propertyList([
             ("signature", Data(signature).base64EncodedString()),
             ("purchase-info", Data(info).base64EncodedString()),
-            ("environment", store.environment == .sandbox ? "Sandbox" : nil),
+            ("environment", life.store.environment == .sandbox ? "Sandbox" : nil),
             ("pod", "100"),
             ("signing-status", "0"),
         ])
         return Array(Data(receipt).base64EncodedData())
     }
 
-    /// Apple's number of a product: ten digits that are derived from its id.
-    static func adamId(of productId: String) -> Int64 {
-        var seed: UInt64 = 0
-        for byte in productId.utf8 { seed = seed &* 131 &+ UInt64(byte) }
-        var generator = SeededGenerator(seed: seed)
-        return generator.integer(in: 1_000_000_000...6_999_999_999)
-    }
-
-    private func shifted(_ instant: Instant) -> Instant {
-        Instant(milliseconds: instant.milliseconds + identity.subsecond)
-    }
-
-    // The old property list format, as NeXTSTEP wrote it.
-    private func propertyList(_ entries: [(name: String, value: String?)]) -> [UInt8] {
-        let lines = entries.compactMap { entry in
-            entry.value.map { "\t\"\(entry.name)\" = \"\($0)\";\n" }
-        }
-        return Array(("{\n" + lines.joined() + "}").utf8)
-    }
-}
-
-extension ReceiptContent {
     /// One purchase as an object of the iOS 6 generation; also used in V1 bodies before 2021.
     func singleObject(of number: Int, in state: LifeState) -> [UInt8] {
-        let row = life.row(ofPurchase: number, in: state, style: style)
+        let row = row(ofPurchase: number, in: state)
         let facts = ReceiptFacts(life)
         var json = writer()
 
@@ -148,5 +130,17 @@ extension ReceiptContent {
         json.flag("is_trial_period", subscription.isTrial)
         json.flag("is_in_intro_offer_period", subscription.isIntroductory)
         return json.object
+    }
+
+    private func shifted(_ instant: Instant) -> Instant {
+        instant.advanced(by: life.identity.subsecond)
+    }
+
+    // The old property list format, as NeXTSTEP wrote it.
+    private func propertyList(_ entries: [(name: String, value: String?)]) -> [UInt8] {
+        let lines = entries.compactMap { entry in
+            entry.value.map { "\t\"\(entry.name)\" = \"\($0)\";\n" }
+        }
+        return Array(("{\n" + lines.joined() + "}").utf8)
     }
 }

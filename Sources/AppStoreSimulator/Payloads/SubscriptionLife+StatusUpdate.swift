@@ -37,31 +37,22 @@ extension SubscriptionLife {
             }
             before = chapter.state
 
+            let isSandbox = store.environment == .sandbox
             let sent = updates.filter {
-                $0.isSent(
-                    toMember: identity.isFamilyShared,
-                    inSandbox: store.environment == .sandbox
-                )
+                $0.isSent(toMember: identity.isFamilyShared, inSandbox: isSandbox)
             }
             for (number, update) in sent.enumerated() {
+                let sentAt = chapter.signedAt.advanced(by: Int64(number) * Self.statusUpdateSpacing)
                 let body = StatusUpdateBody(
                     life: self,
                     style: style,
                     update: update,
                     chapter: chapter,
-                    sentAt: Instant(
-                        milliseconds: chapter.signedAt.milliseconds
-                            + Int64(number) * Self.statusUpdateSpacing
-                    ),
+                    sentAt: sentAt,
                     toggledAt: toggledAt
                 )
-                result.append(
-                    Delivery(
-                        channel: .statusUpdate,
-                        payload: body.json(password: password),
-                        signedAt: body.sentAt
-                    )
-                )
+                let payload = body.json(password: password)
+                result.append(Delivery(channel: .statusUpdate, payload: payload, signedAt: sentAt))
             }
         }
         return result
@@ -129,8 +120,7 @@ private struct StatusUpdateBody {
         let rows =
             update.isEmpty
             ? []
-            : life.receiptRows(of: state, asOf: sentAt, style: style)
-                .prefix(SubscriptionLife.statusUpdateRowsMax)
+            : content.rows(of: state, asOf: sentAt).prefix(SubscriptionLife.statusUpdateRowsMax)
         var json = content.writer()
         json.number("status", 0)
         json.text("environment", life.store.environment.word)
@@ -157,19 +147,14 @@ private struct StatusUpdateBody {
             json.value("latest_expired_receipt_info", json: object)
             json.text("latest_expired_receipt", "")
         } else {
-            json.plain(
-                "latest_receipt",
-                life.singleReceiptBase64(ofPurchase: number, in: state, style: style)
-            )
+            json.plain("latest_receipt", content.singleReceiptBase64(ofPurchase: number, in: state))
             json.value("latest_receipt_info", json: object)
         }
         if isCancel {
             // An upgrade ends the period that it replaces, even if its row does not say so.
             json.dates("cancellation_date", purchase.revocation?.date ?? chapter.step.at)
-            json.text(
-                "web_order_line_item_id",
-                life.identity.webOrderLineItemId(purchase.lineItemNumber)
-            )
+            let lineItem = life.identity.webOrderLineItemId(purchase.lineItemNumber)
+            json.text("web_order_line_item_id", lineItem)
         }
     }
 

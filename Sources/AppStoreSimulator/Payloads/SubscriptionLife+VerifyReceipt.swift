@@ -19,12 +19,9 @@ extension SubscriptionLife {
         let made = min(made ?? instant, instant).flooredToSecond
         var json = content.writer()
         json.text("environment", store.environment.word)
-        json.value(
-            "receipt",
-            json: receiptObject(content, made: made, askedAt: instant, style: style)
-        )
+        json.value("receipt", json: content.receiptObject(made: made, askedAt: instant))
         if let state = state(asOf: instant), state.newest != nil {
-            addLatest(of: state, content, asOf: instant, style: style, to: &json)
+            content.addLatest(of: state, asOf: instant, to: &json)
         }
         json.number("status", 0)
         return json.object
@@ -61,15 +58,15 @@ extension SubscriptionLife {
             }
         }
     }
+}
 
-    private func addLatest(
+extension ReceiptContent {
+    fileprivate func addLatest(
         of state: LifeState,
-        _ content: ReceiptContent,
         asOf instant: Instant,
-        style: ReceiptStyle,
         to json: inout ReceiptWriter
     ) {
-        var rows = receiptRows(of: state, asOf: instant, style: style)
+        var rows = rows(of: state, asOf: instant)
         if style.contains(.excludeOldTransactions) {
             // Newest first: everything after the first row of the subscription is old.
             let newest = rows.firstIndex { $0.subscription != nil } ?? 0
@@ -78,29 +75,22 @@ extension SubscriptionLife {
             }
             .map(\.element)
         }
-        json.objects("latest_receipt_info", rows.map { content.object(of: $0, in: .latest) })
-        json.plain("latest_receipt", appReceiptBase64(asOf: instant, form: style.receiptForm))
-        json.objects("pending_renewal_info", content.pendingRenewals(of: state))
+        json.objects("latest_receipt_info", rows.map { object(of: $0, in: .latest) })
+        json.plain("latest_receipt", life.appReceiptBase64(asOf: instant, form: style.receiptForm))
+        json.objects("pending_renewal_info", pendingRenewals(of: state))
     }
 
-    private func receiptObject(
-        _ content: ReceiptContent,
-        made: Instant,
-        askedAt: Instant,
-        style: ReceiptStyle
-    ) -> [UInt8] {
-        let facts = ReceiptFacts(self)
-        let isSandbox = store.environment == .sandbox
+    fileprivate func receiptObject(made: Instant, askedAt: Instant) -> [UInt8] {
+        let facts = ReceiptFacts(life)
         let isVolume = style.contains(.volumePurchase)
+        let volume = isVolume ? "VPP" : ""
+        let sandbox = life.store.environment == .sandbox ? "Sandbox" : ""
 
-        var json = content.writer()
-        json.text(
-            "receipt_type",
-            "Production" + (isVolume ? "VPP" : "") + (isSandbox ? "Sandbox" : "")
-        )
+        var json = writer()
+        json.text("receipt_type", "Production" + volume + sandbox)
         json.number("adam_id", facts.appItemId)
         json.number("app_item_id", facts.appItemId)
-        json.text("bundle_id", store.bundleId)
+        json.text("bundle_id", life.store.bundleId)
         json.text("application_version", facts.version)
         if style.contains(.nullDownloadId) {
             json.value("download_id", json: Array("null".utf8))
@@ -113,24 +103,19 @@ extension SubscriptionLife {
         json.dates("original_purchase_date", facts.downloadDate)
         json.text("original_application_version", facts.originalVersion)
         json.dates("preorder_date", facts.preorderDate)
-        if isVolume {
-            json.dates(
-                "expiration_date",
-                Instant(milliseconds: made.milliseconds + Self.volumePurchaseTerm)
-            )
-        }
+        if isVolume { json.dates("expiration_date", made.advanced(days: Self.volumePurchaseDays)) }
 
         var generator = SeededGenerator(
-            seed: identity.seed ^ UInt64(identity.index),
+            seed: life.identity.seed ^ UInt64(life.identity.index),
             branch: UInt64(made.milliseconds)
         )
-        let rows = generator.shuffled(receiptRows(asOf: made, style: style))
-        json.objects("in_app", rows.map { content.object(of: $0, in: .inApp) })
+        let rows = generator.shuffled(rows(asOf: made))
+        json.objects("in_app", rows.map { object(of: $0, in: .inApp) })
         return json.object
     }
 
     // In this simulation, an app that an organisation distributes is licensed for a year.
-    private static let volumePurchaseTerm = 365 * SimulatedCalendar.day
+    private static let volumePurchaseDays: Int64 = 365
 }
 
 extension ReceiptStyle {

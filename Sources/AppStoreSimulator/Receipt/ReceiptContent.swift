@@ -14,11 +14,7 @@ struct ReceiptContent {
 
     /// An empty object in this style.
     func writer() -> ReceiptWriter {
-        ReceiptWriter(
-            style: style,
-            subsecond: life.identity.subsecond,
-            pace: life.store.pace
-        )
+        ReceiptWriter(style: style, subsecond: life.identity.subsecond, pace: life.store.pace)
     }
 
     /// One transaction.
@@ -40,11 +36,8 @@ struct ReceiptContent {
             json.flag("is_in_intro_offer_period", subscription.isIntroductory)
             json.text("promotional_offer_id", subscription.promotionalOfferId)
         }
-        json.text(
-            "in_app_ownership_type",
-            life.identity.isFamilyShared && row.subscription != nil
-                ? "FAMILY_SHARED" : "PURCHASED"
-        )
+        let isShared = life.identity.isFamilyShared && row.subscription != nil
+        json.text("in_app_ownership_type", isShared ? "FAMILY_SHARED" : "PURCHASED")
         if style.contains(.emptyTexts) {
             json.text("app_item_id", "")
             json.text("version_external_identifier", "")
@@ -111,12 +104,9 @@ struct PendingBilling {
     /// The state of charging in a state of the life.
     init(_ state: LifeState) {
         switch state.phase {
-        case .grace(let until):
-            (expirationIntent, isRetried, graceEnd) =
-                (ExpiryCause.billingRetry.rawValue, true, until)
-        case .retry(let until):
-            (expirationIntent, isRetried, graceEnd) =
-                (ExpiryCause.billingRetry.rawValue, true, until)
+        case .grace, .retry:
+            (expirationIntent, isRetried) = (ExpiryCause.billingRetry.rawValue, true)
+            graceEnd = state.phase.graceEnd
         case .expired(let cause):
             let last = state.graces.last
             let isAboutNewest = last?.purchase == state.purchases.count - 1

@@ -53,42 +53,27 @@ public struct ReceiptPKI: Sendable {
         )
         let head = BER.integer(1) + BER.element(BER.set, digest)
         let tail = certificates + BER.element(BER.set, signer)
-        return form.contains(.indefiniteLengths)
-            ? Self.openEnded(head: head, content: content, tail: tail)
-            : Self.definite(head: head, content: content, tail: tail)
+
+        let isOpen = form.contains(.indefiniteLengths)
+        let wrap = isOpen ? BER.indefinite : BER.element
+        let octets =
+            isOpen
+            ? wrap(BER.octetString | BER.constructed, Self.pieces(of: content))
+            : wrap(BER.octetString, content)
+        let encapsulated = wrap(BER.sequence, Self.data + wrap(BER.explicit0, octets))
+        let signedData = wrap(BER.sequence, head + encapsulated + tail)
+        return wrap(BER.sequence, Self.signedData + wrap(BER.explicit0, signedData))
     }
 
     /// An RSA signature over SHA-1, as in transaction receipts of iOS 6; 256 bytes.
     func oldSignature(over bytes: [UInt8]) -> [UInt8] { signature(over: bytes, isOld: true) }
 
-    private static func definite(head: [UInt8], content: [UInt8], tail: [UInt8]) -> [UInt8] {
-        let octets = BER.element(BER.explicit0, BER.element(BER.octetString, content))
-        let signedData = head + BER.element(BER.sequence, data + octets) + tail
-        return BER.element(
-            BER.sequence,
-            Self.signedData
-                + BER.element(BER.explicit0, BER.element(BER.sequence, signedData))
-        )
-    }
-
-    // The content is split into pieces, each of a size that an old streaming writer would flush.
-    private static func openEnded(head: [UInt8], content: [UInt8], tail: [UInt8]) -> [UInt8] {
-        let pieces = stride(from: 0, to: content.count, by: pieceSize).flatMap { start in
-            BER.element(
-                BER.octetString,
-                Array(content[start..<min(start + pieceSize, content.count)])
-            )
+    // Each of a size that an old streaming writer would flush.
+    private static func pieces(of content: [UInt8]) -> [UInt8] {
+        stride(from: 0, to: content.count, by: pieceSize).flatMap { start in
+            let end = min(start + pieceSize, content.count)
+            return BER.element(BER.octetString, Array(content[start..<end]))
         }
-        let octets = BER.indefinite(BER.octetString | BER.constructed, pieces)
-        let encapsulated = BER.indefinite(
-            BER.sequence,
-            data + BER.indefinite(BER.explicit0, octets)
-        )
-        let signedData = BER.indefinite(BER.sequence, head + encapsulated + tail)
-        return BER.indefinite(
-            BER.sequence,
-            Self.signedData + BER.indefinite(BER.explicit0, signedData)
-        )
     }
 
     private func signature(over bytes: [UInt8], isOld: Bool) -> [UInt8] {

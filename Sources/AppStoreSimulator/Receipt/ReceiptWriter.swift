@@ -67,7 +67,7 @@ struct ReceiptWriter {
     /// An instant in its three forms; nothing for nil.
     mutating func dates(_ name: StaticString, _ instant: Instant?) {
         guard let instant else { return }
-        threeForms(name, Instant(milliseconds: pace.date(instant).milliseconds + subsecond))
+        threeForms(name, pace.date(instant).advanced(by: subsecond))
     }
 
     /// The instant of the answer itself, always with its real milliseconds.
@@ -77,7 +77,7 @@ struct ReceiptWriter {
 
     /// The end of a period as iOS 6 wrote it: milliseconds under the plain name, and texts.
     mutating func expiry(_ instant: Instant) {
-        let shifted = Instant(milliseconds: pace.date(instant).milliseconds + subsecond)
+        let shifted = pace.date(instant).advanced(by: subsecond)
         milliseconds("expires_date", "", shifted)
         text("expires_date", "_formatted", AppleDateText.gmt(shifted))
         text("expires_date", "_formatted_pst", AppleDateText.pacific(shifted))

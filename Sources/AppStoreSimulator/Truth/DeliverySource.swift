@@ -13,18 +13,3 @@ public enum DeliverySource: CaseIterable, Hashable, Sendable {
     /// not carry (`revocationPercentage`, Apple's data: transactions).
     case everything
 }
-
-extension SubscriptionLife {
-    /// The rows that all tables must have for a reader informed in that way.
-    public func tables(from source: DeliverySource) -> LifeTables {
-        var known = known
-        known?.restrict(to: source)
-        return LifeTables(
-            states: known?.states ?? [],
-            planChanges: known?.planChanges ?? [],
-            refundCases: known?.refundCases ?? [],
-            transactions: known?.transactions ?? [],
-            movements: known?.movements ?? []
-        )
-    }
-}

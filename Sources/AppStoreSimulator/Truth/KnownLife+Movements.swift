@@ -1,13 +1,13 @@
 internal import Events
+internal import Projections
 
 /// The movements that count in the books of a business.
 extension KnownLife {
     /// The rows of `movements`, by instant, then by kind.
-    var movements: [SimulatedMovement] {
+    public var movements: [SimulatedMovement] {
         let rows =
             acquisitions + additionMovements + statusMovements + refundMovements
-            + extensionMovements
-            + switchMovements + requestMovements
+            + extensionMovements + switchMovements + requestMovements
         return rows.sorted { left, right in
             if left.occurred != right.occurred { return left.occurred < right.occurred }
             if left.kind != right.kind { return left.kind.rank < right.kind.rank }
@@ -106,14 +106,8 @@ extension KnownLife {
                 (.refundReversed, refund.reversedAt, amount),
             ]
             return steps.compactMap { kind, at, amount in
-                at.map { at in
-                    row(
-                        kind,
-                        at: at,
-                        about: number,
-                        addition: refund.addition,
-                        amount: amount
-                    )
+                at.map {
+                    row(kind, at: $0, about: number, addition: refund.addition, amount: amount)
                 }
             }
         }
@@ -125,7 +119,7 @@ extension KnownLife {
         let transactions: [(addition: Int?, end: Instant?)] =
             [(nil, state.purchases[refund.purchase].revocation?.date)]
             + state.additions(to: refund.purchase).map {
-                ($0, state.additions[$0].revocation?.date)
+                ($0, state.additions[$0].purchase.revocation?.date)
             }
         let last = transactions.compactMap(\.end).max()
         return transactions.first { $0.end == last }.map { $0.addition == refund.addition } ?? true
@@ -145,10 +139,10 @@ extension KnownLife {
             let addition = state.additions[number]
             return row(
                 .seatsAdded,
-                at: addition.purchaseDate,
+                at: addition.purchase.purchaseDate,
                 about: addition.period,
                 addition: number,
-                amount: addition.seats.tiers.total
+                amount: addition.purchase.price
             )
         }
     }
@@ -198,8 +192,7 @@ extension KnownLife {
         amount: Int64? = nil,
         isResubscribe: Bool = false
     ) -> SimulatedMovement {
-        let purchase =
-            addition.map { state.purchase(of: state.additions[$0]) } ?? state.purchases[number]
+        let purchase = state.transaction(number, addition: addition)
         return SimulatedMovement(
             kind: kind,
             occurred: instant,

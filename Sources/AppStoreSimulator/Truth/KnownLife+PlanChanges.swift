@@ -1,34 +1,15 @@
 internal import Events
+internal import Projections
 
 /// The products that the customer changed between, and the requests that had no effect.
 extension KnownLife {
-    // A request for another product from the next renewal on.
-    private struct Request {
-        let from: SimulatedProduct
-        let to: SimulatedProduct
-        let requested: Instant
-        let offer: SimulatedOffer.Category?
-        var end = End.open
-
-        enum End {
-            case open
-            case withdrawn(Instant)
-            case lapsed
-            case effective(purchase: Int)
-        }
-    }
-
     /// The rows of `plan_changes`.
-    var planChanges: [SimulatedPlanChange] {
-        let requests = requests
-        var effective: [Int: Request] = [:]
-        for request in requests {
-            if case .effective(let number) = request.end { effective[number] = request }
-        }
+    public var planChanges: [SimulatedPlanChange] {
+        let (rows, requested) = requests
         let facts = state.purchases.indices.dropFirst().compactMap { number in
-            fact(number, after: effective[number])
+            fact(number, requested: requested[number])
         }
-        return (facts + requests.compactMap { row(of: $0) }).sorted { left, right in
+        return (facts + rows).sorted { left, right in
             let (one, other) = (
                 left.requested ?? left.effective, right.requested ?? right.effective
             )
@@ -46,7 +27,7 @@ extension KnownLife {
         return purchase.isRenewal || before.map { $0.validTo >= purchase.purchaseDate } ?? false
     }
 
-    private func fact(_ number: Int, after request: Request?) -> SimulatedPlanChange? {
+    private func fact(_ number: Int, requested: Instant?) -> SimulatedPlanChange? {
         let (old, new) = (state.purchases[number - 1], state.purchases[number])
         guard old.product != new.product else { return nil }
         let start = new.purchaseDate
@@ -54,43 +35,11 @@ extension KnownLife {
         let timing: SimulatedPlanChange.Timing =
             start < old.expiresDate && !isTakenBack
             ? .now : isContinuing(number) ? .nextRenewal : .resubscribe
-        return SimulatedPlanChange(
-            fromProductId: old.product.id,
-            toProductId: new.product.id,
-            requested: request?.requested,
-            effective: start,
-            withdrawn: nil,
-            state: .effective,
-            timing: timing,
-            class: new.product.change(from: old.product),
-            isSameDuration: old.product.duration == new.product.duration,
-            offer: new.offer?.category,
-            refundsPrevious: timing == .now && old.price != 0 && !identity.isMember
-        )
-    }
-
-    private func row(of request: Request) -> SimulatedPlanChange? {
-        let withdrawn: Instant?
-        let end: SimulatedPlanChange.State
-        switch request.end {
-        case .effective: return nil
-        case .open: (withdrawn, end) = (nil, isOver ? .lapsed : .requested)
-        case .withdrawn(let instant): (withdrawn, end) = (instant, .withdrawn)
-        case .lapsed: (withdrawn, end) = (nil, .lapsed)
-        }
-        return SimulatedPlanChange(
-            fromProductId: request.from.id,
-            toProductId: request.to.id,
-            requested: request.requested,
-            effective: nil,
-            withdrawn: withdrawn,
-            state: end,
-            timing: .nextRenewal,
-            class: request.to.change(from: request.from),
-            isSameDuration: request.from.duration == request.to.duration,
-            offer: request.offer,
-            refundsPrevious: false
-        )
+        let (from, to) = (old.product, new.product)
+        var row = SimulatedPlanChange(from: from, to: to, .effective, timing, new.offer?.category)
+        (row.requested, row.effective) = (requested, start)
+        row.refundsPrevious = timing == .now && old.price != 0 && !identity.isMember
+        return row
     }
 
     // Whether the subscription has ended, as far as is known.
@@ -101,45 +50,56 @@ extension KnownLife {
         }
     }
 
-    // All requests with their outcome, by the steps of the script.
-    private var requests: [Request] {
-        var requests: [Request] = []
-        func end(_ end: Request.End) {
-            guard let last = requests.indices.last, case .open = requests[last].end else { return }
-            requests[last].end = end
+    // The requests without effect, by the steps of the script; and when the others were made, by the
+    // purchase that they led to.
+    private var requests: (rows: [SimulatedPlanChange], requested: [Int: Instant]) {
+        var rows: [SimulatedPlanChange] = []
+        var requested: [Int: Instant] = [:]
+        // Only the last request can be pending.
+        func end(_ state: SimulatedPlanChange.State, at withdrawn: Instant? = nil) {
+            guard let last = rows.indices.last, rows[last].state == .requested else { return }
+            (rows[last].state, rows[last].withdrawn) = (state, withdrawn)
+        }
+        func carryOut(by purchase: Int) {
+            guard let last = rows.last, last.state == .requested else { return }
+            requested[purchase] = last.requested
+            rows.removeLast()
         }
         for chapter in chapters {
             let newest = chapter.state.purchases.count - 1
             switch chapter.step {
             case .changeAtRenewal(let product, let offer, _):
-                end(.withdrawn(chapter.signedAt))
-                guard let current = chapter.state.newest?.product, product != current else { break }
-                requests.append(
-                    Request(
-                        from: current,
+                end(.withdrawn, at: chapter.signedAt)
+                guard let old = chapter.state.newest?.product, product != old else { break }
+                rows.append(
+                    SimulatedPlanChange(
+                        from: old,
                         to: product,
-                        requested: chapter.signedAt,
-                        offer: offer?.category
+                        .requested,
+                        .nextRenewal,
+                        offer?.category,
+                        requested: chapter.signedAt
                     )
                 )
-            case .changeNow: end(.withdrawn(chapter.signedAt))
-            case .renew, .recover: end(.effective(purchase: newest))
+            case .changeNow: end(.withdrawn, at: chapter.signedAt)
+            case .renew, .recover: carryOut(by: newest)
             case .subscribe:
                 // A refund that was reversed later has not ended anything.
-                let isWanted = requests.last?.to == chapter.state.newest?.product
-                end(
-                    !isContinuing(newest)
-                        ? .lapsed
-                        : isWanted
-                            ? .effective(purchase: newest) : .withdrawn(chapter.signedAt)
-                )
+                if !isContinuing(newest) {
+                    end(.lapsed)
+                } else if rows.last?.toProductId == chapter.state.newest?.product.id {
+                    carryOut(by: newest)
+                } else {
+                    end(.withdrawn, at: chapter.signedAt)
+                }
             case .expire, .giveUp: end(.lapsed)
             case .turnAutoRenewOff:
                 if case .expired = chapter.state.phase { end(.lapsed) }
             default: break
             }
         }
-        return requests
+        if isOver { end(.lapsed) }
+        return (rows, requested)
     }
 }
 

@@ -1,9 +1,10 @@
 internal import Events
+internal import Projections
 
 /// The refunds that were requested, granted and reversed.
 extension KnownLife {
     /// The rows of `refunds`, by start of the purchase, then by their first instant.
-    var refundCases: [SimulatedRefund] {
+    public var refundCases: [SimulatedRefund] {
         let cases = state.refunds
         return cases.indices.sorted { left, right in
             let starts = [left, right].map { transaction(of: cases[$0]).purchaseDate }
@@ -50,8 +51,8 @@ extension KnownLife {
             isNet: isNet,
             priceMilliunits: price,
             seats: refund.seats,
-            refundedMilliunits: refund.reversedAt == nil || kind?.isWithoutMoney == true
-                ? amount(of: refund) : 0,
+            refundedMilliunits: refund.reversedAt == nil
+                || refund.revocation?.isWithoutMoney == true ? amount(of: refund) : 0,
             currency: price.map { _ in identity.storefront.currency }
         )
     }
@@ -88,13 +89,12 @@ extension KnownLife {
         switch kind {
         case .full: 100_000
         case .prorated: refund.revocation?.percentage
-        case .familyRevoke, .untyped, .seats, .assignmentEnded, .bundled, nil: nil
+        default: nil
         }
     }
 
     private func transaction(of refund: LifeState.Refund) -> LifeState.Purchase {
-        refund.addition.map { state.purchase(of: state.additions[$0]) }
-            ?? state.purchases[refund.purchase]
+        state.transaction(refund.purchase, addition: refund.addition)
     }
 
     /// The refunded amount, whether it was reversed later or not; nil if nothing was refunded.
@@ -104,13 +104,13 @@ extension KnownLife {
         let before = transaction.seats?.amount(of: refund.seatsBefore) ?? 0
         let price = transaction.price - before
         switch kind(of: refund) {
-        case nil, .familyRevoke, .assignmentEnded, .bundled: return nil
         case .seats:
             // In sum exactly the whole, once all are taken back.
             return refund.seats.flatMap { transaction.seats?.amount(of: refund.seatsBefore + $0) }
                 .map { $0 - before }
         case .prorated: return (price * (refund.revocation?.percentage ?? 0) + 50_000) / 100_000
         case .full, .untyped: return price
+        default: return nil
         }
     }
 
@@ -125,14 +125,9 @@ extension KnownLife {
     }
 }
 
-extension SimulatedRefund.Kind {
-    /// Whether access was taken back and no money refunded.
-    var isWithoutMoney: Bool {
-        switch self {
-        case .familyRevoke, .assignmentEnded, .bundled: true
-        case .full, .prorated, .seats, .untyped: false
-        }
-    }
+extension LifeState.Revocation {
+    // Whether access was taken back and no money refunded.
+    fileprivate var isWithoutMoney: Bool { cause != .refund }
 }
 
 extension LifeState.Refund {

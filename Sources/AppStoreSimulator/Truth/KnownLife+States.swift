@@ -1,4 +1,5 @@
 internal import Events
+internal import Projections
 
 /// The status of the subscription over time, from the access it gave and the way it ended.
 extension KnownLife {
@@ -59,7 +60,7 @@ extension KnownLife {
         // Apple retries for sixty days after the expiry (Apple's data: trap 18), whether or not it
         // reports more.
         let expiry = state.purchases[retry.purchase].expiresDate
-        let limit = Instant(milliseconds: expiry.milliseconds + LifeMachine.retryDuration)
+        let limit = expiry.advanced(by: LifeMachine.retryDuration)
         let stop = retry.end ?? limit
         if let end, end <= stop {
             return [StatusSpan(from: start, to: end, status: .billingRetry)]
@@ -104,7 +105,7 @@ extension KnownLife {
     }
 
     /// The rows of `renewal_states`.
-    var states: [SimulatedRenewalState] {
+    public var states: [SimulatedRenewalState] {
         let switches = switches
         let announced = announcedCharges
         let charged = state.purchases.indices.dropFirst().map { number in
@@ -249,36 +250,15 @@ extension Instant {
 extension [SimulatedRenewalState] {
     // Adds a row, or extends the last one if nothing changed.
     fileprivate mutating func appendOrLengthen(_ row: SimulatedRenewalState) {
-        guard let last, last.validTo == row.validFrom, last.isEqual(to: row) else {
-            append(row)
-            return
+        if var longer = last, longer.validTo == row.validFrom {
+            longer.validTo = row.validTo
+            var later = longer
+            later.validFrom = row.validFrom
+            if later == row {
+                self[count - 1] = longer
+                return
+            }
         }
-        self[count - 1] = SimulatedRenewalState(
-            validFrom: last.validFrom,
-            validTo: row.validTo,
-            status: row.status,
-            charge: row.charge,
-            isAutoRenewOn: row.isAutoRenewOn,
-            autoRenewProductId: row.autoRenewProductId,
-            priceConsent: row.priceConsent,
-            cause: row.cause,
-            renewalPriceMilliunits: row.renewalPriceMilliunits,
-            renewalSeats: row.renewalSeats,
-            willUnbundle: row.willUnbundle,
-            renewalOffer: row.renewalOffer,
-            renewalBillingPlan: row.renewalBillingPlan,
-            commitment: row.commitment
-        )
-    }
-}
-
-extension SimulatedRenewalState {
-    fileprivate func isEqual(to other: SimulatedRenewalState) -> Bool {
-        status == other.status && charge == other.charge && isAutoRenewOn == other.isAutoRenewOn
-            && autoRenewProductId == other.autoRenewProductId && priceConsent == other.priceConsent
-            && cause == other.cause && renewalPriceMilliunits == other.renewalPriceMilliunits
-            && renewalSeats == other.renewalSeats && willUnbundle == other.willUnbundle
-            && renewalOffer == other.renewalOffer
-            && renewalBillingPlan == other.renewalBillingPlan && commitment == other.commitment
+        append(row)
     }
 }

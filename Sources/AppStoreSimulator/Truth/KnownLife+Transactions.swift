@@ -1,9 +1,10 @@
 internal import Events
+internal import Projections
 
 /// The meaning of each purchase in the subscription.
 extension KnownLife {
     /// The rows of `transactions`, by start.
-    var transactions: [SimulatedTransaction] {
+    public var transactions: [SimulatedTransaction] {
         var rows: [SimulatedTransaction] = []
         for number in state.purchases.indices {
             rows.append(row(of: number, after: rows.last))
@@ -21,28 +22,19 @@ extension KnownLife {
         ofAddition number: Int,
         in period: SimulatedTransaction
     ) -> SimulatedTransaction {
+        let periodNumber = state.additions[number].period
         let purchase = state.purchase(of: state.additions[number])
-        return SimulatedTransaction(
-            storeTransactionId: identity.transactionId(purchase.transactionNumber),
-            productId: purchase.product.id,
-            startTime: purchase.purchaseDate,
-            endTime: purchase.expiresDate,
-            gracePeriodEndTime: period.gracePeriodEndTime,
-            effectiveEndTime: effectiveEnd(of: purchase, in: state.additions[number].period),
-            renewalNumber: period.renewalNumber,
-            consecutivePaidPeriods: period.consecutivePaidPeriods,
-            isTrialConversion: false,
-            isResubscribe: false,
-            gapSeconds: nil,
-            planChange: nil,
-            previousProductId: nil,
-            refundedAt: refundedAt(state.additions[number].period, number),
-            purchasePriceMilliunits: purchase.price,
-            priceMilliunits: purchase.price - refunded(of: state.additions[number].period, number),
-            unsubscribeDetectedAt: period.unsubscribeDetectedAt,
-            billingIssuesDetectedAt: period.billingIssuesDetectedAt,
-            seats: SimulatedTransaction.Seats(purchase.seats)
-        )
+        var row = period
+        row.storeTransactionId = identity.transactionId(purchase.transactionNumber)
+        row.startTime = purchase.purchaseDate
+        row.effectiveEndTime = effectiveEnd(of: purchase, in: periodNumber)
+        (row.isTrialConversion, row.isResubscribe) = (false, false)
+        (row.gapSeconds, row.planChange, row.previousProductId) = (nil, nil, nil)
+        row.refundedAt = refundedAt(periodNumber, number)
+        row.purchasePriceMilliunits = purchase.price
+        row.priceMilliunits = purchase.price - refunded(of: periodNumber, number)
+        row.seats = SimulatedTransaction.Seats(purchase.seats)
+        return row
     }
 
     private func row(of number: Int, after before: SimulatedTransaction?) -> SimulatedTransaction {
@@ -177,12 +169,5 @@ extension SimulatedTransaction.Seats {
     fileprivate init?(_ seats: LifeState.Seats?) {
         guard let seats else { return nil }
         self.init(quantity: seats.tiers.quantity, revoked: seats.revoked)
-    }
-}
-
-extension LifeState.Purchase {
-    // Whether it is a free introductory period.
-    fileprivate var isTrial: Bool {
-        offer.map { $0.category == .introductory && $0.discount == .freeTrial } ?? false
     }
 }

@@ -1,13 +1,15 @@
-internal import Events
+public import Events
 
-/// A life as known to a reader of everything that was signed up to an instant.
+/// A life as known to a reader of everything that was signed up to an instant, with the rows that
+/// the tables must then have.
 ///
 /// Every truth is computed from here: from what happened and when Apple signed it, never from
-/// payloads. The latest knowledge counts: a reversed refund leaves the access as if it had not
-/// happened.
-struct KnownLife {
+/// payloads. The folds are tested against it, so it takes from `Projections` only the words of
+/// their rows, and calls no logic there. The latest knowledge counts: a reversed refund leaves the
+/// access as if it had not happened.
+public struct KnownLife: Sendable {
     /// Apple's renewal statement at one instant, with the state at that time.
-    struct Statement {
+    struct Statement: Sendable {
         let signedAt: Instant
         let state: LifeState
     }
@@ -28,11 +30,10 @@ struct KnownLife {
     /// For each purchase, when Apple first signed it.
     let firstSigned: [Instant]
 
-    /// The life after these chapters; nil if nothing is known of it.
-    init?(identity: LifeIdentity, chapters: [SubscriptionLife.Chapter], horizon: Instant?) {
-        guard let horizon, let state = chapters.last?.state, !state.purchases.isEmpty else {
-            return nil
-        }
+    /// The life after these chapters; without rows if nothing is known of it.
+    init(identity: LifeIdentity, chapters: [SubscriptionLife.Chapter], horizon: Instant?) {
+        let state = chapters.last?.state ?? LifeState()
+        let horizon = horizon ?? Instant(milliseconds: .min)
         self.identity = identity
         self.chapters = chapters
         self.state = state
@@ -65,13 +66,36 @@ extension KnownLife {
 }
 
 extension SubscriptionLife {
+    /// The rows that all tables must have for a reader informed in that way.
+    public func tables(from source: DeliverySource) -> KnownLife {
+        var known = known
+        known.restrict(to: source)
+        return known
+    }
+
+    /// The rows that `renewal_states` must have once everything was delivered.
+    public var states: [SimulatedRenewalState] { known.states }
+
+    /// The rows of `plan_changes`.
+    public var planChanges: [SimulatedPlanChange] { known.planChanges }
+
+    /// The rows of `refunds`, without those of one-time purchases, which are separate streams.
+    public var refundCases: [SimulatedRefund] { known.refundCases }
+
+    /// The rows of `transactions`.
+    public var transactions: [SimulatedTransaction] { known.transactions }
+
+    /// The rows of `movements`; Apple's labels for them are not simulated, but follow from them.
+    public var movements: [SimulatedMovement] { known.movements }
+
     /// The life once everything was delivered.
-    var known: KnownLife? {
+    var known: KnownLife {
         KnownLife(identity: identity, chapters: chapters, horizon: horizon)
     }
 
-    /// The life as known to a reader of everything that had happened by an instant.
-    func known(asOf instant: Instant) -> KnownLife? {
+    /// The life as known to a reader of everything that had happened by an instant, as in
+    /// `periods(asOf:)`.
+    public func known(asOf instant: Instant) -> KnownLife {
         KnownLife(
             identity: identity,
             chapters: chapters.filter { $0.step.at <= instant },

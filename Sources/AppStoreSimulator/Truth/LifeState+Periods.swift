@@ -1,4 +1,5 @@
 internal import Events
+internal import Projections
 
 /// What a customer really had, computed from what happened and never from payloads.
 extension LifeState {
@@ -76,7 +77,7 @@ extension LifeState {
         }
         guard let offer = purchase.offer else { return .paid }
         guard offer.category == .introductory else { return .offer }
-        return offer.discount == .freeTrial ? .trial : .intro
+        return purchase.isTrial ? .trial : .intro
     }
 }
 
@@ -94,14 +95,8 @@ extension LifeState.Revocation.Cause {
 
 extension SimulatedPeriod {
     fileprivate func ending(at end: Instant, _ reason: EndReason) -> SimulatedPeriod {
-        SimulatedPeriod(
-            productId: productId,
-            purchaseDate: purchaseDate,
-            expiresDate: expiresDate,
-            validFrom: validFrom,
-            validTo: end,
-            kind: kind,
-            endReason: reason
-        )
+        var period = self
+        (period.validTo, period.endReason) = (end, reason)
+        return period
     }
 }

@@ -40,9 +40,7 @@ public struct SimulatedCustomer: Sendable {
 
     /// The groups of the subscriptions, in ascending order.
     public var groups: [String] {
-        var seen: [String] = []
-        for group in lives.compactMap(\.group) where !seen.contains(group) { seen.append(group) }
-        return seen.sorted()
+        Set(lives.compactMap(\.group)).sorted()
     }
 
     /// The intervals with access to a group through any of the subscriptions, once all is
@@ -53,9 +51,8 @@ public struct SimulatedCustomer: Sendable {
 
     /// The same for a reader who knows what had happened by an instant.
     public func active(inGroup group: String, asOf instant: Instant) -> [AccessInterval] {
-        AccessInterval.union(
-            of: lives.filter { $0.group == group }.flatMap { $0.periods(asOf: instant) }
-        )
+        let lives = lives.filter { $0.group == group }
+        return AccessInterval.union(of: lives.flatMap { $0.periods(asOf: instant) })
     }
 
     /// Whether there is access to a group at an instant, once all is delivered.

@@ -23,21 +23,6 @@ public struct SimulatedOneTimePurchase: Hashable, Sendable {
     /// When it was refunded; nil if it was not.
     public let revocationDate: Instant?
 
-    /// A purchase.
-    public init(
-        originalTransactionId: String,
-        productId: String,
-        kind: Kind,
-        purchaseDate: Instant,
-        revocationDate: Instant?
-    ) {
-        self.originalTransactionId = originalTransactionId
-        self.productId = productId
-        self.kind = kind
-        self.purchaseDate = purchaseDate
-        self.revocationDate = revocationDate
-    }
-
     /// When it is owned: from the purchase until a refund; nil if the app decides.
     public var owned: Range<Instant>? {
         kind == .nonConsumable
@@ -62,6 +47,6 @@ extension SubscriptionLife {
     /// The win-back offers that Apple listed last, the best one first; nil if its last statement
     /// lists none, as for family members.
     public var winBackOfferIds: [String]? {
-        identity.isMember ? nil : known?.statements.last?.state.winBackOfferIds
+        identity.isMember ? nil : known.statements.last?.state.winBackOfferIds
     }
 }

@@ -1,42 +1,13 @@
 public import Events
+public import Projections
 
 /// One expected row of `active_periods`, for a purchase or a grace period.
-public struct SimulatedPeriod: Hashable, Sendable {
-    /// The basis of the access; the raw values are those of the command line's JSON.
-    public enum Kind: String, Hashable, Sendable {
-        /// A free introductory period.
-        case trial
-        /// A paid introductory period.
-        case intro
-        /// Any other offer.
-        case offer
-        /// The full price.
-        case paid
-        /// Another member of the family pays.
-        case family
-        /// A seat that a group or an organisation pays for.
-        case assigned
-        /// The billing grace period after a failed renewal.
-        case grace
-    }
+public struct SimulatedPeriod: Hashable, Encodable, Sendable {
+    /// The basis of the access.
+    public typealias Kind = ActivePeriod.Kind
 
-    /// Why the access ended; the raw values are those of the command line's JSON.
-    public enum EndReason: String, Hashable, Sendable {
-        /// The period was over.
-        case expired
-        /// Another product replaced it.
-        case upgraded
-        /// A new purchase of the same product replaced it.
-        case replaced
-        /// The purchase was refunded before the end.
-        case refunded
-        /// Family sharing was withdrawn before the end.
-        case revoked
-        /// The seat was taken from its member.
-        case assignmentEnded = "assignment_ended"
-        /// It has not ended, as far as is known.
-        case open
-    }
+    /// Why the access ended.
+    public typealias EndReason = ActivePeriod.EndReason
 
     /// The product.
     public let productId: String
@@ -47,11 +18,11 @@ public struct SimulatedPeriod: Hashable, Sendable {
     /// When access begins.
     public let validFrom: Instant
     /// When access ends; never before it begins, and equal to it in an empty row.
-    public let validTo: Instant
+    public internal(set) var validTo: Instant
     /// The basis of the access.
     public let kind: Kind
     /// Why it ended.
-    public let endReason: EndReason
+    public internal(set) var endReason: EndReason
 
     /// A row.
     public init(

@@ -1,51 +1,29 @@
 public import Events
+public import Projections
 
 /// One expected row of `plan_changes`: a requested or completed change of product.
 public struct SimulatedPlanChange: Hashable, Sendable {
     /// The outcome of the change.
-    public enum State: String, CaseIterable, Hashable, Sendable {
-        /// Requested, and still possible.
-        case requested
-        /// Completed.
-        case effective
-        /// Withdrawn by the customer.
-        case withdrawn
-        /// Dropped because the subscription ended.
-        case lapsed
-    }
+    public typealias State = PlanChange.State
 
     /// When such a change takes effect.
-    public enum Timing: String, CaseIterable, Hashable, Sendable {
-        /// At once; the rest of the old period is refunded.
-        case now
-        /// With the next renewal.
-        case nextRenewal = "next_renewal"
-        /// After everything had ended.
-        case resubscribe
-    }
+    public typealias Timing = PlanChange.Timing
 
     /// The class of the change by the levels of the catalog (Apple's data: trap 23).
-    public enum Class: String, CaseIterable, Hashable, Sendable {
-        /// To a higher level.
-        case upgrade
-        /// To a lower level.
-        case downgrade
-        /// To another product of the same level.
-        case crossgrade
-    }
+    public typealias Class = PlanChangeClass
 
     /// The previous product.
     public let fromProductId: String
     /// The new product.
     public let toProductId: String
     /// When Apple first signed the request; nil if it was never announced.
-    public let requested: Instant?
+    public internal(set) var requested: Instant?
     /// When the change took effect; nil if it did not.
-    public let effective: Instant?
+    public internal(set) var effective: Instant?
     /// When Apple first signed that the request was withdrawn.
-    public let withdrawn: Instant?
+    public internal(set) var withdrawn: Instant?
     /// The outcome.
-    public let state: State
+    public internal(set) var state: State
     /// When such a change takes effect.
     public let timing: Timing
     /// The class by level.
@@ -54,9 +32,24 @@ public struct SimulatedPlanChange: Hashable, Sendable {
     public let isSameDuration: Bool
     /// The offer it comes with; nil for none.
     public let offer: SimulatedOffer.Category?
-
     /// Whether the rest of the old period is refunded.
-    public let refundsPrevious: Bool
+    public internal(set) var refundsPrevious = false
+
+    /// A change between two products of a group.
+    init(
+        from old: SimulatedProduct,
+        to new: SimulatedProduct,
+        _ state: State,
+        _ timing: Timing,
+        _ offer: SimulatedOffer.Category?,
+        requested: Instant? = nil
+    ) {
+        (fromProductId, toProductId) = (old.id, new.id)
+        (self.state, self.timing, self.offer) = (state, timing, offer)
+        self.requested = requested
+        `class` = new.change(from: old)
+        isSameDuration = old.duration == new.duration
+    }
 }
 
 extension SimulatedPlanChange: CustomStringConvertible {
@@ -67,15 +60,5 @@ extension SimulatedPlanChange: CustomStringConvertible {
             + " \(state.rawValue) \(timing.rawValue) \(`class`.rawValue)"
             + " \(isSameDuration ? "same" : "other")"
             + " \(offer.map { String($0.rawValue) } ?? "-")"
-    }
-}
-
-extension SubscriptionLife {
-    /// The rows that `plan_changes` must have once everything was delivered.
-    public var planChanges: [SimulatedPlanChange] { known?.planChanges ?? [] }
-
-    /// The rows for a reader who knows what had happened by an instant, as in `periods(asOf:)`.
-    public func planChanges(asOf instant: Instant) -> [SimulatedPlanChange] {
-        known(asOf: instant)?.planChanges ?? []
     }
 }

@@ -1,56 +1,19 @@
 public import Events
+public import Projections
 
 /// One expected row of `refunds`: a request for a refund, or a refund.
 public struct SimulatedRefund: Hashable, Sendable {
     /// The kind of refund, as far as Apple states it.
-    public enum Kind: String, CaseIterable, Hashable, Sendable {
-        /// The whole price.
-        case full
-        /// A part of the price.
-        case prorated
-        /// Family sharing withdrawn: no money.
-        case familyRevoke = "family_revoke"
-        /// Some of the seats of a transaction, which stays valid.
-        case seats
-        /// The customer moved to a bundle: no refund.
-        case bundled
-        /// A seat taken from its member: no money.
-        case assignmentEnded = "assignment_ended"
-        /// Known only from payloads made before Apple stated the kind (2025-12).
-        case untyped
-    }
+    public typealias Kind = RefundCase.Kind
 
     /// When the revocation happened, relative to the purchase.
-    public enum Timing: String, CaseIterable, Hashable, Sendable {
-        /// While the purchase gave access.
-        case current
-        /// After that, while another purchase gave access.
-        case older
-        /// After that, without any access.
-        case afterExpiry = "after_expiry"
-    }
+    public typealias Timing = RefundCase.Timing
 
     /// The outcome of the case.
-    public enum State: String, CaseIterable, Hashable, Sendable {
-        /// Requested.
-        case requested
-        /// Requested and declined.
-        case declined
-        /// Refunded.
-        case refunded
-        /// Taken back without money: somebody else paid, or it continues in a bundle.
-        case revoked
-        /// Refunded and reversed.
-        case reversed
-    }
+    public typealias State = RefundCase.State
 
     /// How a reversal became known.
-    public enum Reversal: String, CaseIterable, Hashable, Sendable {
-        /// Apple announced it.
-        case announced
-        /// A later statement contains no refund (Apple's data: trap 31).
-        case inferred
-    }
+    public typealias Reversal = RefundCase.Reversal
 
     /// The product.
     public let productId: String
@@ -104,17 +67,5 @@ extension SimulatedRefund: CustomStringConvertible {
             + " \(timing?.rawValue ?? "-") \(instants.joined(separator: " "))"
             + " \(reversal?.rawValue ?? "-") \(amounts.joined(separator: " "))"
             + (isNet ? " net" : "") + (seats.map { " \($0) seats" } ?? "")
-    }
-}
-
-extension SubscriptionLife {
-    /// The rows that `refunds` must have for the subscription once everything was delivered.
-    ///
-    /// One-time purchases are separate streams; see `oneTimePurchases`.
-    public var refundCases: [SimulatedRefund] { known?.refundCases ?? [] }
-
-    /// The rows for a reader who knows what had happened by an instant, as in `periods(asOf:)`.
-    public func refundCases(asOf instant: Instant) -> [SimulatedRefund] {
-        known(asOf: instant)?.refundCases ?? []
     }
 }

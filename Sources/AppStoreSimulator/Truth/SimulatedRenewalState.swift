@@ -1,45 +1,18 @@
 public import Events
+public import Projections
 
 /// One expected row of `renewal_states`: the state of a subscription for a time.
 public struct SimulatedRenewalState: Hashable, Sendable {
-    /// Apple's status (Apple's data: status values).
-    public enum Status: String, CaseIterable, Hashable, Sendable {
-        /// Paid for, or free by an offer.
-        case active
-        /// Billing failed, but access continues.
-        case gracePeriod = "grace_period"
-        /// Billing is retried, without access.
-        case billingRetry = "billing_retry"
-        /// Over.
-        case expired
-        /// Refunded, or no longer shared.
-        case revoked
-    }
+    /// Apple's status.
+    public typealias Status = SubscriptionStatus
 
     /// The state of the next charge.
-    public enum Charge: String, CaseIterable, Hashable, Sendable {
-        /// It will be attempted when the period ends.
-        case waiting
-        /// It succeeded before the period ended.
-        case succeeded
-        /// It failed.
-        case failed
-        /// There will be no charge.
-        case closed
-    }
-
-    /// Whether the customer agreed to a higher price.
-    public enum PriceConsent: String, CaseIterable, Hashable, Sendable {
-        /// Asked, but not answered.
-        case pending
-        /// Agreed.
-        case accepted
-    }
+    public typealias Charge = RenewalState.Charge
 
     /// The first instant of the state.
-    public let validFrom: Instant
+    public internal(set) var validFrom: Instant
     /// The first instant after it; nil if it lasts until something new is learned.
-    public let validTo: Instant?
+    public internal(set) var validTo: Instant?
     /// Apple's status.
     public let status: Status
     /// The next charge.
@@ -72,7 +45,7 @@ extension SimulatedRenewalState: CustomStringConvertible {
     /// offer, next billing plan and the end of the commitment, each if present.
     public var description: String {
         let renewal = isAutoRenewOn.map { $0 ? "on" : "off" } ?? "unknown"
-        return "\(validFrom) … \(validTo.map(\.description) ?? "") \(status.rawValue)"
+        return "\(validFrom) … \(validTo.map(\.description) ?? "") \(status)"
             + " \(charge.rawValue) \(renewal) \(autoRenewProductId ?? "-")"
             + " \(priceConsent?.rawValue ?? "-")"
             + (cause.map { " because \($0.rawValue)" } ?? "")
@@ -89,15 +62,5 @@ extension SimulatedCommitment: CustomStringConvertible {
     public var description: String {
         "commitment \(renewalDate) \(isAutoRenewOn ? "on" : "off") \(productId)"
             + (priceMilliunits.map { " \($0)" } ?? "") + (billingPlan.map { " \($0.word)" } ?? "")
-    }
-}
-
-extension SubscriptionLife {
-    /// The rows that `renewal_states` must have once everything was delivered.
-    public var states: [SimulatedRenewalState] { known?.states ?? [] }
-
-    /// The rows for a reader who knows what had happened by an instant, as in `periods(asOf:)`.
-    public func states(asOf instant: Instant) -> [SimulatedRenewalState] {
-        known(asOf: instant)?.states ?? []
     }
 }

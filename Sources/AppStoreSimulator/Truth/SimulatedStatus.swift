@@ -1,4 +1,5 @@
 public import Events
+public import Projections
 
 /// The state of a subscription at an instant, whether or not Apple has reported it yet.
 public struct SimulatedStatus: Hashable, Sendable {
@@ -9,7 +10,7 @@ public struct SimulatedStatus: Hashable, Sendable {
     /// The `webOrderLineItemId` of the last purchase.
     public let webOrderLineItemId: String
     /// Apple's status.
-    public let status: SimulatedRenewalState.Status
+    public let status: SubscriptionStatus
     /// The renewal switch.
     public let isAutoRenewOn: Bool
     /// The product that renews next.
@@ -22,7 +23,7 @@ extension SubscriptionLife {
     /// The state of the subscription at an instant; nil before anything was bought.
     public func status(asOf instant: Instant) -> SimulatedStatus? {
         guard let state = state(asOf: instant), let newest = state.newest,
-            let status = SimulatedRenewalState.Status(state.status(at: instant))
+            let status = state.status(at: instant)
         else { return nil }
         return SimulatedStatus(
             productId: newest.product.id,
@@ -33,19 +34,5 @@ extension SubscriptionLife {
             autoRenewProductId: state.renewalProduct?.id ?? newest.product.id,
             appAccountToken: state.appAccountToken ?? identity.appAccountToken
         )
-    }
-}
-
-extension SimulatedRenewalState.Status {
-    // From Apple's number.
-    fileprivate init?(_ number: Int64?) {
-        switch number {
-        case 1: self = .active
-        case 2: self = .expired
-        case 3: self = .billingRetry
-        case 4: self = .gracePeriod
-        case 5: self = .revoked
-        default: return nil
-        }
     }
 }

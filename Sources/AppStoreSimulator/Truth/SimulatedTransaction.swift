@@ -1,45 +1,46 @@
 public import Events
+public import Projections
 
 /// One expected row of `transactions`: the meaning of a purchase in its subscription.
 public struct SimulatedTransaction: Hashable, Sendable {
     /// The lowest of Apple's ids for it.
-    public let storeTransactionId: String
+    public internal(set) var storeTransactionId: String
     /// The product.
     public let productId: String
     /// Its start.
-    public let startTime: Instant
+    public internal(set) var startTime: Instant
     /// Its natural end.
     public let endTime: Instant
     /// The end of the grace after it; nil if there was none, or none of it was left.
     public let gracePeriodEndTime: Instant?
     /// The end of the access, including grace; never before the start.
-    public let effectiveEndTime: Instant
+    public internal(set) var effectiveEndTime: Instant
     /// Its position in an unbroken chain, from 1.
     public let renewalNumber: Int
     /// Paid purchases up to this one without a lapse; 0 for a free one.
     public let consecutivePaidPeriods: Int
     /// Whether it is paid and follows a free period.
-    public let isTrialConversion: Bool
+    public internal(set) var isTrialConversion: Bool
     /// Whether it follows a lapse.
-    public let isResubscribe: Bool
+    public internal(set) var isResubscribe: Bool
     /// The length of that lapse in seconds; nil if there is none.
-    public let gapSeconds: Int64?
+    public internal(set) var gapSeconds: Int64?
     /// The class of the change of product; nil if the product did not change.
-    public let planChange: SimulatedPlanChange.Class?
+    public internal(set) var planChange: SimulatedPlanChange.Class?
     /// The previous product, if it changed.
-    public let previousProductId: String?
+    public internal(set) var previousProductId: String?
     /// When it was refunded; nil if it was not, or if the refund was reversed.
-    public let refundedAt: Instant?
+    public internal(set) var refundedAt: Instant?
     /// The amount paid for all seats; nil for members.
-    public let purchasePriceMilliunits: Int64?
+    public internal(set) var purchasePriceMilliunits: Int64?
     /// The amount paid and not refunded.
-    public let priceMilliunits: Int64?
+    public internal(set) var priceMilliunits: Int64?
     /// When Apple first signed that renewal is off, if it was still off at the natural end.
     public let unsubscribeDetectedAt: Instant?
     /// When Apple first signed that the renewal after it failed.
     public let billingIssuesDetectedAt: Instant?
     /// The seats; nil for a purchase for one customer.
-    public let seats: Seats?
+    public internal(set) var seats: Seats?
 
     /// The seats of one transaction.
     public struct Seats: Hashable, Sendable {
@@ -64,15 +65,5 @@ extension SimulatedTransaction: CustomStringConvertible {
             + (isTrialConversion ? " conversion" : "") + (isResubscribe ? " again" : "")
             + (planChange.map { " \($0.rawValue) from \(previousProductId ?? "")" } ?? "")
             + (seats.map { " seats \($0.quantity) revoked \($0.revoked)" } ?? "")
-    }
-}
-
-extension SubscriptionLife {
-    /// The rows that `transactions` must have for the subscription once everything was delivered.
-    public var transactions: [SimulatedTransaction] { known?.transactions ?? [] }
-
-    /// The rows for a reader who knows what had happened by an instant, as in `periods(asOf:)`.
-    public func transactions(asOf instant: Instant) -> [SimulatedTransaction] {
-        known(asOf: instant)?.transactions ?? []
     }
 }
