@@ -24,15 +24,6 @@ struct ActionBody: Decodable {
     let appAccountToken: String?
     let seats: Int64?
     let seatClaimIds: [String]?
-
-    /// The body of an action without members.
-    static let empty = ActionBody()
-
-    private init() {
-        (productId, offer, appAccountToken) = (nil, nil, nil)
-        (graceDays, percentage, days) = (nil, nil, nil)
-        (seats, seatClaimIds) = (nil, nil)
-    }
 }
 
 /// An action on a subscription, named by the last part of its path.

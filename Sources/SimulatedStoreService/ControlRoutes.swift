@@ -34,15 +34,21 @@ extension StoreRoutes {
                     let words = ControlAction.allCases.map(\.rawValue).joined(separator: ", ")
                     throw .notFound("no action '\(word.prefix(64))'; expected one of \(words)")
                 }
-                let body =
-                    buffer.readableBytes == 0
-                    ? ActionBody.empty : try Self.body(ActionBody.self, buffer)
+                // An action without members needs no body.
+                let json = buffer.readableBytes == 0 ? ByteBuffer(string: "{}") : buffer
+                let body = try Self.body(ActionBody.self, json)
                 return (.ok, try act(on: id, try action.decision(body)))
             }
         }
     }
 
     private func addReading(to router: Router<BasicRequestContext>) {
+        func get(_ word: String, _ answer: @escaping @Sendable () throws -> [UInt8]) {
+            router.get(RouterPath("/control/" + word)) { _, _ in
+                Self.response(.ok, try answer())
+            }
+        }
+
         router.get("/control/truth") { _, _ in
             let now = options.clock()
             let lines = try stores.flatMap(\.lives).compactMap { life in
@@ -58,31 +64,24 @@ extension StoreRoutes {
             }
         }
 
-        router.get("/control/products") { _, _ in
-            let products = SimulatedCatalog.groups.flatMap(\.self).map(ProductDocument.init)
-            return Self.response(.ok, try json(products))
+        get("products") {
+            try json(SimulatedCatalog.groups.flatMap(\.self).map(ProductDocument.init))
         }
-        router.get("/control/requests") { _, _ in
-            Self.response(.ok, try json(limit.counts))
+        get("requests") { try json(limit.counts) }
+        get("consumption") {
+            try json(stores.flatMap { store in store.consumption.withLock { $0 } })
         }
-        router.get("/control/consumption") { _, _ in
-            let sent = stores.flatMap { store in store.consumption.withLock { $0 } }
-            return Self.response(.ok, try json(sent))
-        }
-        router.get("/control/notifications") { _, _ in
-            let now = options.clock()
-            return Self.response(.ok, try json(SentDocument(stores, at: now)))
-        }
+        get("notifications") { try json(SentDocument(stores, at: options.clock())) }
 
         router.get("/control/receipts/:id") { _, context in
             let now = options.clock()
             let id = context.parameters.get("id") ?? ""
-            for store in stores {
-                if let life = store.life(of: id, at: now) {
-                    return Self.response(.ok, store.receipt(life, at: now), type: "text/plain")
-                }
+            do throws(ControlError) {
+                let (store, life) = try found(id, at: now)
+                return Self.response(.ok, store.receipt(life, at: now), type: "text/plain")
+            } catch {
+                return Self.response(to: .transactionNotFound)
             }
-            return Self.response(to: .transactionNotFound)
         }
     }
 
@@ -136,28 +135,35 @@ extension StoreRoutes {
         _ decision: DirectedLife.Decision
     ) throws(ControlError) -> LifeTruth {
         let now = options.clock()
+        let (store, number) = try found(id, at: now)
+        if case .unclaimSeats(let claims) = decision, !store.release(claims, ofLife: number) {
+            throw .impossible("one of the claims does not exist, so none was released")
+        }
+        let isDirected: Bool
+        // The result of a decision may happen a moment later.
+        var happenedAt: Instant?
+        do throws(ScriptError) {
+            isDirected = try store.direct(number, at: now) { life, at throws(ScriptError) in
+                happenedAt = try life.decide(decision, at: at)
+            }
+        } catch {
+            throw .impossible(error.expectation)
+        }
+        guard isDirected else {
+            throw .impossible(
+                "what happens to \(id) follows from the seed; only subscriptions that were "
+                    + "bought by POST /control/subscriptions obey commands"
+            )
+        }
+        return try truth(of: id, at: now, notBefore: happenedAt)
+    }
+
+    private func found(
+        _ id: String,
+        at now: Instant
+    ) throws(ControlError) -> (store: ServedStore, life: Int) {
         for store in stores {
-            guard let number = store.life(of: id, at: now) else { continue }
-            if case .unclaimSeats(let claims) = decision, !store.release(claims, ofLife: number) {
-                throw .impossible("one of the claims does not exist, so none was released")
-            }
-            let isDirected: Bool
-            // The result of a decision may happen a moment later.
-            var happenedAt: Instant?
-            do throws(ScriptError) {
-                isDirected = try store.direct(number, at: now) { life, at throws(ScriptError) in
-                    happenedAt = try life.decide(decision, at: at)
-                }
-            } catch {
-                throw .impossible(error.expectation)
-            }
-            guard isDirected else {
-                throw .impossible(
-                    "what happens to \(id) follows from the seed; only subscriptions that were "
-                        + "bought by POST /control/subscriptions obey commands"
-                )
-            }
-            return try truth(of: id, at: now, notBefore: happenedAt)
+            if let life = store.life(of: id, at: now) { return (store, life) }
         }
         throw .notFound("no subscription has the id '\(id.prefix(64))'")
     }
@@ -168,13 +174,12 @@ extension StoreRoutes {
         at now: Instant,
         notBefore happenedAt: Instant? = nil
     ) throws(ControlError) -> LifeTruth {
-        for store in stores {
-            guard let number = store.life(of: id, at: now) else { continue }
-            let life = store.life(number)
-            let instant = max(life.store.pace.calendar(now), happenedAt ?? .epoch)
-            if let truth = LifeTruth(life, asOf: instant) { return truth }
+        let (store, number) = try found(id, at: now)
+        let (life, calendarNow) = store.life(number, at: now)
+        guard let truth = LifeTruth(life, asOf: max(calendarNow, happenedAt ?? .epoch)) else {
+            throw .notFound("no subscription has the id '\(id.prefix(64))'")
         }
-        throw .notFound("no subscription has the id '\(id.prefix(64))'")
+        return truth
     }
 
     private func controlled(

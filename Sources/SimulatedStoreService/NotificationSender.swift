@@ -78,7 +78,7 @@ struct NotificationSender: Service {
                 let passed = Int64((ContinuousClock.now - start) / .milliseconds(1))
                 let now = max(
                     options.clock(),
-                    Instant(milliseconds: opening.milliseconds + passed)
+                    opening.advanced(by: passed)
                 )
                 for sending in store.signed(after: last, upTo: now) {
                     outbox.add(first(of: sending))
@@ -107,9 +107,7 @@ struct NotificationSender: Service {
         return PlannedAttempt(
             sending: sending,
             number: 0,
-            due: Instant(
-                milliseconds: sending.signedAt.milliseconds + pace.real(milliseconds: delay)
-            )
+            due: sending.signedAt.advanced(by: pace.real(milliseconds: delay))
         )
     }
 

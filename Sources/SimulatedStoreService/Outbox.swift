@@ -1,3 +1,4 @@
+internal import AppStoreSimulator
 internal import Events
 internal import Synchronization
 
@@ -29,7 +30,7 @@ struct PlannedAttempt: Sendable {
         PlannedAttempt(
             sending: sending,
             number: number + 1,
-            due: Instant(milliseconds: due.milliseconds + milliseconds)
+            due: due.advanced(by: milliseconds)
         )
     }
 }
@@ -71,24 +72,26 @@ final class Outbox: Sendable {
 extension [PlannedAttempt] {
     // The next one is last in the array; if several are due together, the earliest signed is next.
     fileprivate mutating func insert(inOrder attempt: PlannedAttempt) {
-        var (low, high) = (0, count)
-        while low < high {
-            let middle = (low + high) / 2
-            let isLater =
-                (self[middle].due, self[middle].sending) > (attempt.due, attempt.sending)
-            if isLater { low = middle + 1 } else { high = middle }
-        }
-        insert(attempt, at: low)
+        insert(
+            attempt,
+            at: firstSortedIndex { ($0.due, $0.sending) <= (attempt.due, attempt.sending) }
+        )
     }
 }
 
 extension [ServedStore.Sending] {
     /// The index of the first one after another, in a sorted array.
-    func firstIndex(after sending: ServedStore.Sending) -> Int {
+    func firstIndex(after sending: ServedStore.Sending) -> Int { firstSortedIndex { $0 > sending } }
+}
+
+extension Array {
+    /// The index of the first element with a property that all elements after it have as well; the
+    /// count if none has it.
+    fileprivate func firstSortedIndex(where hasProperty: (Element) -> Bool) -> Int {
         var (low, high) = (0, count)
         while low < high {
             let middle = (low + high) / 2
-            if self[middle] <= sending { low = middle + 1 } else { high = middle }
+            if hasProperty(self[middle]) { high = middle } else { low = middle + 1 }
         }
         return low
     }

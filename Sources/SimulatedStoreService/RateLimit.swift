@@ -1,3 +1,4 @@
+internal import AppStoreSimulator
 internal import Events
 internal import Synchronization
 
@@ -67,7 +68,7 @@ final class RateLimit: Sendable {
             guard !isAllowed else { return nil }
             state.counts[key, default: Count()].refused += 1
             let wait = ((1 - bucket.left) / rate * 1000).rounded(.up)
-            return Instant(milliseconds: now.milliseconds + Int64(wait))
+            return now.advanced(by: Int64(wait))
         }
     }
 

@@ -58,19 +58,15 @@ final class SendJournal: Sendable {
 
 /// Wakes the only task that waits for news.
 final class Bell: Sendable {
-    private let state = Mutex<(isRung: Bool, waiting: CheckedContinuation<Void, Never>?)>(
-        (false, nil)
-    )
+    private let news: AsyncStream<Void>
+    private let ringing: AsyncStream<Void>.Continuation
+
+    init() {
+        (news, ringing) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+    }
 
     /// Wakes the waiting task, or the next one that waits.
-    func ring() {
-        let waiting = state.withLock { state in
-            defer { state.waiting = nil }
-            state.isRung = state.waiting == nil
-            return state.waiting
-        }
-        waiting?.resume()
-    }
+    func ring() { ringing.yield() }
 
     /// Waits for the next ring, at most this many milliseconds; returns at once when cancelled.
     func wait(milliseconds: Int64) async {
@@ -82,18 +78,7 @@ final class Bell: Sendable {
                 // The wait ended before the timer.
             }
         }
-        await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let isRung = state.withLock { state in
-                    defer { state.isRung = false }
-                    if !state.isRung { state.waiting = continuation }
-                    return state.isRung
-                }
-                if isRung { continuation.resume() }
-            }
-        } onCancel: {
-            ring()
-        }
+        for await _ in news { break }
         timer.cancel()
     }
 }

@@ -2,14 +2,16 @@ internal import AppStoreSimulator
 internal import Events
 internal import Foundation
 
-/// The body of Extend a Subscription Renewal Date.
+/// The body of Extend a Subscription Renewal Date, or of the same for all active subscribers.
 struct ExtensionQuestion: Decodable {
     let extendByDays: Int64?
     let extendReasonCode: Int64?
     let requestIdentifier: String?
-}
+    /// For all subscribers only.
+    let storefrontCountryCodes: [String]?
+    /// For all subscribers only.
+    let productId: String?
 
-extension ExtensionQuestion {
     /// The number of days, if all members are valid.
     func days() throws(StoreError) -> Int64 {
         guard let days = extendByDays, (1...90).contains(days) else { throw .invalidExtendByDays }

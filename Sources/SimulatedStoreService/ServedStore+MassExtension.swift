@@ -3,20 +3,6 @@ internal import Events
 internal import Foundation
 internal import Synchronization
 
-/// The body of Extend Subscription Renewal Dates for All Active Subscribers.
-struct MassExtensionQuestion: Decodable {
-    let extendByDays: Int64?
-    let extendReasonCode: Int64?
-    let requestIdentifier: String?
-    let storefrontCountryCodes: [String]?
-    let productId: String?
-}
-
-/// The answer to it: the identifier of the request.
-struct MassExtensionDocument: Encodable {
-    let requestIdentifier: String
-}
-
 /// The answer to Get Status of Subscription Renewal Date Extensions.
 struct MassExtensionStatus: Encodable {
     let requestIdentifier: String
@@ -36,17 +22,12 @@ extension ServedStore {
     /// Moves the period ends of all active subscribers of a product, at once; Apple takes hours.
     ///
     /// Subscriptions that no command controls follow the seed, so they count as failed. A request
-    /// that was carried out is not carried out again.
+    /// that was carried out is not carried out again. Returns the identifier of the request.
     func extendRenewalDates(
-        _ question: MassExtensionQuestion,
+        _ question: ExtensionQuestion,
         at now: Instant
-    ) throws(StoreError) -> MassExtensionDocument {
-        let one = ExtensionQuestion(
-            extendByDays: question.extendByDays,
-            extendReasonCode: question.extendReasonCode,
-            requestIdentifier: question.requestIdentifier
-        )
-        _ = try one.days()
+    ) throws(StoreError) -> String {
+        _ = try question.days()
         let products = SimulatedCatalog.groups.flatMap(\.self).map(\.id)
         guard let product = question.productId, products.contains(product) else {
             throw .invalidProductId
@@ -58,13 +39,12 @@ extension ServedStore {
 
         let request = question.requestIdentifier ?? ""
         let key = MassExtensionKey(productId: product, requestIdentifier: request)
-        let document = MassExtensionDocument(requestIdentifier: request)
-        guard massExtensions.withLock({ $0[key] == nil }) else { return document }
+        guard massExtensions.withLock({ $0[key] == nil }) else { return request }
 
         var (succeeded, failed) = (0, 0)
         for life in lives where life.isSubscribed(to: product, storefronts, at: now) {
             do {
-                _ = try extendRenewalDate(of: life.originalTransactionId, one, at: now)
+                _ = try extendRenewalDate(of: life.originalTransactionId, question, at: now)
                 succeeded += 1
             } catch {
                 failed += 1
@@ -77,7 +57,7 @@ extension ServedStore {
             failedCount: failed
         )
         massExtensions.withLock { $0[key] = status }
-        return document
+        return request
     }
 
     /// The status of a request.

@@ -39,13 +39,13 @@ extension ServedStore {
 
     /// The response of verifyReceipt about a life.
     func verifyReceiptResponse(_ number: Int, at now: Instant) -> [UInt8] {
-        let life = life(number)
-        return life.verifyReceiptResponse(asOf: life.store.pace.calendar(now))
+        let (life, instant) = life(number, at: now)
+        return life.verifyReceiptResponse(asOf: instant)
     }
 
     /// The app's receipt of a life, in base64.
     func receipt(_ number: Int, at now: Instant) -> [UInt8] {
-        let life = life(number)
-        return life.appReceiptBase64(asOf: life.store.pace.calendar(now))
+        let (life, instant) = life(number, at: now)
+        return life.appReceiptBase64(asOf: instant)
     }
 }

@@ -22,11 +22,6 @@ struct SeatAssociationBody: Decodable {
     let appTransactionId: String?
 }
 
-/// The answer of Claim Seat.
-struct SeatClaimDocument: Encodable {
-    let seatClaimId: String
-}
-
 /// Get Seat Info.
 struct SeatInfoDocument: Encodable {
     let totalSeatCount: Int64
@@ -73,12 +68,12 @@ extension ServedStore {
         )
     }
 
-    /// Claim Seat: the same identifier of a request gets the same claim.
+    /// Claim Seat: the id of the claim, the same for the same identifier of a request.
     func claimSeat(
         of id: String,
         _ body: SeatClaimBody,
         at now: Instant
-    ) throws(StoreError) -> SeatClaimDocument {
+    ) throws(StoreError) -> String {
         guard let identifier = body.requestIdentifier, !identifier.isEmpty else {
             throw .invalidRequestIdentifier
         }
@@ -106,7 +101,7 @@ extension ServedStore {
         }
 
         guard let claim else { throw .noAvailableSeats }
-        return SeatClaimDocument(seatClaimId: claim)
+        return claim
     }
 
     /// Unclaim Seat.
@@ -192,8 +187,8 @@ extension ServedStore {
     private static let groupPrefix = "G"
 
     private func isGroup(_ number: Int, at now: Instant) -> Bool {
-        let life = life(number)
-        return life.seats(asOf: life.store.pace.calendar(now)) != nil
+        let (life, instant) = life(number, at: now)
+        return life.seats(asOf: instant) != nil
     }
 
     // Only the developer's own members claim seats: Apple's own get a transaction instead.
@@ -204,9 +199,9 @@ extension ServedStore {
         guard let number = life(of: id, allowsAppTransaction: false, at: now) else {
             throw .transactionNotFound
         }
-        let life = life(number)
+        let (life, instant) = life(number, at: now)
         guard life.identity.bundle == nil else { throw .bundleTransaction }
-        guard let seats = life.seats(asOf: life.store.pace.calendar(now)),
+        guard let seats = life.seats(asOf: instant),
             seats.invitations == .developer, !life.identity.isMember
         else { throw .notMultiseat }
         return (number, seats)

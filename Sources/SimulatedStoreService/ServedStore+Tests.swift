@@ -4,11 +4,6 @@ internal import Events
 internal import Foundation
 internal import Synchronization
 
-/// Request a Test Notification.
-struct TestRequestDocument: Encodable {
-    let testNotificationToken: String
-}
-
 /// Get Test Notification Status.
 struct TestStatusDocument: Encodable {
     let signedPayload: String
@@ -16,11 +11,8 @@ struct TestStatusDocument: Encodable {
 }
 
 extension ServedStore {
-    /// Signs a test notification, sends it once and stores the outcome.
-    func requestTestNotification(
-        to url: String?,
-        at now: Instant
-    ) async throws -> TestRequestDocument {
+    /// Signs a test notification, sends it once, stores the outcome and returns its token.
+    func requestTestNotification(to url: String?, at now: Instant) async throws -> String {
         guard let url else { throw StoreError.noNotificationURL }
         let number = tests.withLock { $0.count }
         var generator = SeededGenerator(seed: UInt64(now.milliseconds), branch: UInt64(number))
@@ -29,21 +21,18 @@ extension ServedStore {
         let client = HTTPClient.shared
         let result = await NotificationSender.post(body, to: url, by: client)
         tests.withLock {
-            $0[token] = TestNotification(
+            $0[token] = TestStatusDocument(
                 signedPayload: ServedStore.signedPayload(in: body),
-                attempts: [SendAttempt(attemptDate: now, sendAttemptResult: result)]
+                sendAttempts: [SendAttempt(attemptDate: now, sendAttemptResult: result)]
             )
         }
-        return TestRequestDocument(testNotificationToken: token)
+        return token
     }
 
     /// The outcome of a test notification.
     func testNotificationStatus(_ token: String) throws(StoreError) -> TestStatusDocument {
         guard token.contains("_") else { throw .invalidTestToken }
         guard let test = tests.withLock({ $0[token] }) else { throw .testNotFound }
-        return TestStatusDocument(
-            signedPayload: test.signedPayload,
-            sendAttempts: test.attempts
-        )
+        return test
     }
 }

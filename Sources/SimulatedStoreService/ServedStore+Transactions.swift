@@ -12,16 +12,6 @@ struct HistoryDocument: Encodable {
     let signedTransactions: [String]
 }
 
-/// Get Transaction Info.
-struct TransactionDocument: Encodable {
-    let signedTransactionInfo: String
-}
-
-/// Get App Transaction Info.
-struct AppTransactionDocument: Encodable {
-    let signedAppTransactionInfo: String
-}
-
 /// Look Up Order ID.
 struct OrderDocument: Encodable {
     /// 0 for an existing order, 1 for an unknown one.
@@ -35,11 +25,8 @@ extension ServedStore {
         of id: String,
         revision: String?,
         at now: Instant
-    ) throws(StoreError)
-        -> HistoryDocument
-    {
-        let life = try known(id, at: now)
-        let instant = life.store.pace.calendar(now)
+    ) throws(StoreError) -> HistoryDocument {
+        let (life, instant) = try known(id, at: now)
         let listed = life.listed(asOf: instant)
         return try page(of: listed, life, revision, signedAt: instant) { $0.modifiedAt }
     }
@@ -49,11 +36,8 @@ extension ServedStore {
         of id: String,
         revision: String?,
         at now: Instant
-    ) throws(StoreError)
-        -> HistoryDocument
-    {
-        let life = try known(id, at: now)
-        let instant = life.store.pace.calendar(now)
+    ) throws(StoreError) -> HistoryDocument {
+        let (life, instant) = try known(id, at: now)
         let listed = life.listed(asOf: instant).filter { $0.revocationDate != nil }
             .sorted {
                 ($0.revocationDate ?? .epoch, $0.number) < ($1.revocationDate ?? .epoch, $1.number)
@@ -65,38 +49,22 @@ extension ServedStore {
 
     /// Get All Subscription Statuses.
     func statuses(of id: String, at now: Instant) throws(StoreError) -> [UInt8] {
-        let life = try known(id, at: now)
-        return life.statuses(asOf: life.store.pace.calendar(now)).payload
+        let (life, instant) = try known(id, at: now)
+        return life.statuses(asOf: instant).payload
     }
 
-    /// Get Transaction Info.
-    func transaction(_ id: String, at now: Instant) throws(StoreError) -> TransactionDocument {
-        let life = try known(id, allowsAppTransaction: false, at: now)
-        let instant = life.store.pace.calendar(now)
+    /// Get Transaction Info: the JWS of the transaction.
+    func transaction(_ id: String, at now: Instant) throws(StoreError) -> String {
+        let (life, instant) = try known(id, allowsAppTransaction: false, at: now)
         guard let found = life.listed(asOf: instant).first(where: { $0.transactionId == id })
         else { throw .transactionNotFound }
-        return TransactionDocument(
-            signedTransactionInfo: String(
-                decoding: life.signed(found, at: instant),
-                as: UTF8.self
-            )
-        )
+        return String(decoding: life.signed(found, at: instant), as: UTF8.self)
     }
 
-    /// Get App Transaction Info.
-    func appTransaction(
-        of id: String,
-        at now: Instant
-    ) throws(StoreError)
-        -> AppTransactionDocument
-    {
-        let life = try known(id, at: now)
-        return AppTransactionDocument(
-            signedAppTransactionInfo: String(
-                decoding: life.signedAppTransaction(asOf: life.store.pace.calendar(now)),
-                as: UTF8.self
-            )
-        )
+    /// Get App Transaction Info: the JWS of the app transaction.
+    func appTransaction(of id: String, at now: Instant) throws(StoreError) -> String {
+        let (life, instant) = try known(id, at: now)
+        return String(decoding: life.signedAppTransaction(asOf: instant), as: UTF8.self)
     }
 
     /// Look Up Order ID: an order here is `M` followed by the id of the subscription.
@@ -104,8 +72,7 @@ extension ServedStore {
         guard id.first == "M", let number = life(of: String(id.dropFirst()), at: now) else {
             return OrderDocument(status: 1, signedTransactions: [])
         }
-        let life = life(number)
-        let instant = life.store.pace.calendar(now)
+        let (life, instant) = life(number, at: now)
         return OrderDocument(
             status: 0,
             signedTransactions: life.listed(asOf: instant).map {
@@ -118,14 +85,14 @@ extension ServedStore {
         _ id: String,
         allowsAppTransaction: Bool = true,
         at now: Instant
-    ) throws(StoreError) -> SubscriptionLife {
+    ) throws(StoreError) -> (life: SubscriptionLife, instant: Instant) {
         guard id.utf8.count <= 32, !id.isEmpty, id.utf8.allSatisfy({ 0x30...0x39 ~= $0 }) else {
             throw .invalidTransactionId
         }
         guard let number = life(of: id, allowsAppTransaction: allowsAppTransaction, at: now) else {
             throw .transactionNotFound
         }
-        return life(number)
+        return life(number, at: now)
     }
 
     // A revision contains the modification date of the last transaction returned, so later

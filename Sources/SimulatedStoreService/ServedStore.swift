@@ -11,7 +11,7 @@ final class ServedStore: Sendable {
     /// Rings when the set of notifications to send has changed.
     let bell = Bell()
     /// Requested test notifications, by their tokens.
-    let tests = Mutex<[String: TestNotification]>([:])
+    let tests = Mutex<[String: TestStatusDocument]>([:])
     /// The requested extensions for all subscribers, with their results.
     let massExtensions = Mutex<[MassExtensionKey: MassExtensionStatus]>([:])
     /// Consumption information that was sent.
@@ -38,12 +38,6 @@ final class ServedStore: Sendable {
         static func < (left: Sending, right: Sending) -> Bool {
             (left.signedAt, left.life, left.number) < (right.signedAt, right.life, right.number)
         }
-    }
-
-    /// A test notification and its outcome.
-    struct TestNotification: Sendable {
-        let signedPayload: String
-        var attempts: [SendAttempt] = []
     }
 
     /// All transaction ids of a life differ in their last three digits only.
@@ -83,6 +77,12 @@ final class ServedStore: Sendable {
 
     /// The life of a number.
     func life(_ number: Int) -> SubscriptionLife { content.withLock { $0.lives[number] } }
+
+    /// The life of a number, and the instant of its calendar at a real one.
+    func life(_ number: Int, at now: Instant) -> (life: SubscriptionLife, instant: Instant) {
+        let life = life(number)
+        return (life, life.store.pace.calendar(now))
+    }
 
     /// The notification's body as it is posted.
     func body(of sending: Sending) -> [UInt8] {

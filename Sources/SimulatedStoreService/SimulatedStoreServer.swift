@@ -152,7 +152,7 @@ public struct SimulatedStoreServer: Service {
             return life.at(
                 SimulatedPace(
                     origin: first.happenedAt,
-                    start: Instant(milliseconds: openedAt.milliseconds + place).flooredToSecond,
+                    start: openedAt.advanced(by: place).flooredToSecond,
                     monthMilliseconds: month
                 )
             )

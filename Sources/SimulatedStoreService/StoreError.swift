@@ -36,7 +36,6 @@ struct StoreError: Error, Encodable, Hashable {
         4_000_041,
         "Invalid sample content provided field."
     )
-    static let noAppTransactionId = StoreError(4_000_048, "App transaction id not supported.")
     static let extensionIneligible = StoreError(
         4_030_004,
         "Subscription state ineligible for extension."
