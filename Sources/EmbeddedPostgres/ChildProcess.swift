@@ -18,6 +18,16 @@ struct ChildProcess {
     let command: [String]
     var input: Int32?
 
+    /// The two ends of a new pipe, which no program inherits.
+    static func pipe() throws(EmbeddedServerError) -> (output: Int32, input: Int32) {
+        var ends: [Int32] = [0, 0]
+        guard Foundation.pipe(&ends) == 0 else {
+            throw EmbeddedServerError(.fileSystem, "No pipe could be opened.")
+        }
+        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        return (ends[0], ends[1])
+    }
+
     /// Runs the program and returns what it printed on both streams.
     func run() throws(EmbeddedServerError) -> Ending {
         let output = try TemporaryOutput()
@@ -105,10 +115,8 @@ struct ChildProcess {
     }
 
     private func failed(_ what: String, _ code: Int32) -> EmbeddedServerError {
-        EmbeddedServerError(
-            .programFailed,
-            "\(command[0]) \(what): \(String(cString: strerror(code)))."
-        )
+        let reason = String(cString: strerror(code))
+        return EmbeddedServerError(.programFailed, "\(command[0]) \(what): \(reason).")
     }
 }
 

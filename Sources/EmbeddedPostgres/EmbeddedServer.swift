@@ -111,30 +111,28 @@ public actor EmbeddedServer {
         }
         let user = try ServerUser()
         try refuseForeignHome()
-        let folders = ServerFolders(
-            home: try ServerFolders.makeHome(home, user: user),
-            user: user
-        )
+        let home = try ServerFolders.makeHome(home, user: user)
+        let folders = ServerFolders(home: home, user: user)
         let lock = try FileLock(path: folders.lock, timeoutSeconds: Self.lockTimeoutSeconds)
         try withExtendedLifetime(lock) { () throws(EmbeddedServerError) in
-            try folders.make(for: user)
-            try startLocked(folders, user)
+            try folders.make()
+            try startLocked(folders)
         }
-        return settings(folders, user)
+        return settings(folders)
     }
 
     /// Stops the server if it runs: open transactions are rolled back, the data is kept.
     public func stop() throws(EmbeddedServerError) {
-        guard let (folders, user) = try existing() else { return }
+        guard let folders = try existing() else { return }
         let lock = try FileLock(path: folders.lock, timeoutSeconds: Self.lockTimeoutSeconds)
         try withExtendedLifetime(lock) { () throws(EmbeddedServerError) in
-            try stopLocked(folders, user)
+            try stopLocked(folders)
         }
     }
 
     /// Checks whether the server runs, without changing anything.
     public func status() throws(EmbeddedServerError) -> Status {
-        guard let (folders, _) = try existing() else { return .absent }
+        guard let folders = try existing() else { return .absent }
         return switch ServerProcess(folders: folders) {
         case .alive(let pid): .running(processId: pid)
         case .none, .stale: .stopped
@@ -143,17 +141,16 @@ public actor EmbeddedServer {
 
     /// The folder of its data, with `postgresql.conf`; nil if no server was ever started.
     public func dataFolder() throws(EmbeddedServerError) -> String? {
-        try existing()?.0.data
+        try existing()?.data
     }
 
     /// The folders of a server that was started before; nil for none.
-    private func existing() throws(EmbeddedServerError) -> (ServerFolders, ServerUser)? {
+    private func existing() throws(EmbeddedServerError) -> ServerFolders? {
         let user = try ServerUser()
         guard FileManager.default.fileExists(atPath: home) else { return nil }
         let path = URL(fileURLWithPath: home).resolvingSymlinksInPath().path
         let folders = ServerFolders(home: path, user: user)
-        guard dataVersion(folders) != nil else { return nil }
-        return (folders, user)
+        return folders.dataVersion == nil ? nil : folders
     }
 
     private func refuseForeignHome() throws(EmbeddedServerError) {
@@ -169,20 +166,14 @@ public actor EmbeddedServer {
 }
 
 extension EmbeddedServer {
-    private func startLocked(
-        _ folders: ServerFolders,
-        _ user: ServerUser
-    ) throws(EmbeddedServerError) {
-        let binaries = try ServerBinaries.find(
-            explicit: options.binaries,
-            dataVersion: dataVersion(folders)
-        )
-        try watch(folders, user, binaries)
+    private func startLocked(_ folders: ServerFolders) throws(EmbeddedServerError) {
+        let binaries = try binaries(folders)
+        try watch(folders, binaries)
         var process = ServerProcess(folders: folders)
         if case .alive = process {
             if folders.isSocketLost {
-                try stopLocked(folders, user)
-            } else if try isReadyInTime(folders, user) {
+                try stopLocked(folders)
+            } else if try isReadyInTime(folders) {
                 return
             }
             process = ServerProcess(folders: folders)
@@ -191,21 +182,21 @@ extension EmbeddedServer {
         let cluster = ServerCluster(
             binaries: binaries,
             folders: folders,
-            user: user,
             settings: options.settings
         )
-        if dataVersion(folders) == nil { try cluster.create() }
+        if folders.dataVersion == nil { try cluster.create() }
         try cluster.configure()
         let wait = process == .stale ? Self.orphansTimeoutSeconds : 0
-        try launch(folders, user, binaries, waitSeconds: wait)
+        try launch(folders, binaries, waitSeconds: wait)
     }
 
-    private func stopLocked(
-        _ folders: ServerFolders,
-        _ user: ServerUser
-    ) throws(EmbeddedServerError) {
+    private func stopLocked(_ folders: ServerFolders) throws(EmbeddedServerError) {
         guard case .alive = ServerProcess(folders: folders) else { return }
-        let ending = try ChildProcess(command: stopCommand(folders, user, "fast")).run()
+        let command = try binaries(folders).control(
+            ["stop", "-m", "fast", "-t", String(Self.stopTimeoutSeconds)],
+            folders
+        )
+        let ending = try ChildProcess(command: command).run()
         guard ending.succeeded else {
             throw EmbeddedServerError(
                 .didNotStop,
@@ -216,16 +207,19 @@ extension EmbeddedServer {
         }
     }
 
+    private func binaries(_ folders: ServerFolders) throws(EmbeddedServerError) -> ServerBinaries {
+        try ServerBinaries.find(explicit: options.binaries, dataVersion: folders.dataVersion)
+    }
+
     private func launch(
         _ folders: ServerFolders,
-        _ user: ServerUser,
         _ binaries: ServerBinaries,
         waitSeconds: Int
     ) throws(EmbeddedServerError) {
-        let command = user.command([
-            binaries.path("pg_ctl"), "start", "--silent", "-w",
-            "-t", String(Self.startTimeoutSeconds), "-D", folders.data, "-l", folders.log,
-        ])
+        let command = binaries.control(
+            ["start", "-t", String(Self.startTimeoutSeconds), "-l", folders.log],
+            folders
+        )
         let deadline = ContinuousClock.now + .seconds(waitSeconds)
         let logStart = Self.size(folders.log)
         while true {
@@ -246,12 +240,9 @@ extension EmbeddedServer {
 
     /// Waits for a server that another process has started; false if it dies instead, like a server
     /// that was just killed and still holds its shared memory.
-    private func isReadyInTime(
-        _ folders: ServerFolders,
-        _ user: ServerUser
-    ) throws(EmbeddedServerError) -> Bool {
+    private func isReadyInTime(_ folders: ServerFolders) throws(EmbeddedServerError) -> Bool {
         let deadline = ContinuousClock.now + .seconds(Self.startTimeoutSeconds)
-        while !settings(folders, user).isServerReady() {
+        while !settings(folders).isServerReady() {
             guard ContinuousClock.now < deadline else {
                 throw EmbeddedServerError(
                     .didNotStart,
@@ -264,32 +255,17 @@ extension EmbeddedServer {
         return true
     }
 
-    private func settings(_ folders: ServerFolders, _ user: ServerUser) -> ConnectionSettings {
+    private func settings(_ folders: ServerFolders) -> ConnectionSettings {
         let host = folders.sockets.replacing("\\", with: "\\\\").replacing("'", with: "\\'")
         // Checking the peer's name prevents a stranger from answering in a folder that was swept
         // from /tmp.
         var settings = ConnectionSettings(
             "host='\(host)' port=\(ServerFolders.port) user=\(Self.userName) "
-                + "dbname=\(Self.databaseName) requirepeer=\(user.name) "
+                + "dbname=\(Self.databaseName) requirepeer=\(folders.user.name) "
                 + "sslmode=disable gssencmode=disable"
         )
         settings.source = "the private server in \(home)"
         return settings
-    }
-
-    private func stopCommand(
-        _ folders: ServerFolders,
-        _ user: ServerUser,
-        _ mode: String
-    ) throws(EmbeddedServerError) -> [String] {
-        let binaries = try ServerBinaries.find(
-            explicit: options.binaries,
-            dataVersion: dataVersion(folders)
-        )
-        return user.command([
-            binaries.path("pg_ctl"), "stop", "--silent", "-w", "-m", mode,
-            "-t", String(Self.stopTimeoutSeconds), "-D", folders.data,
-        ])
     }
 
     /// Starts a process that stops the server and removes its home once this process has ended.
@@ -297,34 +273,20 @@ extension EmbeddedServer {
     /// It waits for the end of a pipe that we never close, so it notices however we die.
     private func watch(
         _ folders: ServerFolders,
-        _ user: ServerUser,
         _ binaries: ServerBinaries
     ) throws(EmbeddedServerError) {
         guard options.lifetime == .process, !isWatched else { return }
-        var ends: [Int32] = [0, 0]
-        guard pipe(&ends) == 0 else {
-            throw EmbeddedServerError(.fileSystem, "No pipe could be opened.")
-        }
-        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-        defer { close(ends[0]) }
+        let (output, _) = try ChildProcess.pipe()
+        defer { close(output) }
         let script = """
             cat > /dev/null; home=$1; root=$2; sockets=$3; shift 3
             "$@" > /dev/null 2>&1; rm -rf -- "$home" "$root" "$sockets"
             """
-        let stop = user.command([
-            binaries.path("pg_ctl"), "stop", "--silent", "-w", "-m", "immediate",
-            "-D", folders.data,
-        ])
+        let stop = binaries.control(["stop", "-m", "immediate"], folders)
         let places = [folders.home, folders.root, folders.sockets]
         let command = ["/bin/sh", "-c", script, "subledger-watch"] + places + stop
-        try ChildProcess(command: command, input: ends[0]).spawn(output: nil)
+        try ChildProcess(command: command, input: output).spawn(output: nil)
         isWatched = true
-    }
-
-    private func dataVersion(_ folders: ServerFolders) -> String? {
-        FileManager.default.contents(atPath: "\(folders.data)/PG_VERSION").map {
-            String(decoding: $0, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
-        }
     }
 
     private static func size(_ path: String) -> UInt64 {

@@ -13,10 +13,7 @@ struct FileLock: ~Copyable {
         // Without O_CLOEXEC the server would inherit the lock and keep it for its whole life.
         let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else {
-            throw EmbeddedServerError(
-                .fileSystem,
-                "The lock \(path) cannot be opened: \(String(cString: strerror(errno)))."
-            )
+            throw ServerFolders.failed("cannot be opened", "The lock \(path)")
         }
         let deadline = ContinuousClock.now + .seconds(timeoutSeconds)
         while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {

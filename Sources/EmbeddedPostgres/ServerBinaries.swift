@@ -17,6 +17,13 @@ struct ServerBinaries: Equatable {
 
     func path(_ program: String) -> String { "\(folder)/\(program)" }
 
+    /// The command line that starts or stops a server as its user, and waits for that.
+    func control(_ arguments: [String], _ folders: ServerFolders) -> [String] {
+        folders.user.command(
+            [path("pg_ctl")] + arguments + ["--silent", "-w", "-D", folders.data]
+        )
+    }
+
     /// Finds the programs; for existing data, those of its major version.
     ///
     /// Searches where `pg_config` points, in PATH, then in the folders of the distributions, newest

@@ -4,8 +4,9 @@ import Foundation
 struct ServerCluster {
     let binaries: ServerBinaries
     let folders: ServerFolders
-    let user: ServerUser
     let settings: [String: String]
+
+    private var user: ServerUser { folders.user }
 
     /// Creates the data folder with its database, or nothing.
     ///
@@ -20,13 +21,8 @@ struct ServerCluster {
         ]
         if settings["fsync"] == "off" { initialise.append("--no-sync") }
         try run(initialise)
-        try ServerFolders.write(
-            "local all all trust\nlocal replication all trust\n",
-            to: "\(data)/pg_hba.conf",
-            mode: 0o600,
-            owner: user
-        )
-        try ServerFolders.write(
+        try write("local all all trust\nlocal replication all trust\n", to: "\(data)/pg_hba.conf")
+        try write(
             """
             # Subledger's settings; this file is rewritten at every start.
             include 'subledger.conf'
@@ -35,18 +31,17 @@ struct ServerCluster {
             # effect at the next start: run `subledger database stop`.
 
             """,
-            to: "\(data)/postgresql.conf",
-            mode: 0o600,
-            owner: user
+            to: "\(data)/postgresql.conf"
         )
         try writeSettings(to: "\(data)/subledger.conf", hasLZ4: false)
         try createDatabase(data)
         guard rename(data, folders.data) == 0 else {
-            throw EmbeddedServerError(
-                .fileSystem,
-                "\(data) cannot be renamed: \(String(cString: strerror(errno)))."
-            )
+            throw ServerFolders.failed("cannot be renamed", data)
         }
+    }
+
+    private func write(_ text: String, to path: String) throws(EmbeddedServerError) {
+        try ServerFolders.write(text, to: path, mode: 0o600, owner: user)
     }
 
     /// Writes the settings that the next start reads.
@@ -87,27 +82,18 @@ struct ServerCluster {
         let lines = all.sorted { $0.key < $1.key }.map { name, value in
             "\(name) = '\(value.replacing("'", with: "''"))'\n"
         }
-        try ServerFolders.write(
-            "# Rewritten at every start.\n" + lines.joined(),
-            to: path,
-            mode: 0o600,
-            owner: user
-        )
+        try write("# Rewritten at every start.\n" + lines.joined(), to: path)
     }
 
     /// Creates the database before the server first starts, so no server ever runs without it.
     private func createDatabase(_ data: String) throws(EmbeddedServerError) {
         let statement = "CREATE DATABASE \(EmbeddedServer.databaseName) TEMPLATE template0;\n"
-        var ends: [Int32] = [0, 0]
-        guard pipe(&ends) == 0 else {
-            throw EmbeddedServerError(.fileSystem, "No pipe could be opened.")
-        }
-        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        let ends = try ChildProcess.pipe()
         // A text this short fits into the pipe before it is read.
         let bytes = Array(statement.utf8)
-        let written = write(ends[1], bytes, bytes.count)
-        close(ends[1])
-        defer { close(ends[0]) }
+        let written = Foundation.write(ends.input, bytes, bytes.count)
+        close(ends.input)
+        defer { close(ends.output) }
         guard written == bytes.count else {
             throw EmbeddedServerError(.fileSystem, "A pipe could not be written.")
         }
@@ -116,7 +102,7 @@ struct ServerCluster {
                 binaries.path("postgres"), "--single", "-D", data,
                 "-c", "exit_on_error=on", "template1",
             ],
-            input: ends[0]
+            input: ends.output
         )
     }
 

@@ -13,6 +13,8 @@ struct ServerFolders: Sendable {
     static let port = 5432
 
     let home: String
+    /// The user that the server runs as.
+    let user: ServerUser
     /// The folder that belongs to the server's user.
     let root: String
     let sockets: String
@@ -48,6 +50,7 @@ struct ServerFolders: Sendable {
         }
         isElsewhere = !isPlain || !user.canReach(home)
         self.home = home
+        self.user = user
         root = isElsewhere ? "/var/tmp/subledger-\(hash)" : "\(home)/postgres"
         let near = "\(root)/socket"
         let fits = "\(near)/.s.PGSQL.\(Self.port)".utf8.count <= Self.socketPathBytesMax
@@ -73,8 +76,15 @@ struct ServerFolders: Sendable {
         return url.resolvingSymlinksInPath().path
     }
 
+    /// The major version of the data; nil if there is none.
+    var dataVersion: String? {
+        FileManager.default.contents(atPath: "\(data)/PG_VERSION").map {
+            String(decoding: $0, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+        }
+    }
+
     /// Creates the server's own folders, or checks that they belong to its user.
-    func make(for user: ServerUser) throws(EmbeddedServerError) {
+    func make() throws(EmbeddedServerError) {
         try Self.makePrivate(root, for: user)
         try Self.makePrivate(sockets, for: user)
         guard isElsewhere else { return }
@@ -134,11 +144,8 @@ struct ServerFolders: Sendable {
         }
     }
 
-    private static func failed(_ what: String, _ path: String) -> EmbeddedServerError {
-        EmbeddedServerError(
-            .fileSystem,
-            "\(path) \(what): \(String(cString: strerror(errno)))."
-        )
+    static func failed(_ what: String, _ path: String) -> EmbeddedServerError {
+        EmbeddedServerError(.fileSystem, "\(path) \(what): \(String(cString: strerror(errno))).")
     }
 
     /// FNV-1a: short and stable for ever; it need not be secret, because the folder's owner is
