@@ -1,7 +1,6 @@
 import EventLog
 import Events
 import Postgres
-import Synchronization
 
 /// One round: every cell once, alternating between the ledger and plain PostgreSQL.
 struct AppendBench {
@@ -15,11 +14,13 @@ struct AppendBench {
             let payloads = material.singles[callers, default: []]
             let ours = try await appendSingles(payloads, callers: callers)
             let theirs = try await plain.rate(of: payloads, callers: callers)
-            results.record("single\(callers)", ledger: ours, plain: theirs)
+            results.ledger.add(ours, to: "single\(callers)")
+            results.plain.add(theirs, to: "single\(callers)")
         }
         let ours = try await appendBatches()
         let theirs = try await copyPlain()
-        results.record("batch\(BenchMaterial.batchFacts)", ledger: ours, plain: theirs)
+        results.ledger.add(ours, to: "batch\(BenchMaterial.batchFacts)")
+        results.plain.add(theirs, to: "batch\(BenchMaterial.batchFacts)")
     }
 
     private func appendSingles(
@@ -27,15 +28,9 @@ struct AppendBench {
         callers: Int
     ) async throws -> Double {
         let log = try await EventLog.open(settings)
-        let work = WorkList(count: payloads.count)
-        let rate = try await AppendBench.rate(of: payloads.count) {
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                for _ in 0..<callers {
-                    group.addTask {
-                        while let index = work.next() { _ = try await log.append(payloads[index]) }
-                    }
-                }
-                try await group.waitForAll()
+        let rate = try await rate(of: payloads.count) {
+            try await WorkList.run(payloads.count, workers: callers) { _, index in
+                _ = try await log.append(payloads[index])
             }
         }
         await log.close()
@@ -45,18 +40,10 @@ struct AppendBench {
     private func appendBatches() async throws -> Double {
         let log = try await EventLog.open(settings)
         let facts = material.batches.count * BenchMaterial.batchFacts
-        let rate = try await AppendBench.rate(of: facts) {
+        let rate = try await rate(of: facts) {
             // As in an import: the next batch is prepared while the last is written.
-            let work = WorkList(count: material.batches.count)
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                for _ in 0..<2 {
-                    group.addTask {
-                        while let index = work.next() {
-                            _ = try await log.append(material.batches[index])
-                        }
-                    }
-                }
-                try await group.waitForAll()
+            try await WorkList.run(material.batches.count, workers: 2) { [material] _, index in
+                _ = try await log.append(material.batches[index])
             }
         }
         await log.close()
@@ -76,13 +63,13 @@ struct AppendBench {
         }
         let facts = material.batches.count * BenchMaterial.batchFacts
 
-        let rate = try await AppendBench.rate(of: facts) {
+        let rate = try await rate(of: facts) {
             for (number, batch) in material.batches.enumerated() {
                 let first = first + Int64(number * BenchMaterial.batchFacts)
                 let packed = packed[number]
                 try await session.transaction { session throws(PostgresError) in
                     try session.copyRows(PlainEventRow.copy(into: "plain.event"), batch.count) {
-                        PlainEventRow(batch[$0], 0, offset: first + Int64($0)).values
+                        PlainEventRow.values(batch[$0], offset: first + Int64($0))
                     }
                     try session.copyRows(
                         PlainEventRow.copyEvidence(into: "plain.evidence"),
@@ -100,34 +87,11 @@ struct AppendBench {
         await session.close()
         return rate
     }
-
-    static func rate(
-        of count: Int,
-        _ body: @Sendable () async throws -> Void
-    ) async throws -> Double {
-        let start = ContinuousClock.now
-        try await body()
-        return Double(count) / ((ContinuousClock.now - start) / .seconds(1))
-    }
-}
-
-/// Hands out the numbers of a list, each once.
-final class WorkList: Sendable {
-    private let count: Int
-    private let taken = Atomic<Int>(0)
-
-    init(count: Int) {
-        self.count = count
-    }
-
-    func next() -> Int? {
-        let index = taken.wrappingAdd(1, ordering: .relaxed).oldValue
-        return index < count ? index : nil
-    }
 }
 
 extension PostgresSession {
-    fileprivate func copyRows(
+    /// Copies that many rows into a table.
+    func copyRows(
         _ sql: String,
         _ count: Int,
         row: @Sendable (Int) -> [PostgresValue]

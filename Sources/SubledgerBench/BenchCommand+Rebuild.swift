@@ -1,6 +1,5 @@
 import ArgumentParser
 import CommandSupport
-import Foundation
 
 extension BenchCommand {
     struct Rebuild: AsyncParsableCommand {
@@ -39,31 +38,21 @@ extension BenchCommand {
         }
 
         func run() async throws {
-            let results = try await measured()
-            if output.json {
-                try Terminal.print(json: results.summary)
-            } else {
-                Terminal.print(results.table)
-            }
-        }
-
-        private func measured() async throws -> RebuildBenchResults {
-            let server = try await database.settings(createIfAbsent: true)
-            let scratch = ScratchDatabase(server: server, name: "subledger_bench")
+            let scratch = try await database.scratch()
             let bench = RebuildBench(settings: scratch.settings)
             let existing = keep ? await bench.existingEvents() : 0
             if existing == 0 {
                 try await scratch.make()
-                if !output.quiet { Terminal.write("writing \(events) events") }
+                output.note("writing \(events) events")
                 _ = try await RebuildBenchLog(events: events).write(to: scratch.settings)
             }
             var results = RebuildBenchResults(events: try await bench.events())
             for round in 1...rounds {
-                if !output.quiet { Terminal.write("round \(round) of \(rounds)") }
+                output.note("round \(round) of \(rounds)")
                 try await bench.measure(into: &results)
             }
             if !keep { try await scratch.drop() }
-            return results
+            try output.print(results.table, json: results.summary)
         }
     }
 }

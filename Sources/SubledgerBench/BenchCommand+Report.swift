@@ -37,26 +37,21 @@ extension BenchCommand {
         }
 
         func run() async throws {
-            let server = try await database.settings(createIfAbsent: true)
-            let scratch = ScratchDatabase(server: server, name: "subledger_bench")
+            let scratch = try await database.scratch()
             let bench = ReportBench(settings: scratch.settings)
             let isThere = keep ? await bench.isThere() : false
             if !isThere {
                 try await scratch.make()
-                if !output.quiet { Terminal.write("writing \(events) events and their tables") }
+                output.note("writing \(events) events and their tables")
                 try await bench.fill(events: events)
             }
             var results = ReportBenchResults(events: try await bench.events())
             for round in 1...rounds {
-                if !output.quiet { Terminal.write("round \(round) of \(rounds)") }
+                output.note("round \(round) of \(rounds)")
                 try await bench.measure(into: &results, isReversed: round.isMultiple(of: 2))
             }
             if !keep { try await scratch.drop() }
-            if output.json {
-                try Terminal.print(json: results.summary)
-            } else {
-                Terminal.print(results.table)
-            }
+            try output.print(results.table, json: results.summary)
         }
     }
 }

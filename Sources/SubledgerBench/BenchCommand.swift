@@ -50,23 +50,18 @@ struct BenchCommand: AsyncParsableCommand {
         }
 
         func run() async throws {
-            let server = try await database.settings(createIfAbsent: true)
-            let scratch = ScratchDatabase(server: server, name: "subledger_bench")
-            if !output.quiet { Terminal.write("making and verifying payloads") }
+            let scratch = try await database.scratch()
+            output.note("making and verifying payloads")
             let material = try BenchMaterial(appends: appends, batches: batches)
             var results = BenchResults()
             for round in 1...rounds {
-                if !output.quiet { Terminal.write("round \(round) of \(rounds)") }
+                output.note("round \(round) of \(rounds)")
                 try await scratch.make()
                 let run = AppendBench(settings: scratch.settings, material: material)
                 try await run.measure(into: &results)
             }
             try await scratch.drop()
-            if output.json {
-                try Terminal.print(json: results.summary)
-            } else {
-                Terminal.print(results.table)
-            }
+            try output.print(results.table, json: results.summary)
         }
     }
 }
@@ -90,9 +85,7 @@ struct BenchMaterial {
 
     init(appends: Int, batches count: Int) throws {
         let pki = SimulatedPKI(seed: 1)
-        let verifier = AppStoreVerifier(
-            policy: VerificationPolicy(roots: [try RootCertificate(der: pki.rootDER)])
-        )
+        let verifier = AppStoreVerifier(policy: try pki.policy())
         var number = 0
         func transaction() -> [UInt8] {
             number += 1
@@ -135,49 +128,31 @@ struct BenchMaterial {
     }
 }
 
-/// The measurements: rates by cell, one for each round.
+/// The rates of the ledger and of plain PostgreSQL, by cell.
 struct BenchResults {
-    private var ledger: [String: [Double]] = [:]
-    private var plain: [String: [Double]] = [:]
-    private var order: [String] = []
-
-    mutating func record(_ cell: String, ledger ours: Double, plain theirs: Double) {
-        if ledger[cell] == nil { order.append(cell) }
-        ledger[cell, default: []].append(ours)
-        plain[cell, default: []].append(theirs)
-    }
+    var ledger = Samples<String>()
+    var plain = Samples<String>()
 
     /// `singleRatioAt32` and similar keys, with the underlying rates.
     var summary: [String: Double] {
         var summary: [String: Double] = [:]
-        for cell in order {
+        for cell in ledger.names {
             summary["\(cell.prefix(while: \.isLetter))RatioAt\(cell.drop(while: \.isLetter))"] =
-                ratio(cell)
-            summary["\(cell)PerSecond"] = median(ledger[cell, default: []])
-            summary["\(cell)PlainPerSecond"] = median(plain[cell, default: []])
+                medianRatio(ledger[cell], plain[cell])
+            summary["\(cell)PerSecond"] = median(ledger[cell])
+            summary["\(cell)PlainPerSecond"] = median(plain[cell])
         }
         return summary
     }
 
     var table: String {
         var table = TextTable(["measurement", "ledger/s", "plain/s", "ratio"])
-        for cell in order {
+        for cell in ledger.names {
             table.add([
-                cell, "\(Int(median(ledger[cell, default: []])))",
-                "\(Int(median(plain[cell, default: []])))",
-                "\((ratio(cell) * 100).rounded() / 100)",
+                cell, "\(Int(median(ledger[cell])))", "\(Int(median(plain[cell])))",
+                hundredths(medianRatio(ledger[cell], plain[cell])),
             ])
         }
         return table.text
     }
-
-    private func ratio(_ cell: String) -> Double {
-        median(zip(ledger[cell, default: []], plain[cell, default: []]).map { $0 / $1 })
-    }
-}
-
-/// The median of some measurements, the upper one of two; zero for none.
-func median(_ values: [Double]) -> Double {
-    let sorted = values.sorted()
-    return sorted.isEmpty ? 0 : sorted[sorted.count / 2]
 }

@@ -71,7 +71,7 @@ struct BenchLogWriter {
                     evidence: evidence.recordDigest
                 ).digest
             )
-            rows.append(PlainEventRow(event, salt: salt).values)
+            rows.append(PlainEventRow.values(event, salt: salt))
         }
 
         let digest = hasher.digest()
@@ -109,14 +109,7 @@ struct BenchLogWriter {
                 ]
             )
             try session.query(PlainEventRow.insertEvidence(into: "ledger.evidence"), payload)
-            _ = try session.copyIn(PlainEventRow.copy(into: "ledger.event"), from: 0) {
-                index,
-                writer throws(PostgresError) in
-                guard index < rows.count else { return false }
-                writer.row(rows[index])
-                index += 1
-                return true
-            }
+            try session.copyRows(PlainEventRow.copy(into: "ledger.event"), rows.count) { rows[$0] }
         }
     }
 }

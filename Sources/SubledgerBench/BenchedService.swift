@@ -24,9 +24,7 @@ struct BenchedService {
         let token = AccessToken.random(named: "bench")
         _ = try await log.add(token, [.support])
 
-        let folder = FileManager.default.temporaryDirectory
-            .appendingPathComponent("subledger-bench-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        let folder = try URL.benchFolder()
         let (certificate, lines) = (
             folder.appending(path: "root.der"), folder.appending(path: "log")
         )

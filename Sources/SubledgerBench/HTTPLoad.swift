@@ -48,7 +48,7 @@ final class HTTPLoad: Sendable {
 
     private struct State {
         var next = 0
-        var nanoseconds: [Int64] = []
+        var milliseconds: [Double] = []
         var failures = 0
         var end = NIODeadline.now()
     }
@@ -106,7 +106,7 @@ final class HTTPLoad: Sendable {
     fileprivate func record(since due: NIODeadline, isOK: Bool) {
         let now = NIODeadline.now()
         state.withLock { state in
-            state.nanoseconds.append((now - due).nanoseconds)
+            state.milliseconds.append(Double((now - due).nanoseconds) / 1e6)
             if !isOK { state.failures += 1 }
             state.end = now
         }
@@ -114,18 +114,14 @@ final class HTTPLoad: Sendable {
 
     private var result: LoadResult {
         state.withLock { state in
-            let sorted = state.nanoseconds.sorted()
-            func milliseconds(_ part: Double) -> Double {
-                guard !sorted.isEmpty else { return 0 }
-                return Double(sorted[min(sorted.count - 1, Int(Double(sorted.count) * part))]) / 1e6
-            }
+            let answered = state.milliseconds.count
             return LoadResult(
                 requests: requests.count,
-                perSecond: Double(sorted.count) * 1e9
+                perSecond: Double(answered) * 1e9
                     / Double(max(1, (state.end - start).nanoseconds)),
-                p50Milliseconds: milliseconds(0.5),
-                p99Milliseconds: milliseconds(0.99),
-                errors: state.failures + requests.count - sorted.count
+                p50Milliseconds: percentile(state.milliseconds, 0.5),
+                p99Milliseconds: percentile(state.milliseconds, 0.99),
+                errors: state.failures + requests.count - answered
             )
         }
     }

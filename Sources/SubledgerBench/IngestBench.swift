@@ -49,12 +49,10 @@ extension BenchCommand {
         }
 
         func run() async throws {
-            let server = try await database.settings(createIfAbsent: true)
-            let folder = FileManager.default.temporaryDirectory
-                .appendingPathComponent("subledger-bench-\(UUID().uuidString)")
-            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+            let scratch = try await database.scratch()
+            let folder = try URL.benchFolder()
             do {
-                try await measure(ScratchDatabase(server: server, name: "subledger_bench"), folder)
+                try await measure(scratch, folder)
             } catch {
                 try FileManager.default.removeItem(at: folder)
                 throw error
@@ -63,7 +61,7 @@ extension BenchCommand {
         }
 
         private func measure(_ scratch: ScratchDatabase, _ folder: URL) async throws {
-            if !output.quiet { Terminal.write("making and signing payloads") }
+            output.note("making and signing payloads")
             let kinds = IngestBenchKind.allCases.filter { kind.isEmpty || kind.contains($0) }
             var results = IngestBenchResults()
             for kind in kinds {
@@ -77,20 +75,14 @@ extension BenchCommand {
                     )
                 )
                 for round in 1...rounds {
-                    if !output.quiet {
-                        Terminal.write("\(kind.title): round \(round) of \(rounds)")
-                    }
+                    output.note("\(kind.title): round \(round) of \(rounds)")
                     try await scratch.make()
-                    results.record(bench.material, try await bench.measured())
+                    results.rounds[kind, default: []].append(try await bench.measured())
                 }
             }
 
             try await scratch.drop()
-            if output.json {
-                try Terminal.print(json: results.summary)
-            } else {
-                Terminal.print(results.table)
-            }
+            try output.print(results.table, json: results.summary)
         }
     }
 }
@@ -110,10 +102,15 @@ struct IngestBench {
         var limit = 0.0
         var facts = 0
         var memoryMiB = 0
+        let payloads: Double
+        let megabytes: Double
     }
 
     func measured() async throws -> Round {
-        var round = Round()
+        var round = Round(
+            payloads: Double(material.payloadCount),
+            megabytes: Double(material.byteCount) / 1e6
+        )
         PeakMemory.reset()
         let before = PeakMemory.mebibytes
         let policy = VerificationPolicy(roots: [material.root])
@@ -168,70 +165,42 @@ struct IngestBench {
         }
 
         let rows = copies
-        let start = ContinuousClock.now
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask {
-                for (table, chunks) in rows {
-                    try await session.copyIn(
-                        "COPY plain.\(table) FROM STDIN (FORMAT BINARY)",
-                        from: 0,
-                        chunks: { number throws(PostgresError) in
-                            defer { number += 1 }
-                            return number < chunks.count ? chunks[number] : nil
-                        }
-                    )
-                }
+        let cores = ProcessInfo.processInfo.activeProcessorCount
+        let limit = try await seconds {
+            async let copied: Void = IngestBench.copy(rows, session)
+            try await WorkList.run(material.checkCount, workers: cores) { [material] _, index in
+                try material.check(index)
             }
-            let work = WorkList(count: material.checkCount)
-            for _ in 0..<ProcessInfo.processInfo.activeProcessorCount {
-                group.addTask {
-                    while let index = work.next() { try material.check(index) }
-                }
-            }
-            try await group.waitForAll()
+            try await copied
         }
-
-        let elapsed = (ContinuousClock.now - start) / .seconds(1)
         await session.close()
-        return elapsed
+        return limit.seconds
+    }
+
+    private static func copy(
+        _ rows: [(table: String, rows: [[UInt8]])],
+        _ session: PostgresSession
+    ) async throws {
+        for (table, chunks) in rows {
+            try await session.copyIn(
+                "COPY plain.\(table) FROM STDIN (FORMAT BINARY)",
+                from: 0,
+                chunks: { number throws(PostgresError) in
+                    defer { number += 1 }
+                    return number < chunks.count ? chunks[number] : nil
+                }
+            )
+        }
     }
 }
 
 /// The measurements, by round.
 struct IngestBenchResults {
-    private var rounds: [IngestBenchKind: [IngestBench.Round]] = [:]
-    private var sizes: [IngestBenchKind: Size] = [:]
+    var rounds: [IngestBenchKind: [IngestBench.Round]] = [:]
 
-    private struct Size {
-        let payloads: Int
-        let bytes: Int
-    }
-
-    mutating func record(_ material: IngestBenchMaterial, _ round: IngestBench.Round) {
-        sizes[material.kind] = Size(payloads: material.payloadCount, bytes: material.byteCount)
-        rounds[material.kind, default: []].append(round)
-    }
-
-    /// The results for one kind, for scripts; rates are of the first delivery unless stated
-    /// otherwise.
-    struct Summary: Encodable {
-        let payloads: Int
-        let megabytes: Double
-        let facts: Int
-        let payloadsPerSecond: Double
-        let factsPerSecond: Double
-        let megabytesPerSecond: Double
-        let secondPayloadsPerSecond: Double
-        let limitPayloadsPerSecond: Double
-        let ratioToLimit: Double
-        let ratioOfSecondToFirst: Double
-        let memoryMiB: Int
-    }
-
-    var summary: [String: Summary] {
-        Dictionary(
-            uniqueKeysWithValues: sizes.map { ($0.rawValue, summary(of: $0, $1)) }
-        )
+    /// The results by kind, for scripts; rates are of the first delivery unless stated otherwise.
+    var summary: [String: [String: Double]] {
+        Dictionary(uniqueKeysWithValues: rounds.map { ($0.rawValue, summary(of: $1)) })
     }
 
     var table: String {
@@ -240,36 +209,33 @@ struct IngestBenchResults {
             "second delivery, payloads/s", "ratio to first", "MiB",
         ])
         for kind in IngestBenchKind.allCases {
-            guard let size = sizes[kind] else { continue }
-            let summary = summary(of: kind, size)
+            guard let rounds = rounds[kind] else { continue }
+            let summary = summary(of: rounds)
+            func whole(_ name: String) -> String { "\(Int(summary[name, default: 0]))" }
+            func ratio(_ name: String) -> String { hundredths(summary[name, default: 0]) }
             table.add([
-                kind.title, "\(Int(summary.payloadsPerSecond))", "\(Int(summary.factsPerSecond))",
-                "\(Int(summary.megabytesPerSecond))", "\(Int(summary.limitPayloadsPerSecond))",
-                text(summary.ratioToLimit), "\(Int(summary.secondPayloadsPerSecond))",
-                text(summary.ratioOfSecondToFirst), "\(summary.memoryMiB)",
+                kind.title, whole("payloadsPerSecond"), whole("factsPerSecond"),
+                whole("megabytesPerSecond"), whole("limitPayloadsPerSecond"),
+                ratio("ratioToLimit"), whole("secondPayloadsPerSecond"),
+                ratio("ratioOfSecondToFirst"), whole("memoryMiB"),
             ])
         }
         return table.text
     }
 
-    private func summary(of kind: IngestBenchKind, _ size: Size) -> Summary {
-        let rounds = rounds[kind, default: []]
-        let payloads = Double(size.payloads)
-        let megabytes = Double(size.bytes) / 1e6
-        return Summary(
-            payloads: size.payloads,
-            megabytes: megabytes,
-            facts: rounds.first?.facts ?? 0,
-            payloadsPerSecond: median(rounds.map { payloads / $0.first }),
-            factsPerSecond: median(rounds.map { Double($0.facts) / $0.first }),
-            megabytesPerSecond: median(rounds.map { megabytes / $0.first }),
-            secondPayloadsPerSecond: median(rounds.map { payloads / $0.second }),
-            limitPayloadsPerSecond: median(rounds.map { payloads / $0.limit }),
-            ratioToLimit: median(rounds.map { $0.limit / $0.first }),
-            ratioOfSecondToFirst: median(rounds.map { $0.first / $0.second }),
-            memoryMiB: rounds.map(\.memoryMiB).max() ?? 0
-        )
+    private func summary(of rounds: [IngestBench.Round]) -> [String: Double] {
+        [
+            "payloads": rounds.first?.payloads ?? 0,
+            "megabytes": rounds.first?.megabytes ?? 0,
+            "facts": Double(rounds.first?.facts ?? 0),
+            "payloadsPerSecond": median(rounds.map { $0.payloads / $0.first }),
+            "factsPerSecond": median(rounds.map { Double($0.facts) / $0.first }),
+            "megabytesPerSecond": median(rounds.map { $0.megabytes / $0.first }),
+            "secondPayloadsPerSecond": median(rounds.map { $0.payloads / $0.second }),
+            "limitPayloadsPerSecond": median(rounds.map { $0.payloads / $0.limit }),
+            "ratioToLimit": median(rounds.map { $0.limit / $0.first }),
+            "ratioOfSecondToFirst": median(rounds.map { $0.first / $0.second }),
+            "memoryMiB": Double(rounds.map(\.memoryMiB).max() ?? 0),
+        ]
     }
-
-    private func text(_ value: Double) -> String { "\((value * 100).rounded() / 100)" }
 }

@@ -54,7 +54,7 @@ struct IngestBenchMaterial: Sendable {
         let pki = simulator.store.pki
         root = try RootCertificate(der: pki.rootDER)
         key = try P256.Signing.PublicKey(x963Representation: pki.leafPublicKey)
-        verifier = AppStoreVerifier(policy: VerificationPolicy(roots: [root]))
+        verifier = AppStoreVerifier(policy: try pki.policy())
         let file = folder.appendingPathComponent("\(kind.rawValue).ndjson")
         path = file.path
         try Data().write(to: file)
@@ -112,16 +112,7 @@ struct IngestBenchMaterial: Sendable {
     private mutating func keep(_ payload: [UInt8]) throws {
         switch kind {
         case .notifications:
-            let root = try JSON(payload).root
-            guard let outer = root["signedPayload"]?.utf8 else { return }
-            signatures.append(try Self.ready(outer))
-            let segments = outer.split(separator: UInt8(ascii: "."))
-            guard let claims = Base64.decodeURLUnpadded(segments[1]),
-                let data = try JSON(claims).root["data"]
-            else { return }
-            for inner in [data["signedTransactionInfo"], data["signedRenewalInfo"]] {
-                if let compact = inner?.utf8 { signatures.append(try Self.ready(compact)) }
-            }
+            signatures += try VerifyBenchMaterial.statements(of: payload).map(Self.ready)
         case .pages:
             for element in try JSON(payload).root["signedTransactions"]?.elements ?? [] {
                 if let compact = element.utf8 { signatures.append(try Self.ready(compact)) }

@@ -2,29 +2,21 @@ import EventLog
 import Events
 import Postgres
 
-/// A row of `ledger.event` as a plain client would write it.
-struct PlainEventRow {
-    let values: [PostgresValue]
-
-    init(_ verified: Verified<[Fact]>, _ index: Int, offset: Int64) {
-        self.init(
-            Event(
-                position: Position(lane: .only, offset: offset),
-                recordedAt: .systemClock(),
-                fact: verified.value[index],
-                evidence: offset
-            ),
-            salt: .random()
+/// Rows of the log as a plain client would write them.
+enum PlainEventRow {
+    /// The first fact of a payload, as an event.
+    static func values(_ verified: Verified<[Fact]>, offset: Int64) -> [PostgresValue] {
+        let event = Event(
+            position: Position(lane: .only, offset: offset),
+            recordedAt: .systemClock(),
+            fact: verified.value[0],
+            evidence: offset
         )
+        return values(event, salt: .random())
     }
 
-    init(_ event: Event, salt: Salt) {
-        values = StoredRow.event(
-            event,
-            key: FactKey(event.fact).bytes,
-            salt: salt,
-            isLate: false
-        )
+    static func values(_ event: Event, salt: Salt) -> [PostgresValue] {
+        StoredRow.event(event, key: FactKey(event.fact).bytes, salt: salt, isLate: false)
     }
 
     static func insert(into table: String) -> String {

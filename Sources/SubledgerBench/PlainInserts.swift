@@ -41,28 +41,13 @@ struct PlainInserts {
 
         var sessions: [PostgresSession] = []
         for _ in 0..<connections { sessions.append(try await PostgresSession.connect(settings)) }
-        let work = WorkList(count: payloads.count)
         let first = try await count()
         let open = sessions
 
-        let rate = try await AppendBench.rate(of: payloads.count) {
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                for session in open {
-                    group.addTask {
-                        while let index = work.next() {
-                            let row = PlainEventRow(
-                                payloads[index],
-                                0,
-                                offset: first + Int64(index) + 1
-                            )
-                            try await session.query(
-                                PlainEventRow.insert(into: "plain.event"),
-                                row.values
-                            )
-                        }
-                    }
-                }
-                try await group.waitForAll()
+        let rate = try await SubledgerBench.rate(of: payloads.count) {
+            try await WorkList.run(payloads.count, workers: open.count) { worker, index in
+                let row = PlainEventRow.values(payloads[index], offset: first + Int64(index) + 1)
+                try await open[worker].query(PlainEventRow.insert(into: "plain.event"), row)
             }
         }
         for session in sessions { await session.close() }

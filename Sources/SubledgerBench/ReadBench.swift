@@ -38,23 +38,21 @@ extension BenchCommand {
         }
 
         func run() async throws {
-            let server = try await database.settings(createIfAbsent: true)
-            let scratch = ScratchDatabase(server: server, name: "subledger_bench")
+            let scratch = try await database.scratch()
             try await scratch.make()
-            if !output.quiet { Terminal.write("filling a ledger of \(streams) subscriptions") }
+            output.note("filling a ledger of \(streams) subscriptions")
             let material = try await ReadBenchMaterial.make(
                 scratch.settings,
                 others: streams,
                 queries: queries
             )
-            if !output.quiet { Terminal.write("reading") }
+            output.note("reading")
             let results = try await measure(material, scratch.settings)
             try await scratch.drop()
-            if output.json {
-                try Terminal.print(json: ReadBenchDocument(results, material, queries: queries))
-            } else {
-                Terminal.print(ReadBenchDocument.table(results))
-            }
+            try output.print(
+                ReadBenchDocument.table(results),
+                json: ReadBenchDocument(results, material, queries: queries)
+            )
         }
 
         private func measure(
@@ -108,12 +106,7 @@ struct ReadBench {
                 if query >= 0 { samples[way].append(microseconds) }
             }
         }
-        return ReadBenchResult(
-            events: size.events,
-            bare: Percentiles(samples[0]),
-            periods: Percentiles(samples[1]),
-            explain: Percentiles(samples[2])
-        )
+        return ReadBenchResult(events: size.events, samples: samples)
     }
 
     private func read(_ target: ReadBenchMaterial.Target, _ way: Int) async throws -> Int {
@@ -132,26 +125,17 @@ struct ReadBench {
     }
 }
 
-/// Percentiles of a duration, in microseconds.
-struct Percentiles {
-    let median: Double
-    let p99: Double
-
-    init(_ samples: [Double]) {
-        let sorted = samples.sorted()
-        func value(_ share: Double) -> Double {
-            sorted.isEmpty ? 0 : sorted[min(sorted.count - 1, Int(Double(sorted.count) * share))]
-        }
-        (median, p99) = (value(0.5), value(0.99))
-    }
-}
-
-/// The measurements for subscriptions of one size.
+/// The measurements for subscriptions of one size: microseconds, by way.
 struct ReadBenchResult {
     let events: Int
-    let bare: Percentiles
-    let periods: Percentiles
-    let explain: Percentiles
+    let samples: [[Double]]
+
+    /// The ways to read, in the order of the samples.
+    static let ways = ["bare", "periods", "explain"]
+
+    func median(_ way: Int) -> Double { percentile(samples[way], 0.5) }
+
+    func p99(_ way: Int) -> Double { percentile(samples[way], 0.99) }
 }
 
 /// The JSON of `bench read`.
@@ -159,37 +143,21 @@ struct ReadBenchDocument: Encodable {
     let streams: Int
     let events: Int64
     let queries: Int
-    let sizes: [Size]
-
-    /// Subscriptions of one size; times in microseconds.
-    struct Size: Encodable {
-        let events: Int
-        let bareP50: Double
-        let bareP99: Double
-        let periodsP50: Double
-        let periodsP99: Double
-        let explainP50: Double
-        let explainP99: Double
-        let periodsRatioP99: Double
-        let explainRatioP99: Double
-    }
+    /// Subscriptions of one size; times in microseconds, and ratios to the bare way.
+    let sizes: [[String: Double]]
 
     init(_ results: [ReadBenchResult], _ material: ReadBenchMaterial, queries: Int) {
         streams = material.streams
         events = material.events
         self.queries = queries
         sizes = results.map { result in
-            Size(
-                events: result.events,
-                bareP50: result.bare.median,
-                bareP99: result.bare.p99,
-                periodsP50: result.periods.median,
-                periodsP99: result.periods.p99,
-                explainP50: result.explain.median,
-                explainP99: result.explain.p99,
-                periodsRatioP99: result.periods.p99 / result.bare.p99,
-                explainRatioP99: result.explain.p99 / result.bare.p99
-            )
+            var size = ["events": Double(result.events)]
+            for (number, way) in ReadBenchResult.ways.enumerated() {
+                size[way + "P50"] = result.median(number)
+                size[way + "P99"] = result.p99(number)
+                if number > 0 { size[way + "RatioP99"] = result.p99(number) / result.p99(0) }
+            }
+            return size
         }
     }
 
@@ -199,20 +167,14 @@ struct ReadBenchDocument: Encodable {
             "events", "way", "p50 µs", "p99 µs", "p50 ratio", "p99 ratio",
         ])
         for result in results {
-            for (way, times) in [
-                ("bare", result.bare), ("periods", result.periods), ("explain", result.explain),
-            ] {
+            for (number, way) in ReadBenchResult.ways.enumerated() {
+                let (median, p99) = (result.median(number), result.p99(number))
                 table.add([
-                    "\(result.events)", way, "\(Int(times.median))", "\(Int(times.p99))",
-                    hundredths(times.median / result.bare.median),
-                    hundredths(times.p99 / result.bare.p99),
+                    "\(result.events)", way, "\(Int(median))", "\(Int(p99))",
+                    hundredths(median / result.median(0)), hundredths(p99 / result.p99(0)),
                 ])
             }
         }
         return table.text
-    }
-
-    private static func hundredths(_ number: Double) -> String {
-        "\((number * 100).rounded() / 100)"
     }
 }

@@ -66,12 +66,7 @@ struct ReadBenchMaterial {
         }
         for life in lives.joined() { deliveries += life.notifications() }
 
-        let ledger = try await Ledger.open(
-            settings,
-            policy: VerificationPolicy(
-                roots: [try RootCertificate(der: simulator.store.pki.rootDER)]
-            )
-        )
+        let ledger = try await Ledger.open(settings, policy: try simulator.store.pki.policy())
         let rest = Mutex(deliveries.disordered(seed: seed).makeIterator())
         _ = try await ledger.ingest(
             next: {

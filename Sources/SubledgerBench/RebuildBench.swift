@@ -1,7 +1,6 @@
 import CommandSupport
 import EventLog
 import Events
-import Foundation
 import Postgres
 import Projector
 
@@ -42,7 +41,8 @@ struct RebuildBench {
         var options = Projector.RebuildOptions()
         options.jobs = results.jobs
         try await results.record(.diff) { _ = try await projector.compare(then: .wait, options) }
-        results.notePromotion(try await projector.promote().lockMilliseconds)
+        let locked = try await projector.promote().lockMilliseconds
+        results.promoteLockMilliseconds = max(results.promoteLockMilliseconds, locked)
         await log.close()
     }
 
@@ -71,7 +71,7 @@ struct RebuildBench {
         var following = Projector.FollowOptions(holder: "bench")
         following.isOnce = true
         let done = try await results.record(.follow) { try await projector.follow(following) }
-        results.noteFollowed(done.events)
+        results.followedEvents = done.events
         try await projector.discard(schema: "bench")
         await log.close()
     }
@@ -139,21 +139,10 @@ struct RebuildBench {
                 upTo: head,
                 atLeast: jobs * RebuildBench.rangesPerJob
             )
-            try await withThrowingTaskGroup(of: Int.self) { group in
-                for job in 0..<jobs {
-                    group.addTask {
-                        var events = 0
-                        for index in stride(from: job, to: ranges.count, by: jobs) {
-                            events = try await log.foldStreams(
-                                in: ranges[index],
-                                upTo: head,
-                                into: events
-                            ) { $0 += $1.events.count }
-                        }
-                        return events
-                    }
+            try await WorkList.run(ranges.count, workers: jobs) { _, index in
+                _ = try await log.foldStreams(in: ranges[index], upTo: head, into: 0) {
+                    $0 += $1.events.count
                 }
-                try await group.waitForAll()
             }
         }
     }

@@ -1,5 +1,7 @@
+import AppStoreSimulator
 import EventLog
 import Events
+import Foundation
 import Postgres
 
 /// A log of synthetic subscriptions for measurements, written without the ledger's own appends.
@@ -46,14 +48,14 @@ struct RebuildBenchLog {
         await log.close()
         let session = try await PostgresSession.connect(settings)
         var writer = BenchLogWriter(identity: identity)
-        var random = BenchRandom(seed: seed)
+        var random = SeededGenerator(seed: seed)
 
         var due: [[Stream]] = []
         var planned = 0
         var number = 0
         while planned < events {
             let mean = Double(Self.streamEventsMean - 2)
-            let length = min(Self.streamEventsMax, 1 + Int(-mean * random.logarithm()))
+            let length = min(Self.streamEventsMax, 1 + Int(-mean * Self.logarithm(&random)))
             let renewals = max(1, length / Self.eventsPerRenewal)
             planned += renewals * Self.eventsPerRenewal
             let start = Int(random.next() % UInt64(Self.weeks))
@@ -90,36 +92,9 @@ struct RebuildBenchLog {
     }
 
     private static func instant(_ week: Int) -> Int64 { epoch + Int64(week) * Self.week }
-}
 
-/// SplitMix64, as everywhere in the tests: a few lines that give the same log on every machine.
-struct BenchRandom {
-    private var state: UInt64
-
-    init(seed: UInt64) {
-        state = seed
-    }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
-    }
-
-    /// The natural logarithm of a number between 0 and 1.
-    mutating func logarithm() -> Double {
-        BenchRandom.naturalLogarithm((Double(next() >> 11) + 1) / Double(1 << 53))
-    }
-
-    // Accurate to a few digits, which is enough for lengths.
-    private static func naturalLogarithm(_ value: Double) -> Double {
-        var (exponent, mantissa) = (Double(value.exponent), value.significand)
-        if mantissa > 1.5 { (exponent, mantissa) = (exponent + 1, mantissa / 2) }
-        let ratio = (mantissa - 1) / (mantissa + 1)
-        let square = ratio * ratio
-        return exponent * 0.693_147_180_559_945_3
-            + 2 * ratio * (1 + square / 3 + square * square / 5)
+    // The natural logarithm of a number between 0 and 1.
+    private static func logarithm(_ random: inout SeededGenerator) -> Double {
+        log((Double(random.next() >> 11) + 1) / Double(1 << 53))
     }
 }

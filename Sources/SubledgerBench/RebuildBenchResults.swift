@@ -46,11 +46,11 @@ struct RebuildBenchResults {
     /// Connections that read and fold: one per core.
     let jobs: Int
     /// The longest time that a promotion held its locks.
-    private(set) var promoteLockMilliseconds = 0.0
+    var promoteLockMilliseconds = 0.0
     /// Events with which `follow` had to catch up.
-    private(set) var followedEvents: Int64 = 0
+    var followedEvents: Int64 = 0
 
-    private var seconds: [Measurement: [Double]] = [:]
+    private var samples = Samples<Measurement>()
     // The peak memory of this process in any round.
     private var memoryMiB: [Measurement: Int] = [:]
 
@@ -62,38 +62,25 @@ struct RebuildBenchResults {
     /// Runs a body, and records its duration and the peak memory of this process.
     mutating func record<R>(_ what: Measurement, _ body: () async throws -> R) async throws -> R {
         PeakMemory.reset()
-        let begin = ContinuousClock.now
-        let result = try await body()
-        seconds[what, default: []].append((ContinuousClock.now - begin) / .seconds(1))
+        let (seconds, result) = try await SubledgerBench.seconds(body)
+        samples.add(seconds, to: what)
         memoryMiB[what] = max(memoryMiB[what, default: 0], PeakMemory.mebibytes)
         return result
-    }
-
-    mutating func noteFollowed(_ events: Int64) {
-        followedEvents = events
-    }
-
-    mutating func notePromotion(_ milliseconds: Double) {
-        promoteLockMilliseconds = max(promoteLockMilliseconds, milliseconds)
     }
 
     /// The peak memory of this process in any measurement.
     var peakMemoryMiB: Int { memoryMiB.values.max() ?? 0 }
 
     var summary: Summary {
-        let measured = Measurement.allCases.compactMap { what in
-            seconds[what].map { (what.rawValue, median($0)) }
-        }
+        let measured = samples.names.map { ($0.rawValue, median(samples[$0])) }
         return Summary(
             events: events,
             jobs: jobs,
-            rounds: seconds[.readLimit, default: []].count,
+            rounds: samples[.readLimit].count,
             peakMemoryMiB: peakMemoryMiB,
             ratioToReadLimit: ratio(.activePeriods, .readLimit),
             ratioOfAllToReadLimit: ratio(.all, .readLimit),
-            ratioOfAllToBothLimits: median(
-                zip(seconds[.all, default: []], bothLimits).map { $0 / $1 }
-            ),
+            ratioOfAllToBothLimits: medianRatio(samples[.all], bothLimits),
             ratioToPlainSQL: ratio(.activePeriods, .plainSQL),
             ratioOfAllToPlainSQL: ratio(.all, .plainSQL),
             ratioOfScanToReadLimit: ratio(.scan, .readLimit),
@@ -128,35 +115,31 @@ struct RebuildBenchResults {
         var table = TextTable([
             "measurement", "seconds", "events/s", "of the read limit", "of SQL", "MiB",
         ])
-        for what in Measurement.allCases {
-            guard let values = seconds[what] else { continue }
-            let middle = median(values)
+        for what in Measurement.allCases where !samples[what].isEmpty {
             table.add([
-                what.title, RebuildBenchResults.text(middle), "\(rate(what))",
-                RebuildBenchResults.text(ratio(what, .readLimit)),
-                RebuildBenchResults.text(ratio(what, .plainSQL)), "\(memoryMiB[what, default: 0])",
+                what.title, hundredths(median(samples[what])), "\(rate(what))",
+                hundredths(ratio(what, .readLimit)), hundredths(ratio(what, .plainSQL)),
+                "\(memoryMiB[what, default: 0])",
             ])
         }
         return table.text
             + "\npeak memory \(peakMemoryMiB) MiB, \(events) events, \(jobs) connections read and fold; "
             + "follow: \(followedEvents) events; promotion: locks for "
-            + "\(RebuildBenchResults.text(promoteLockMilliseconds)) ms at most"
+            + "\(hundredths(promoteLockMilliseconds)) ms at most"
     }
 
     // Reading the log and writing the tables, by round.
     private var bothLimits: [Double] {
-        zip(seconds[.readLimit, default: []], seconds[.writeLimit, default: []]).map { $0 + $1 }
+        zip(samples[.readLimit], samples[.writeLimit]).map { $0 + $1 }
     }
 
     // Events a second, from the median.
     private func rate(_ what: Measurement) -> Int {
-        guard let values = seconds[what] else { return 0 }
-        return Int(Double(what == .follow ? Int(followedEvents) : events) / median(values))
+        guard !samples[what].isEmpty else { return 0 }
+        return Int(Double(what == .follow ? Int(followedEvents) : events) / median(samples[what]))
     }
 
     private func ratio(_ what: Measurement, _ other: Measurement) -> Double {
-        median(zip(seconds[what, default: []], seconds[other, default: []]).map { $0 / $1 })
+        medianRatio(samples[what], samples[other])
     }
-
-    private static func text(_ value: Double) -> String { "\((value * 100).rounded() / 100)" }
 }

@@ -52,7 +52,8 @@ struct ReportBench {
             let first = isReversed ? try await rows(of: plain, as: bounds) : nil
             let ours = try await timed(asked)
             let theirs = if let first { first } else { try await rows(of: plain, as: bounds) }
-            results.record(report.name, ours.seconds, theirs.seconds)
+            results.reports.add(ours.seconds, to: report.name)
+            results.queries.add(theirs.seconds, to: report.name)
             try ReportBench.compare(ours.document, theirs.rows)
         }
         try await measureExport(into: &results)
@@ -62,9 +63,8 @@ struct ReportBench {
         _ question: ReportQuestion
     ) async throws -> (seconds: Double, document: ReportDocument) {
         try await withLedger { ledger in
-            let begin = ContinuousClock.now
-            let document = try await ledger.report(question)
-            return ((ContinuousClock.now - begin) / .seconds(1), document)
+            let timed = try await seconds { try await ledger.report(question) }
+            return (timed.seconds, timed.result)
         }
     }
 
@@ -113,21 +113,16 @@ struct ReportBench {
     }
 
     private func measureExport(into results: inout ReportBenchResults) async throws {
-        let folder = NSTemporaryDirectory() + "subledger-bench-\(UUID().uuidString)"
-        try FileManager.default.createDirectory(
-            atPath: folder,
-            withIntermediateDirectories: true
-        )
+        let folder = try URL.benchFolder().path
         var request = ExportRequest(folder: folder + "/export")
         request.tables = ["transactions"]
         let asked = request
-        let begin = ContinuousClock.now
-        let exported = try await withLedger { try await $0.export(asked) }
-        let middle = ContinuousClock.now
-        let bytes = try await copy(to: folder + "/transactions.csv")
-        let seconds = (middle - begin) / .seconds(1)
-        results.recordExport(seconds, (ContinuousClock.now - middle) / .seconds(1))
-        results.note(rows: exported.tables.map(\.rows).reduce(0, +), copiedBytes: bytes)
+        let export = try await seconds { try await withLedger { try await $0.export(asked) } }
+        let plain = try await seconds { try await copy(to: folder + "/transactions.csv") }
+        results.exports.append(export.seconds)
+        results.copies.append(plain.seconds)
+        results.rows = export.result.tables.map(\.rows).reduce(0, +)
+        results.copiedBytes = plain.result
         try FileManager.default.removeItem(atPath: folder)
     }
 

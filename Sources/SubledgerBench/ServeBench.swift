@@ -46,21 +46,17 @@ extension BenchCommand {
         }
 
         func run() async throws {
-            let scratch = ScratchDatabase(
-                server: try await database.settings(createIfAbsent: true),
-                name: "subledger_bench"
-            )
+            let scratch = try await database.scratch()
             try await scratch.make()
-            let bench = ServeBench(settings: scratch.settings, requests: requests, soak: soak) {
-                if !output.quiet { Terminal.write($0) }
-            }
+            let bench = ServeBench(
+                settings: scratch.settings,
+                requests: requests,
+                soak: soak,
+                note: output.note
+            )
             let results = try await bench.measured()
             try await scratch.drop()
-            if output.json {
-                try Terminal.print(json: results)
-            } else {
-                Terminal.print(results.table)
-            }
+            try output.print(results.table, json: results)
         }
     }
 }

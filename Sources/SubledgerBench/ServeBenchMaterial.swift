@@ -28,9 +28,7 @@ struct ServeBenchMaterial {
     init() throws {
         rootDER = pki.rootDER
         key = try P256.Signing.PublicKey(x963Representation: pki.leafPublicKey)
-        verifier = AppStoreVerifier(
-            policy: VerificationPolicy(roots: [try RootCertificate(der: pki.rootDER)])
-        )
+        verifier = AppStoreVerifier(policy: try pki.policy())
     }
 
     /// This many new ones as bodies of requests.

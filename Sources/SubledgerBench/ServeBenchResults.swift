@@ -59,8 +59,8 @@ struct ServeBenchResults: Encodable {
             ]
         for case (let name, let cell?) in rows {
             table.add([
-                name, "\(Int(cell.perSecond))", text(cell.p50Milliseconds),
-                text(cell.p99Milliseconds), "\(cell.errors)",
+                name, "\(Int(cell.perSecond))", hundredths(cell.p50Milliseconds),
+                hundredths(cell.p99Milliseconds), "\(cell.errors)",
             ])
         }
         let soak = memoryMiBAfterSoak.map { ", \($0) after the soak" } ?? ""
@@ -68,11 +68,9 @@ struct ServeBenchResults: Encodable {
             table.text,
             "limit: \(Int(signatureLimitPerSecond))/s by signatures, "
                 + "\(Int(insertLimitPerSecond))/s by INSERTs; ratio at 32 connections "
-                + text(ratioToLimitAt32),
-            "notifications in a commit at 32 connections: \(text(requestsPerCommitAt32))",
+                + hundredths(ratioToLimitAt32),
+            "notifications in a commit at 32 connections: \(hundredths(requestsPerCommitAt32))",
             "memory of the service: \(memoryMiBBefore) MiB before, \(memoryMiBAfter) after\(soak)",
         ].joined(separator: "\n")
     }
-
-    private func text(_ value: Double) -> String { "\((value * 100).rounded() / 100)" }
 }

@@ -41,18 +41,14 @@ extension BenchCommand {
         }
 
         func run() throws {
-            if !output.quiet { Terminal.write("making and signing payloads") }
+            output.note("making and signing payloads")
             let bench = VerifyBench(material: try VerifyBenchMaterial())
             var results = VerifyBenchResults(seconds: seconds)
             for round in 1...rounds {
-                if !output.quiet { Terminal.write("round \(round) of \(rounds)") }
+                output.note("round \(round) of \(rounds)")
                 try bench.measure(seconds: seconds, into: &results)
             }
-            if output.json {
-                try Terminal.print(json: results.summary)
-            } else {
-                Terminal.print(results.table)
-            }
+            try output.print(results.table, json: results.summary)
         }
     }
 }
@@ -102,7 +98,7 @@ struct VerifyBench {
                 times[cell] += elapsed
             }
         }
-        results.record(zip(amounts, times).map { $0 / $1 })
+        results.rounds.append(zip(amounts, times).map { $0 / $1 })
     }
 }
 
@@ -118,56 +114,31 @@ private enum ProcessorClock {
 
 /// The measurements: the rates of each round, per second of one core.
 struct VerifyBenchResults {
-    private let seconds: Double
-    private var rounds: [[Double]] = []
+    let seconds: Double
+    /// The rates of each round, in the order of the measurements.
+    var rounds: [[Double]] = []
 
     /// Signatures in a notification: its own, its transaction's, its renewal info's.
     static let signaturesPerNotification = 3.0
 
-    init(seconds: Double) {
-        self.seconds = seconds
-    }
-
-    /// Adds the rates of a round, in the order of the measurements.
-    mutating func record(_ rates: [Double]) {
-        rounds.append(rates)
-    }
-
     /// Medians with the names that scripts read.
-    var summary: Summary {
-        Summary(
-            appReceiptsPerSecond: rate(.receipts),
-            bareVerificationsPerSecond: rate(.bare),
-            bareVerificationsWithHashingPerSecond: rate(.bareWithHashing),
-            decodeMegabytesPerSecond: rate(.decode) / 1e6,
-            decodeRatio: ratio(.decode, to: .plainDecode),
-            notificationRatio: notificationRatio,
-            notificationsPerSecond: rate(.notifications),
-            parseMegabytesPerSecond: rate(.parse) / 1e6,
-            parseRatio: ratio(.parse, to: .plainDecode),
-            plainDecodeMegabytesPerSecond: rate(.plainDecode) / 1e6,
-            rounds: rounds.count,
-            seconds: seconds,
-            transactionRatio: ratio(.transactions, to: .bare),
-            transactionsPerSecond: rate(.transactions)
-        )
-    }
-
-    struct Summary: Encodable {
-        let appReceiptsPerSecond: Double
-        let bareVerificationsPerSecond: Double
-        let bareVerificationsWithHashingPerSecond: Double
-        let decodeMegabytesPerSecond: Double
-        let decodeRatio: Double
-        let notificationRatio: Double
-        let notificationsPerSecond: Double
-        let parseMegabytesPerSecond: Double
-        let parseRatio: Double
-        let plainDecodeMegabytesPerSecond: Double
-        let rounds: Int
-        let seconds: Double
-        let transactionRatio: Double
-        let transactionsPerSecond: Double
+    var summary: [String: Double] {
+        [
+            "appReceiptsPerSecond": rate(.receipts),
+            "bareVerificationsPerSecond": rate(.bare),
+            "bareVerificationsWithHashingPerSecond": rate(.bareWithHashing),
+            "decodeMegabytesPerSecond": rate(.decode) / 1e6,
+            "decodeRatio": ratio(.decode, to: .plainDecode),
+            "notificationRatio": notificationRatio,
+            "notificationsPerSecond": rate(.notifications),
+            "parseMegabytesPerSecond": rate(.parse) / 1e6,
+            "parseRatio": ratio(.parse, to: .plainDecode),
+            "plainDecodeMegabytesPerSecond": rate(.plainDecode) / 1e6,
+            "rounds": Double(rounds.count),
+            "seconds": seconds,
+            "transactionRatio": ratio(.transactions, to: .bare),
+            "transactionsPerSecond": rate(.transactions),
+        ]
     }
 
     private typealias Cell = VerifyBench.Measurement
@@ -180,26 +151,16 @@ struct VerifyBenchResults {
         {
             table.add([
                 name, "\(Int(ours)) \(unit)", "\(Int(theirs)) \(unit)",
-                "\((ratio * 100).rounded() / 100)",
+                hundredths(ratio),
             ])
         }
         add("transactions", rate(.transactions), bare, ratio(.transactions, to: .bare), "/s")
-        add(
-            "notifications",
-            rate(.notifications),
-            bare / VerifyBenchResults.signaturesPerNotification,
-            notificationRatio,
-            "/s"
-        )
+        let third = bare / VerifyBenchResults.signaturesPerNotification
+        add("notifications", rate(.notifications), third, notificationRatio, "/s")
         add("bare with hashing", hashed, bare, ratio(.bareWithHashing, to: .bare), "/s")
         for (name, ours) in [("decode, 500 rows", Cell.decode), ("only parse them", .parse)] {
-            add(
-                name,
-                rate(ours) / 1e6,
-                rate(.plainDecode) / 1e6,
-                ratio(ours, to: .plainDecode),
-                "MB/s"
-            )
+            let (our, plain) = (rate(ours) / 1e6, rate(.plainDecode) / 1e6)
+            add(name, our, plain, ratio(ours, to: .plainDecode), "MB/s")
         }
         table.add(["app receipts", "\(Int(rate(.receipts))) /s", "", ""])
         return table.text

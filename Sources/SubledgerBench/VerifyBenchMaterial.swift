@@ -35,9 +35,7 @@ struct VerifyBenchMaterial {
     init() throws {
         let simulator = AppStoreSimulator(seed: 1)
         let pki = simulator.store.pki
-        verifier = AppStoreVerifier(
-            policy: VerificationPolicy(roots: [try RootCertificate(der: pki.rootDER)])
-        )
+        verifier = AppStoreVerifier(policy: try pki.policy())
         key = try P256.Signing.PublicKey(x963Representation: pki.leafPublicKey)
 
         var notifications: [[UInt8]] = []
@@ -47,7 +45,7 @@ struct VerifyBenchMaterial {
         while notifications.count < VerifyBenchMaterial.notificationCount {
             for delivery in simulator.life(index).notifications() {
                 let parts = try VerifyBenchMaterial.statements(of: delivery.payload)
-                guard let parts else { continue }
+                guard parts.count == 3 else { continue }
                 notifications.append(delivery.payload)
                 transactions.append(Array(parts[1]))
                 messages += try parts.map { try SignedMessage($0) }
@@ -123,16 +121,15 @@ struct VerifyBenchMaterial {
         }
     }
 
-    // The three JWS of a notification, outermost first; nil if it has fewer.
-    private static func statements(of body: [UInt8]) throws -> [ArraySlice<UInt8>]? {
-        guard let outer = try JSON(body).root["signedPayload"]?.utf8 else { return nil }
+    /// The JWS of a notification, up to three, outermost first.
+    static func statements(of body: [UInt8]) throws -> [ArraySlice<UInt8>] {
+        guard let outer = try JSON(body).root["signedPayload"]?.utf8 else { return [] }
         let segments = outer.split(separator: UInt8(ascii: "."))
         guard segments.count == 3, let claims = Base64.decodeURLUnpadded(segments[1]),
-            let data = try JSON(claims).root["data"],
-            let transaction = data["signedTransactionInfo"]?.utf8,
-            let renewal = data["signedRenewalInfo"]?.utf8
-        else { return nil }
-        return [outer, transaction, renewal]
+            let data = try JSON(claims).root["data"]
+        else { return [outer] }
+        let inner = [data["signedTransactionInfo"], data["signedRenewalInfo"]]
+        return [outer] + inner.compactMap { $0?.utf8 }
     }
 }
 
