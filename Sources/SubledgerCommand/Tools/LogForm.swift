@@ -35,8 +35,7 @@ enum LogForm: String, CaseIterable {
             )
         case .records: lines(payloads.map(record))
         case .gateway:
-            Array("[\n".utf8) + Array(payloads.map(answer).joined(separator: ",\n").utf8)
-                + Array("\n]\n".utf8)
+            Array("[\n\(payloads.map(answer).joined(separator: ",\n"))\n]\n".utf8)
         case .table: Array(table(payloads).utf8)
         case .excel:
             [0xff, 0xfe] + table(payloads).utf16.flatMap { [UInt8($0 & 0xff), UInt8($0 >> 8)] }
@@ -115,8 +114,7 @@ enum LogForm: String, CaseIterable {
     }
 
     private func inHex(_ text: String) -> String {
-        text.split(separator: "\\", omittingEmptySubsequences: false).joined(separator: "\\x5C")
-            .split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\\x22")
+        text.replacing("\\", with: "\\x5C").replacing("\"", with: "\\x22")
     }
 
     private func record(_ payload: LogPayload) -> String {
@@ -126,11 +124,9 @@ enum LogForm: String, CaseIterable {
     }
 
     private func answer(_ payload: LogPayload) -> String {
-        var base64: [UInt8] = []
-        Base64.encodeStandard(Array(payload.text.utf8)[...], to: &base64)
         let isEncoded = payload.number % 2 == 0
         let body =
-            isEncoded ? "\"\(String(decoding: base64, as: UTF8.self))\"" : quoted(payload.text)
+            isEncoded ? "\"\(base64(Array(payload.text.utf8)))\"" : quoted(payload.text)
         return "{\"resource\":\"/hook\",\"isBase64Encoded\":\(isEncoded),\"body\":\(body)}"
     }
 
@@ -139,9 +135,8 @@ enum LogForm: String, CaseIterable {
         let message =
             "{\"messageType\":\"DATA_MESSAGE\",\"logEvents\":[{\"id\":\"\(payload.number)\","
             + "\"message\":\(quoted("INFO body=\(payload.text)"))}]}"
-        var base64: [UInt8] = []
-        Base64.encodeStandard(GzipWriter.member(Array(message.utf8))[...], to: &base64)
-        return "{\"awslogs\":{\"data\":\"\(String(decoding: base64, as: UTF8.self))\"}}"
+        let data = base64(GzipWriter.member(Array(message.utf8)))
+        return "{\"awslogs\":{\"data\":\"\(data)\"}}"
     }
 
     private func dump(_ payloads: [LogPayload]) -> [UInt8] {
@@ -201,14 +196,18 @@ enum LogForm: String, CaseIterable {
     }
 
     private func cell(_ text: String) -> String {
-        "\""
-            + text.split(separator: "\"", omittingEmptySubsequences: false)
-            .joined(separator: "\"\"") + "\""
+        "\"" + text.replacing("\"", with: "\"\"") + "\""
     }
 
     private func escaped(_ text: String) -> String {
-        text.split(separator: "\\", omittingEmptySubsequences: false).joined(separator: "\\\\")
+        text.replacing("\\", with: "\\\\")
     }
+}
+
+private func base64(_ bytes: [UInt8]) -> String {
+    var text: [UInt8] = []
+    Base64.encodeStandard(bytes[...], to: &text)
+    return String(decoding: text, as: UTF8.self)
 }
 
 /// A payload that is to be written into a log.
@@ -224,17 +223,11 @@ struct LogPayload {
     var isJSON: Bool { bytes.first == UInt8(ascii: "{") }
 
     /// Its text: itself, or the base64 of a receipt.
-    var text: String { String(decoding: isJSON ? bytes : base64, as: UTF8.self) }
-
-    private var base64: [UInt8] {
-        var text: [UInt8] = []
-        Base64.encodeStandard(bytes[...], to: &text)
-        return text
-    }
+    var text: String { isJSON ? String(decoding: bytes, as: UTF8.self) : base64(bytes) }
 
     /// The base64 of a receipt in lines of 64 letters, as in mail.
     var brokenBase64: [UInt8] {
-        let text = base64
+        let text = Array(base64(bytes).utf8)
         return stride(from: 0, to: text.count, by: 64).flatMap { start in
             text[start..<min(start + 64, text.count)] + [0x0a]
         }

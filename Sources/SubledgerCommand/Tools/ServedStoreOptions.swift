@@ -125,26 +125,18 @@ struct ServedStoreOptions: ParsableArguments {
     static let subscriptionsMax = 100_000
 
     /// Prints what a client of the store needs to know, and serves it until it is stopped.
-    func run(
-        port: Int,
-        subscriptions: Int,
-        seed: UInt64,
-        extras: AppStoreSimulator.Extras,
-        folder: String,
-        sharedSecret: String
-    ) async throws {
+    func run(port: Int, _ command: SimulateCommand) async throws {
+        let folder = command.out
         var options = SimulatedStoreOptions(clock: { .systemClock() })
-        (options.seed, options.extras) = (seed, extras)
-        options.subscriptions = subscriptions
+        (options.seed, options.extras) = (command.seed, command.chosenExtras)
+        options.subscriptions = command.subscriptions
         options.sandboxSubscriptions = sandboxSubscriptions
         options.monthMilliseconds = month
-        options.openedAt = elapsed.map {
-            Instant(milliseconds: Instant.systemClock().milliseconds - $0)
-        }
+        options.openedAt = elapsed.map { Instant.systemClock().advanced(by: -$0) }
         options.notificationURL = notify
         (options.lost, options.repeated, options.delayed) = (lose, repeated, delay)
         (options.failing, options.rateShare) = (fail, rate)
-        options.sharedSecret = sharedSecret
+        options.sharedSecret = command.sharedSecret
         options.port = port
 
         let logger = Logger(label: "simulate") { _ in

@@ -134,27 +134,14 @@ struct SimulateCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        if let port = store.serve {
-            return try await store.run(
-                port: port,
-                subscriptions: subscriptions,
-                seed: seed,
-                extras: chosenExtras,
-                folder: out,
-                sharedSecret: sharedSecret
-            )
-        }
+        if let port = store.serve { return try await store.run(port: port, self) }
 
         let simulator = AppStoreSimulator(
             seed: seed,
             environment: Environment(environment),
             extras: chosenExtras
         )
-        var writer = try SimulationWriter(
-            folder: out,
-            isOneFileEach: files,
-            asLogs: asLogs
-        )
+        var writer = try SimulationWriter(folder: out, isOneFileEach: files, asLogs: asLogs)
         try writer.write(root: simulator.store.pki.rootDER)
         try writer.write(catalog: SimulatedCatalog.storekit)
         let truthFile = try truth.map(SimulationWriter.create)
@@ -178,7 +165,8 @@ struct SimulateCommand: AsyncParsableCommand {
         try printSummary(writer)
     }
 
-    private var chosenExtras: AppStoreSimulator.Extras {
+    /// What the app sells besides subscriptions for one customer.
+    var chosenExtras: AppStoreSimulator.Extras {
         extras.reduce(into: []) { $0.formUnion($1.extras) }
     }
 
@@ -216,35 +204,15 @@ struct SimulateCommand: AsyncParsableCommand {
         let originalTransactionId: String
         let environment: String
         let kinds: [String]
-        let periods: [Row]
-        let active: [[Int64]]
-
-        struct Row: Encodable {
-            let productId: String
-            let purchaseDate: Int64
-            let expiresDate: Int64
-            let validFrom: Int64
-            let validTo: Int64
-            let kind: String
-            let endReason: String
-        }
+        let periods: [SimulatedPeriod]
+        let active: [[Instant]]
 
         init(_ life: SubscriptionLife) {
             originalTransactionId = life.originalTransactionId
             environment = life.store.environment.word
             kinds = life.kinds.map(\.rawValue).sorted()
-            periods = life.periods.map {
-                Row(
-                    productId: $0.productId,
-                    purchaseDate: $0.purchaseDate.milliseconds,
-                    expiresDate: $0.expiresDate.milliseconds,
-                    validFrom: $0.validFrom.milliseconds,
-                    validTo: $0.validTo.milliseconds,
-                    kind: $0.kind.rawValue,
-                    endReason: $0.endReason.rawValue
-                )
-            }
-            active = life.active.map { [$0.from.milliseconds, $0.to.milliseconds] }
+            periods = life.periods
+            active = life.active.map { [$0.from, $0.to] }
         }
     }
 }

@@ -32,17 +32,13 @@ struct SimulationFormats: ExpressibleByArgument {
     let formats: [SimulationFormat]
 
     init?(argument: String) {
-        var formats: [SimulationFormat] = []
-        for word in argument.split(separator: ",", omittingEmptySubsequences: false) {
-            if word == "all" {
-                formats += SimulationFormat.allCases
-            } else if let format = SimulationFormat(rawValue: String(word)) {
-                formats.append(format)
-            } else {
-                return nil
-            }
+        let words = argument.split(separator: ",", omittingEmptySubsequences: false)
+        let lists = words.map { word in
+            word == "all"
+                ? SimulationFormat.allCases : SimulationFormat(rawValue: String(word)).map { [$0] }
         }
-        self.formats = formats
+        guard !lists.contains(nil) else { return nil }
+        formats = lists.flatMap { $0 ?? [] }
     }
 
     static var allValueStrings: [String] { SimulationFormat.allCases.map(\.rawValue) + ["all"] }
