@@ -19,9 +19,7 @@ struct ServerBinaries: Equatable {
 
     /// The command line that starts or stops a server as its user, and waits for that.
     func control(_ arguments: [String], _ folders: ServerFolders) -> [String] {
-        folders.user.command(
-            [path("pg_ctl")] + arguments + ["--silent", "-w", "-D", folders.data]
-        )
+        folders.user.command([path("pg_ctl")] + arguments + ["--silent", "-w", "-D", folders.data])
     }
 
     /// Finds the programs; for existing data, those of its major version.

@@ -76,10 +76,7 @@ struct NotificationSender: Service {
         await withDiscardingTaskGroup { group in
             while !Task.isCancelled {
                 let passed = Int64((ContinuousClock.now - start) / .milliseconds(1))
-                let now = max(
-                    options.clock(),
-                    opening.advanced(by: passed)
-                )
+                let now = max(options.clock(), opening.advanced(by: passed))
                 for sending in store.signed(after: last, upTo: now) {
                     outbox.add(first(of: sending))
                     last = sending

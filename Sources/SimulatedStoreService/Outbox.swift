@@ -27,11 +27,7 @@ struct PlannedAttempt: Sendable {
 
     /// The next attempt, this much later.
     func next(after milliseconds: Int64) -> PlannedAttempt {
-        PlannedAttempt(
-            sending: sending,
-            number: number + 1,
-            due: due.advanced(by: milliseconds)
-        )
+        PlannedAttempt(sending: sending, number: number + 1, due: due.advanced(by: milliseconds))
     }
 }
 

@@ -46,9 +46,10 @@ public struct SimulatedStoreServer: Service {
         self.options = options
         self.logger = logger
         self.onListening = onListening
-        let (production, sandbox) = (
-            Self.simulator(.production, options), Self.simulator(.sandbox, options)
-        )
+        func simulator(_ environment: Events.Environment) -> AppStoreSimulator {
+            AppStoreSimulator(seed: options.seed, environment: environment, extras: options.extras)
+        }
+        let (production, sandbox) = (simulator(.production), simulator(.sandbox))
         lives = Self.lives(0..<options.subscriptions, of: production, options)
         let sandboxNumbers =
             options.subscriptions..<options.subscriptions + options.sandboxSubscriptions
@@ -59,17 +60,6 @@ public struct SimulatedStoreServer: Service {
             ServedStore(sandbox.store, lives: sandboxLives),
         ]
         key = Self.key(seed: options.seed)
-    }
-
-    private static func simulator(
-        _ environment: Events.Environment,
-        _ options: SimulatedStoreOptions
-    ) -> AppStoreSimulator {
-        AppStoreSimulator(
-            seed: options.seed,
-            environment: environment,
-            extras: options.extras
-        )
     }
 
     /// The app in which everything is bought.

@@ -149,9 +149,7 @@ struct StoreEndpoints {
         }
         onSandbox(.get, "/group/:id") {
             let (limit, page) = ($0.query("limit"), $0.query("paginationToken"))
-            return try routes.json(
-                store.members(of: $0.id, limit: limit, page: page, at: $0.now)
-            )
+            return try routes.json(store.members(of: $0.id, limit: limit, page: page, at: $0.now))
         }
     }
 

@@ -149,10 +149,7 @@ struct VerifyBenchResults {
         var table = TextTable(["measurement", "subledger", "bare or plain", "ratio"])
         func add(_ name: String, _ ours: Double, _ theirs: Double, _ ratio: Double, _ unit: String)
         {
-            table.add([
-                name, "\(Int(ours)) \(unit)", "\(Int(theirs)) \(unit)",
-                hundredths(ratio),
-            ])
+            table.add([name, "\(Int(ours)) \(unit)", "\(Int(theirs)) \(unit)", hundredths(ratio)])
         }
         add("transactions", rate(.transactions), bare, ratio(.transactions, to: .bare), "/s")
         let third = bare / VerifyBenchResults.signaturesPerNotification

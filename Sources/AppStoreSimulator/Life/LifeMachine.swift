@@ -52,10 +52,7 @@ struct LifeMachine: Sendable {
     static let stepCountMax = 500
 
     /// Carries out the next step; the state is unchanged if it throws.
-    mutating func apply(
-        _ step: LifeStep,
-        signedAt: Instant
-    ) throws(ScriptError) -> [Notice] {
+    mutating func apply(_ step: LifeStep, signedAt: Instant) throws(ScriptError) -> [Notice] {
         var next = self
         (next.at, next.signedAt) = (step.at, signedAt)
         let notices = try next.carryOut(step)
@@ -159,10 +156,7 @@ struct LifeMachine: Sendable {
     }
 
     /// Requires what the state must allow.
-    func require(
-        _ condition: Bool,
-        _ expectation: @autoclosure () -> String
-    ) throws(ScriptError) {
+    func require(_ condition: Bool, _ expectation: @autoclosure () -> String) throws(ScriptError) {
         guard condition else { throw refusal(expectation()) }
     }
 

@@ -106,11 +106,7 @@ private struct StoryTeller {
 
     private var intoBundleAndOut: [SubscriptionLife] {
         let (alone, part) = (identity(0), identity(1))
-        let bundled = identity(
-            1,
-            bundle: .office(bundleId),
-            previous: alone.originalTransactionId
-        )
+        let bundled = identity(1, bundle: .office(bundleId), previous: alone.originalTransactionId)
         let again = identity(2, previous: part.originalTransactionId)
         let bundleEnd = SimulatedCalendar.end(of: .months(1), from: day(10))
         return [

@@ -9,9 +9,8 @@ extension KnownLife {
             acquisitions + additionMovements + statusMovements + refundMovements
             + extensionMovements + switchMovements + requestMovements
         return rows.sorted { left, right in
-            if left.occurred != right.occurred { return left.occurred < right.occurred }
-            if left.kind != right.kind { return left.kind.rank < right.kind.rank }
-            return left.purchaseDate < right.purchaseDate
+            (left.occurred, left.kind.rank, left.purchaseDate)
+                < (right.occurred, right.kind.rank, right.purchaseDate)
         }
     }
 

@@ -59,10 +59,7 @@ extension LifeState {
         guard let revocation = revocation(ofPeriod: number), revocation.date < result.validTo else {
             return result
         }
-        return result.ending(
-            at: max(result.validFrom, revocation.date),
-            revocation.cause.endReason
-        )
+        return result.ending(at: max(result.validFrom, revocation.date), revocation.cause.endReason)
     }
 
     // For a member, who pays counts more than the terms.

@@ -47,12 +47,8 @@ public struct SimulatedPeriod: Hashable, Encodable, Sendable {
 extension SimulatedPeriod: Comparable {
     /// By start, end, kind and product: the order of every listing.
     public static func < (left: Self, right: Self) -> Bool {
-        if left.validFrom != right.validFrom { return left.validFrom < right.validFrom }
-        if left.validTo != right.validTo { return left.validTo < right.validTo }
-        if left.kind != right.kind {
-            return left.kind.rawValue.utf8.lexicographicallyPrecedes(right.kind.rawValue.utf8)
-        }
-        return left.productId.utf8.lexicographicallyPrecedes(right.productId.utf8)
+        (left.validFrom, left.validTo, left.kind.rawValue, left.productId)
+            < (right.validFrom, right.validTo, right.kind.rawValue, right.productId)
     }
 }
 
