@@ -48,21 +48,22 @@ extension Ledger {
 
         let naming = streams
         // The tokens of the customer's own subscriptions name the customer wherever they appear.
-        // By their bytes, because canonically equivalent texts are different tokens.
-        var found: Set<Owner> = []
+        // By their bytes: canonically equivalent texts, and spellings of a UUID, are looked up apart.
+        var found: Set<[UInt8]> = []
         for stream in streams {
             let history = try await log.history(of: stream)
             guard !StreamClaims(Timeline(history)).isLinkedToOther(than: customer) else { continue }
             for event in history.events {
                 if let token = event.fact.content.identity(.appAccountToken) {
-                    found.insert(.appAccountToken(token))
+                    found.insert(Array(token.utf8))
                 }
             }
         }
+        let tokens = found.map { String(decoding: $0, as: UTF8.self) }.sorted()
+        streams.formUnion(try await log.streams(with: tokens.map(StreamKey.appAccountToken)))
         streams.formUnion(
-            try await log.streams(with: found.map(\.name).sorted().map(StreamKey.appAccountToken))
+            try await bonded(to: customer, tokens: Set(tokens.map(Owner.appAccountToken)))
         )
-        streams.formUnion(try await bonded(to: customer, tokens: found))
 
         var targets: [ErasureTarget] = []
         for stream in streams.subtracting(naming).sorted() + naming.sorted() {
