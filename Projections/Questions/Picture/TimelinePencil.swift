@@ -99,16 +99,12 @@ struct TimelinePencil {
     func renewals(_ timelines: [Timeline]) -> TimelineLane {
         var lane = lane("renew")
         for timeline in timelines {
-            var last: Int64?
             var changes: [(column: Int, word: String)] = []
-            for snapshot in timeline.renewalSnapshots {
-                guard let status = snapshot.autoRenewStatus, status != last else { continue }
-                last = status
-                let word = status == 0 ? "off" : "on"
+            for change in timeline.autoRenewChanges {
                 // The setting in force at the start of the axis is shown in its first column.
-                let column = axis.column(of: snapshot.asOf)
+                let column = axis.column(of: change.asOf)
                 if column == 0 { changes = [] }
-                if column < axis.columns { changes.append((column, word)) }
+                if column < axis.columns { changes.append((column, change.isOn ? "on" : "off")) }
             }
             for (index, change) in changes.enumerated() {
                 let isLast = index + 1 == changes.count
@@ -128,43 +124,14 @@ struct TimelinePencil {
     /// not pay (Apple's data: trap 33).
     func money(_ timelines: [Timeline]) -> TimelineLane {
         var lane = lane("money")
-        for label in timelines.flatMap({ $0.moneyLabels(glyphs) }).sorted(by: MoneyLabel.areInOrder)
-        where axis.start <= label.at && label.at < axis.end {
-            lane.write(label.text, at: axis.column(of: label.at))
+        for payment in timelines.flatMap(\.payments).sorted(by: Payment.areInOrder)
+        where axis.start <= payment.at && payment.at < axis.end {
+            lane.write(
+                payment.text(minus: glyphs.minus, reversed: glyphs.reversed),
+                at: axis.column(of: payment.at)
+            )
         }
         return lane
-    }
-}
-
-private struct MoneyLabel {
-    let at: Instant
-    let text: String
-
-    static func areInOrder(_ left: MoneyLabel, _ right: MoneyLabel) -> Bool {
-        if left.at != right.at { return left.at < right.at }
-        return byBytes(left.text, right.text) ?? false
-    }
-}
-
-extension Timeline {
-    fileprivate func moneyLabels(_ glyphs: TimelineGlyphs) -> [MoneyLabel] {
-        let charges = purchases.flatMap(\.transactions).compactMap { purchase -> MoneyLabel? in
-            var citations = Citations()
-            guard purchase.sharing == nil, let price = purchase.amount(citing: &citations),
-                price > 0
-            else { return nil }
-            let amount = CurrencyAmount(price, purchase.text(.currency, citing: &citations))
-            return MoneyLabel(at: purchase.purchaseDate, text: "+" + amount.number)
-        }
-        let refunds = Refunds(self).rows.compactMap { refund -> MoneyLabel? in
-            guard refund.expiresDate != nil, let revoked = refund.refunded,
-                let given = refund.givenMilliunits, given > 0
-            else { return nil }
-            let undone = refund.reversed == nil ? "" : " " + glyphs.reversed
-            let amount = CurrencyAmount(given, refund.currency).number
-            return MoneyLabel(at: revoked, text: glyphs.minus + amount + undone)
-        }
-        return charges + refunds
     }
 }
 
@@ -182,7 +149,7 @@ extension TimelineAxis {
 
 extension ActivePeriod {
     /// The last two parts of the product's id, which distinguish the products of one app.
-    fileprivate var shortProductId: String {
+    package var shortProductId: String {
         productId.split(separator: ".").suffix(2).joined(separator: ".")
     }
 }

@@ -78,9 +78,9 @@ public struct TimelinePicture: Sendable {
         }
     }
 
-    // Of the time after the last change and the instant asked about, a quarter of the time before
-    // it is enough: an arrow shows that it continues.
-    private static func shown(_ rows: [ActivePeriod], asked: Instant) -> [Range<Instant>] {
+    /// What a picture shows of some rows: of the time after the last change and the instant asked
+    /// about, a quarter of the time before it is enough, because an arrow shows that it continues.
+    package static func shown(_ rows: [ActivePeriod], asked: Instant) -> [Range<Instant>] {
         let rows = rows.filter { $0.validFrom < $0.validTo }
         guard let first = rows.map(\.validFrom).min(), let last = rows.map(\.validFrom).max() else {
             return []

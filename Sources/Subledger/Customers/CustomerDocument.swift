@@ -157,6 +157,22 @@ extension CustomerDocument.Stream {
     }
 }
 
+extension CustomerDocument.Stream {
+    /// Its owners over time, as text.
+    package var ownersText: Block {
+        let rows = owners.map { interval in
+            let owner =
+                interval.customer.map { "customer \($0)" }
+                ?? interval.appAccountToken.map { "token \($0)" } ?? "no link, no token"
+            return [
+                interval.from?.clock ?? "always", interval.to?.clock ?? "–", owner,
+                interval.position?.mark ?? "",
+            ]
+        }
+        return .table(["from", "to", "owner", "because of"], rows)
+    }
+}
+
 extension CustomerStream {
     /// Its products, in the order of their purchases, without duplicates.
     fileprivate var productIds: [String] {

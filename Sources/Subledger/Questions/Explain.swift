@@ -81,27 +81,56 @@ package struct ExplanationText {
         ]).joined(separator: " \(dot) ")
     }
 
-    private var verdicts: [String] {
-        let time = answer.then.time.map { ", " + $0.clock } ?? ""
-        let entitled =
-            "  ENTITLED  \(answer.isErased ? "?  " : word(explanation.entitled))  as known \(used)  "
-            + reason(explanation.entitled)
-        if let notAsked {
-            let dash = style == .unicode ? "–" : "-"
-            return [entitled] + others + [
-                "  SERVED    \(dash)    not asked of this ledger: \(notAsked)"
-            ]
-        }
-        return [entitled] + others + [
-            "  SERVED    \(answer.isErased ? "?  " : word(explanation.served))  as known then  "
-                + (answer.customer.histories.isEmpty
-                    ? "" : "(position \(answer.then.text)\(time))  ")
-                + reason(explanation.served)
-        ]
+    /// One of the two answers as text.
+    package struct Verdict {
+        /// `yes`, `no`, `?` if what was known was erased, or a dash if the ledger was not asked.
+        package let word: String
+        /// Which knowledge it uses.
+        package let knowledge: String
+        /// Why.
+        package let reason: String
     }
 
-    // `access` lists everything that gives access, and in each group the period that counts first.
-    private var others: [String] {
+    /// The answer with everything that is known.
+    package var entitled: Verdict {
+        Verdict(
+            word: answer.isErased ? "?" : word(explanation.entitled),
+            knowledge: "as known \(used)",
+            reason: reason(explanation.entitled)
+        )
+    }
+
+    /// The answer as known at the instant asked about.
+    package var served: Verdict {
+        if let notAsked {
+            return Verdict(
+                word: style == .unicode ? "–" : "-",
+                knowledge: "not asked of this ledger:",
+                reason: notAsked
+            )
+        }
+        let time = answer.then.time.map { ", " + $0.clock } ?? ""
+        let place =
+            answer.customer.histories.isEmpty ? "" : "  (position \(answer.then.text)\(time))"
+        return Verdict(
+            word: answer.isErased ? "?" : word(explanation.served),
+            knowledge: "as known then" + place,
+            reason: reason(explanation.served)
+        )
+    }
+
+    private var verdicts: [String] {
+        func line(_ name: String, _ verdict: Verdict, _ gap: String) -> String {
+            let word = verdict.word + String(repeating: " ", count: max(0, 3 - verdict.word.count))
+            return "  \(name)  \(word)  \(verdict.knowledge)\(gap)\(verdict.reason)"
+        }
+        return [line("ENTITLED", entitled, "  ")] + others
+            + [line("SERVED  ", served, notAsked == nil ? "  " : " ")]
+    }
+
+    /// What else gives access: `access` lists everything that does, and in each group the period
+    /// that counts first.
+    package var others: [String] {
         guard case .access(let deciding) = explanation.entitled else { return [] }
         return explanation.rowsNow.filter { row in
             row.validFrom <= explanation.at && explanation.at < row.validTo && row != deciding
@@ -125,7 +154,7 @@ package struct ExplanationText {
             ? "\(words)  (nothing was recorded by then)" : "\(words)  (position \(position))"
     }
 
-    private func word(_ answer: AccessAnswer) -> String { answer.hasAccess ? "yes" : "no " }
+    private func word(_ answer: AccessAnswer) -> String { answer.hasAccess ? "yes" : "no" }
 
     private func reason(_ given: AccessAnswer) -> String {
         switch given {
@@ -169,7 +198,8 @@ package struct ExplanationText {
         }
     }
 
-    private var difference: String {
+    /// How the two answers differ.
+    package var difference: String {
         if explanation.notAsked == .inFuture {
             return "  \(arrow) there is no answer yet to compare with"
         }
@@ -198,7 +228,8 @@ package struct ExplanationText {
         return ", on \(learned.clock)"
     }
 
-    private var refundsAfterEnd: [String] {
+    /// The refunds that do not change the access.
+    package var refundsAfterEnd: [String] {
         explanation.refundsAfterEnd.map { refund in
             let date = refund.refunded.map { " " + $0.clock } ?? ""
             let amount = refund.refundedMilliunits.map {
@@ -228,7 +259,8 @@ package struct ExplanationText {
         return picture.lines + note + [""]
     }
 
-    private var because: Block {
+    /// The events that produced the answers.
+    package var because: Block {
         guard !explanation.because.isEmpty else {
             let isEmpty = explanation.answers.isEmpty
             return .line("   " + (isEmpty ? NothingKnown.words : "no purchase had begun then"))
@@ -250,7 +282,8 @@ package struct ExplanationText {
         return .table(header, rows)
     }
 
-    private var changesIf: String {
+    /// The events without which the answer would be the opposite.
+    package var changesIf: String {
         let opposite = explanation.entitled.hasAccess ? "no access" : "access"
         guard !explanation.changesIf.isEmpty else {
             return switch explanation.because.count {
@@ -267,7 +300,8 @@ package struct ExplanationText {
             + (each.isEmpty ? "it" : "them") + " the answer would be \(opposite)"
     }
 
-    private var policy: String {
+    /// What counted as access.
+    package var policy: String {
         "  policy  \(PolicyDocument(explanation.policy).canonicalText)  "
             + (answer.catalogVersion.map { "catalog v\($0)" } ?? "no catalog")
     }

@@ -216,7 +216,7 @@ extension StreamDifference {
 
 extension AccessSpan {
     /// The access of a period; nil for an empty one.
-    fileprivate init?(_ row: ActivePeriod) {
+    package init?(_ row: ActivePeriod) {
         let end = min(row.validTo, AccessSpan.endMax)
         guard row.validFrom < end else { return nil }
         self.init(time: row.validFrom..<end, isGrace: row.kind == .grace)

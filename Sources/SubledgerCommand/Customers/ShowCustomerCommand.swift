@@ -81,18 +81,8 @@ extension CustomerDocument {
 
 extension CustomerDocument.Stream {
     fileprivate var text: [String] {
-        var table = TextTable(["from", "to", "owner", "because of"])
-        for interval in owners {
-            let owner =
-                interval.customer.map { "customer \($0)" }
-                ?? interval.appAccountToken.map { "token \($0)" } ?? "no link, no token"
-            table.add([
-                interval.from?.clock ?? "always", interval.to?.clock ?? "–", owner,
-                interval.position.map { "#\($0)" } ?? "",
-            ])
-        }
         var lines = [
-            "\n\(originalTransactionId)  \(productIds.joined(separator: ", "))", table.text,
+            "\n\(originalTransactionId)  \(productIds.joined(separator: ", "))", ownersText.text,
         ]
         lines += links.filter(\.isContested).map { claim in
             " CONTESTED: \(claim.customer ?? "") \(claim.from.sinceWords), held by "

@@ -1,7 +1,7 @@
 /// The appearance of pages: light, dark and on paper.
-enum PageStyle {
+package enum PageStyle {
     /// The only style sheet of a page.
-    static let css: HTML = """
+    package static let css: HTML = """
         :root { color-scheme: light dark; --ink: #1b1f24; --quiet: #59636e; --paper: #ffffff;
           --card: #f4f6f8; --line: #d1d9e0; --full: #5b7fa6; --grace: #9db4cc;
           --gained: #1f883d; --lost: #cf222e; --asked: #9a6700;
@@ -100,7 +100,7 @@ enum PageStyle {
         """
 
     /// The patterns that the pictures refer to.
-    static let patterns: HTML = """
+    package static let patterns: HTML = """
         <svg class="patterns" aria-hidden="true"><defs>
         <pattern id="hatch" width="6" height="6" patternUnits="userSpaceOnUse" \
         patternTransform="rotate(45)"><line class="hatch-line" x1="0" y1="0" x2="0" y2="6"/></pattern>

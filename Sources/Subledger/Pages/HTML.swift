@@ -1,39 +1,39 @@
 /// Markup of a page, in which inserted text can never act as markup.
-struct HTML: ExpressibleByStringInterpolation {
+package struct HTML: Sendable, ExpressibleByStringInterpolation {
     /// The markup.
-    let text: String
+    package let text: String
 
     /// Markup from a literal in a source file.
-    init(stringLiteral value: String) { text = value }
+    package init(stringLiteral value: String) { text = value }
 
-    init(stringInterpolation: Interpolation) { text = stringInterpolation.text }
+    package init(stringInterpolation: Interpolation) { text = stringInterpolation.text }
 
     private init(markup: String) { text = markup }
 
     /// Everything that is inserted into markup: texts are escaped, markup is not.
-    struct Interpolation: StringInterpolationProtocol {
+    package struct Interpolation: StringInterpolationProtocol {
         fileprivate var text = ""
 
-        init(literalCapacity: Int, interpolationCount: Int) {
+        package init(literalCapacity: Int, interpolationCount: Int) {
             text.reserveCapacity(literalCapacity + interpolationCount * 16)
         }
 
-        mutating func appendLiteral(_ literal: String) { text += literal }
+        package mutating func appendLiteral(_ literal: String) { text += literal }
 
-        mutating func appendInterpolation(_ markup: HTML) { text += markup.text }
+        package mutating func appendInterpolation(_ markup: HTML) { text += markup.text }
 
-        mutating func appendInterpolation(_ markup: [HTML]) {
+        package mutating func appendInterpolation(_ markup: [HTML]) {
             for piece in markup { text += piece.text }
         }
 
-        mutating func appendInterpolation(_ number: Int) { text += "\(number)" }
+        package mutating func appendInterpolation(_ number: Int) { text += "\(number)" }
 
-        mutating func appendInterpolation(_ value: String) { text += HTML.escaped(value) }
+        package mutating func appendInterpolation(_ value: String) { text += HTML.escaped(value) }
     }
 
     /// The pieces, one after the other.
-    static func joined(_ pieces: [HTML]) -> HTML {
-        HTML(markup: pieces.map(\.text).joined(separator: "\n"))
+    package static func joined(_ pieces: [HTML], by separator: String = "\n") -> HTML {
+        HTML(markup: pieces.map(\.text).joined(separator: escaped(separator)))
     }
 
     // Control characters are not allowed in HTML or XML; they are shown by their symbols.
