@@ -189,7 +189,10 @@ let package = Package(
                 "Subledger", coreMetrics, httpTypes, hummingbird, hummingbirdCore, hummingbirdTLS,
                 lifecycle, logging, metrics, nioCore, nioHTTP1, nioSSL, unixSignals,
             ],
-            resources: [.embedInCode("openapi.json")],
+            resources: [
+                .embedInCode("Console/console.css"),
+                .embedInCode("openapi.json"),
+            ],
             swiftSettings: strict
         ),
         .target(

@@ -14,7 +14,7 @@ struct Call: Sendable {
     /// The path parameters of the route.
     let parameters: Parameters
     /// The name of the token; nil if the route needs none.
-    let caller: String?
+    var caller: String?
     /// The address of the client; nil if unknown.
     let address: String?
     /// The id of the request in the log.
@@ -121,11 +121,13 @@ struct Call: Sendable {
     ///
     /// Any word is accepted, because Apple may introduce another environment.
     func environment() throws -> Events.Environment? {
-        try query(.environment).map { word in
-            let known: [Events.Environment] = [.production, .sandbox, .xcode, .localTesting]
-            return known.first { $0.word.lowercased() == word.lowercased() }
-                ?? Events.Environment(word)
-        }
+        try query(.environment).map(Call.environment)
+    }
+
+    /// The environment with this name, in any letter case if it is known.
+    static func environment(_ word: String) -> Events.Environment {
+        let known: [Events.Environment] = [.production, .sandbox, .xcode, .localTesting]
+        return known.first { $0.word.lowercased() == word.lowercased() } ?? Events.Environment(word)
     }
 
     /// The subject of the question.

@@ -163,6 +163,7 @@ extension LedgerRoutes {
     ///   - router: The router to register it with.
     ///   - role: The role that its token needs; nil for no token.
     ///   - other: Another role that is sufficient.
+    ///   - refuse: Makes the response to a problem.
     ///   - answer: Makes the response; an error it throws becomes a problem.
     func on(
         _ method: HTTPRequest.Method,
@@ -170,6 +171,7 @@ extension LedgerRoutes {
         of router: some RouterMethods<some RequestContext>,
         for role: TokenRole?,
         or other: TokenRole? = nil,
+        refusedBy refuse: @escaping @Sendable (Problem) throws -> Response = { try $0.response() },
         _ answer: @escaping @Sendable (Call) async throws -> Response
     ) {
         let roles = [role, other].compactMap { $0 }
@@ -184,6 +186,7 @@ extension LedgerRoutes {
                 method.rawValue,
                 path,
                 for: roles,
+                refusedBy: refuse,
                 method == .get && !roles.isEmpty ? limited(answer, context) : answer
             )
         }
@@ -216,6 +219,7 @@ extension LedgerRoutes {
     ///   - method: The method, as named in metrics.
     ///   - path: The route, as named in metrics.
     ///   - roles: Roles any of which its token needs; empty for no token.
+    ///   - refuse: Makes the response to a problem.
     ///   - answer: Makes the response; an error it throws becomes a problem.
     /// - Returns: The response.
     /// - Throws: Only if a problem cannot be encoded.
@@ -225,6 +229,7 @@ extension LedgerRoutes {
         _ method: String,
         _ path: String,
         for roles: [TokenRole],
+        refusedBy refuse: @Sendable (Problem) throws -> Response = { try $0.response() },
         _ answer: @Sendable (Call) async throws -> Response
     ) async throws -> Response {
         let start = ContinuousClock.now
@@ -257,7 +262,7 @@ extension LedgerRoutes {
                     metadata: ["error": "\((error as? Problem)?.detail ?? "\(error)")"]
                 )
             }
-            response = try problem.response()
+            response = try refuse(problem)
         }
 
         response.headers[.requestId] = id
@@ -323,6 +328,14 @@ extension LedgerRoutes {
             )
         }
 
+        return try await name(of: token, for: wanted)
+    }
+
+    /// The name of a token, if it has one of the roles.
+    ///
+    /// - Throws: `Problem` 401 for a token that is unknown, expired or revoked, 403 for one without
+    ///   the roles.
+    func name(of token: AccessToken, for wanted: [TokenRole]) async throws -> String {
         let roles = try await tokens.roles(of: token)
         guard !roles.isEmpty else {
             throw Problem(

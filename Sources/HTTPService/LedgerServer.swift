@@ -34,6 +34,8 @@ public struct LedgerServer: Service {
         public var tls: TLSFiles?
         /// Whether the tables of projections are kept up to date.
         public var follows = false
+        /// The console; nil for none.
+        public var console: ConsoleRoutes?
         /// Other services that run until the program is asked to stop, such as asking Apple.
         public var others: [any Service] = []
 
@@ -72,7 +74,7 @@ public struct LedgerServer: Service {
     /// - Throws: `ListeningError` if it cannot listen at the address.
     public func run() async throws {
         let application = Application(
-            router: LedgerServer.router(of: routes),
+            router: LedgerServer.router(of: routes, options.console),
             server: try LedgerServer.http(for: routes, tls: options.tls),
             configuration: ApplicationConfiguration(
                 address: .hostname(options.host, port: options.port),
@@ -118,12 +120,18 @@ public struct LedgerServer: Service {
 
     /// A router with only these routes: every other request gets a problem document too.
     ///
-    /// - Parameter routes: The routes.
+    /// - Parameters:
+    ///   - routes: The routes.
+    ///   - console: The console of the same ledger; nil for none.
     /// - Returns: The router for a Hummingbird application.
-    public static func router(of routes: LedgerRoutes) -> Router<ServiceContext> {
+    public static func router(
+        of routes: LedgerRoutes,
+        _ console: ConsoleRoutes? = nil
+    ) -> Router<ServiceContext> {
         let router = Router(context: ServiceContext.self, options: .autoGenerateHeadEndpoints)
         router.add(middleware: UnansweredRequests(routes: routes))
         routes.add(to: router)
+        console?.add(to: router)
         return router
     }
 

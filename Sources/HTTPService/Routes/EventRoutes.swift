@@ -25,14 +25,7 @@ extension LedgerRoutes {
             try await audit(call, "payload", about: try call.parameter("position"))
             let event = try found(try await ledger.log.event(at: position), call)
             let evidence = try LedgerRoutes.evidence(of: event)
-            return Response(
-                status: .ok,
-                headers: [
-                    .contentType: "application/octet-stream", .cacheControl: "no-store",
-                    .contentDisposition: "attachment",
-                ],
-                body: ResponseBody(byteBuffer: ByteBuffer(bytes: evidence.payload))
-            )
+            return LedgerRoutes.download(evidence)
         }
 
         on(.get, "/v1/checkpoint", of: router, for: .support, or: .operator) { call in
@@ -44,7 +37,22 @@ extension LedgerRoutes {
         }
     }
 
-    private static func evidence(of event: StoredEvent) throws -> Evidence {
+    /// The payload, byte for byte, as a file.
+    static func download(_ evidence: Evidence) -> Response {
+        Response(
+            status: .ok,
+            headers: [
+                .contentType: "application/octet-stream", .cacheControl: "no-store",
+                .contentDisposition: "attachment",
+            ],
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: evidence.payload))
+        )
+    }
+
+    /// The payload of an event.
+    ///
+    /// - Throws: `Problem` if it is not there.
+    static func evidence(of event: StoredEvent) throws -> Evidence {
         switch event.evidence {
         case .whole(let evidence): return evidence
         case .erased:
@@ -65,7 +73,8 @@ extension LedgerRoutes {
         }
     }
 
-    private func position(of call: Call) throws -> Position {
+    /// The position in the path.
+    func position(of call: Call) throws -> Position {
         let text = try call.parameter("position")
         guard case .offsets(let offsets)? = KnownAt(text), offsets.count == 1,
             let only = offsets.first
@@ -79,7 +88,8 @@ extension LedgerRoutes {
         return Position(lane: Lane(only.key), offset: only.value)
     }
 
-    private func found<Value>(_ value: Value?, _ call: Call) throws -> Value {
+    /// What was found at the position in the path.
+    func found<Value>(_ value: Value?, _ call: Call) throws -> Value {
         guard let value else {
             throw Problem(
                 .notFound,

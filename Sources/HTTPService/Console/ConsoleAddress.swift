@@ -1,0 +1,59 @@
+internal import EventLog
+internal import Events
+internal import Foundation
+internal import Subledger
+
+/// The addresses of the console's pages: that of a customer holds everything that its page depends
+/// on, so a ticket can cite it.
+struct ConsoleAddress {
+    static let home = "/console"
+    static let signIn = "/console/sign-in"
+    static let signOut = "/console/sign-out"
+    static let style = "/console/style.css"
+    static let customer = "/console/customer"
+    static let events = "/console/events"
+
+    /// The page of an event.
+    static func event(_ position: Position) -> String { "\(events)/\(position)" }
+
+    /// The id that was entered.
+    var id: String
+    /// The word of the environment; nil for the one in which the id is known.
+    var environment: String?
+    /// The instant asked about; nil for now.
+    var at: String?
+    /// How much of the log is used; nil for all.
+    var knownAt: String?
+    /// The time zone; nil for UTC.
+    var tz: String?
+
+    /// The path and its query.
+    var text: String {
+        let fields = [
+            ("id", id), ("environment", environment), ("at", at), ("known-at", knownAt), ("tz", tz),
+        ]
+        let query = fields.compactMap { name, value in
+            value.map { "\(name)=\(ConsoleAddress.encoded($0))" }
+        }
+        return ConsoleAddress.customer + "?" + query.joined(separator: "&")
+    }
+
+    private static let unreserved = CharacterSet(
+        charactersIn: "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~:"
+    )
+
+    private static func encoded(_ value: String) -> String {
+        value.addingPercentEncoding(withAllowedCharacters: unreserved) ?? ""
+    }
+}
+
+extension ConsoleAddress {
+    /// The address of a request.
+    init(_ fields: FormFields) {
+        id = fields["id"] ?? ""
+        environment = fields["environment"]
+        at = fields["at"]
+        knownAt = fields["known-at"]
+        tz = fields["tz"]
+    }
+}

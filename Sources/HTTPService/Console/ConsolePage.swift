@@ -1,0 +1,149 @@
+internal import HTTPTypes
+internal import Subledger
+
+/// The frame of the console's pages.
+enum ConsolePage {
+    /// The only style sheet: that of all our pages, and what the console adds.
+    static let style =
+        PageStyle.css.text + "\n" + String(decoding: PackageResources.console_css, as: UTF8.self)
+
+    /// A page for a session.
+    ///
+    /// - Parameters:
+    ///   - title: Its title.
+    ///   - search: What the form has.
+    ///   - note: What every page says about this ledger.
+    ///   - refreshSeconds: After how long it is loaded again; nil for never.
+    ///   - content: Its content.
+    /// - Returns: The page.
+    static func page(
+        _ title: String,
+        search: ConsoleAddress,
+        note: String?,
+        refreshSeconds: Int? = nil,
+        _ content: HTML
+    ) -> HTML {
+        let notes = [note].compactMap(\.self).map { text -> HTML in
+            "<p class=\"note\">\(text)</p>"
+        }
+        let refresh = refreshSeconds.map { seconds -> [HTML] in
+            ["<meta http-equiv=\"refresh\" content=\"\(seconds)\"/>"]
+        }
+        return frame(
+            title,
+            refresh ?? [],
+            """
+            <header>
+            <a class="home" href="\(ConsoleAddress.home)">Subledger</a>
+            \(form(search))
+            <form class="out" method="post" action="\(ConsoleAddress.signOut)">\
+            <button>Sign out</button></form>
+            </header>
+            \(notes)
+            <main>
+            \(content)
+            </main>
+            """
+        )
+    }
+
+    private static func form(_ search: ConsoleAddress) -> HTML {
+        let environments = ["", "Production", "Sandbox", "Xcode", "LocalTesting"]
+        let chosen = search.environment ?? ""
+        let options = (environments.contains(chosen) ? environments : environments + [chosen])
+            .map { word -> HTML in
+                let name = word.isEmpty ? "where it is known" : word
+                return word == chosen
+                    ? "<option value=\"\(word)\" selected=\"\">\(name)</option>"
+                    : "<option value=\"\(word)\">\(name)</option>"
+            }
+        return """
+            <form class="search" method="get" action="\(ConsoleAddress.customer)" role="search">
+            <label class="id">Customer, token, transaction or order
+            <input name="id" value="\(search.id)" required="" autocomplete="off" \
+            spellcheck="false"/></label>
+            <label>At <input name="at" value="\(search.at ?? "")" placeholder="now" \
+            autocomplete="off"/></label>
+            <label>Known at <input name="known-at" value="\(search.knownAt ?? "")" \
+            placeholder="now" autocomplete="off"/></label>
+            <label>Environment <select name="environment">\(options)</select></label>
+            <label>Time zone <input name="tz" value="\(search.tz ?? "")" placeholder="UTC" \
+            autocomplete="off"/></label>
+            <button class="go">Show</button>
+            </form>
+            """
+    }
+
+    /// The page that signs in, and why it is shown instead of another.
+    static func signIn(_ why: String?) -> HTML {
+        let words = [why].compactMap(\.self).map { why -> HTML in "<p role=\"alert\">\(why)</p>" }
+        return frame(
+            "Sign in",
+            [],
+            """
+            <main class="narrow">
+            <h1>Sign in to Subledger</h1>
+            \(words)
+            <p>Open the link that <code>subledger up</code> printed at its start: it signs in \
+            once. Or enter an access token with the role support, which \
+            <code>subledger tokens create NAME --role support</code> prints.</p>
+            <form method="post" action="\(ConsoleAddress.signIn)">
+            <label>Access token <input type="password" name="token" required="" \
+            autocomplete="off"/></label>
+            <button class="go">Sign in</button>
+            </form>
+            </main>
+            """
+        )
+    }
+
+    /// The page after signing in, which leads to the first one.
+    static var begun: HTML {
+        frame(
+            "Signed in",
+            ["<meta http-equiv=\"refresh\" content=\"0; url=\(ConsoleAddress.home)\"/>"],
+            """
+            <main class="narrow"><h1>You are signed in</h1>
+            <p><a href="\(ConsoleAddress.home)">Continue</a></p></main>
+            """
+        )
+    }
+
+    /// The page of a question that was not answered.
+    static func refusal(_ problem: Problem, note: String?) -> HTML {
+        let links = (problem.subscriptions ?? []).map { id -> HTML in
+            "<li><a href=\"\(ConsoleAddress(id: id).text)\">\(id)</a></li>"
+        }
+        return page(
+            problem.status.reasonPhrase,
+            search: ConsoleAddress(id: ""),
+            note: note,
+            """
+            <h1>\(problem.status.reasonPhrase)</h1>
+            <p role="alert">\(problem.detail)</p>
+            <ul>\(links)</ul>
+            """
+        )
+    }
+
+    private static func frame(_ title: String, _ head: [HTML], _ body: HTML) -> HTML {
+        """
+        <!DOCTYPE html>
+        <html lang="en">
+        <head>
+        <meta charset="utf-8"/>
+        <meta name="viewport" content="width=device-width, initial-scale=1"/>
+        \(head)
+        <title>\(title) · Subledger</title>
+        <link rel="stylesheet" href="\(ConsoleAddress.style)"/>
+        <link rel="icon" href="data:,"/>
+        </head>
+        <body>
+        \(PageStyle.patterns)
+        \(body)
+        </body>
+        </html>
+
+        """
+    }
+}

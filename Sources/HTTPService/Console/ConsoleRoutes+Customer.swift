@@ -1,0 +1,186 @@
+internal import EventLog
+internal import Events
+internal import HTTPTypes
+internal import Hummingbird
+internal import Subledger
+
+extension ConsoleRoutes {
+    /// The page of a customer, at two times.
+    func customer(_ call: Call) async throws -> HTML {
+        let search = ConsoleAddress(try FormFields(call.request.uri.query ?? ""))
+        guard !search.id.isEmpty else {
+            throw Problem(.badRequest, "query", "Enter an id of the customer or of a purchase.")
+        }
+        try await routes.audit(call, "customer", about: search.id)
+        let clocks = try search.clocks(now: routes.clock())
+        return try await QuestionZone.$shown.withValue(clocks.zone) {
+            try await routes.ledger.log.onOneConnection {
+                let reading = try await reading(search, clocks)
+                return ConsolePage.page(
+                    search.id,
+                    search: search,
+                    note: note,
+                    CustomerPage(reading, search, clocks).html
+                )
+            }
+        }
+    }
+
+    private func reading(_ search: ConsoleAddress, _ clocks: Clocks) async throws -> CustomerReading
+    {
+        let ledger = routes.ledger
+        let asked = SubjectID(search.id, in: search.environment.map(Call.environment))
+        var subject = try await ledger.recognised(asked)
+        let known = try await environments(of: subject.id)
+        // As for other questions, only production counts where several environments are known.
+        if subject.environment == nil, known.count == 1 { subject.environment = known.first }
+        let answer = try await ledger.explanation(
+            of: subject,
+            at: clocks.instant,
+            product: nil,
+            knownAt: clocks.knownAt,
+            sandbox: routes.sandbox
+        )
+        var reading = CustomerReading(
+            answer: answer,
+            otherEnvironments: known.filter { $0 != answer.customer.environment }
+        )
+        subject.environment = answer.customer.environment
+        reading.tables = [
+            try await table(ChargesQuestion.self, "Charges and refunds", subject, clocks),
+            try await table(EligibilityQuestion.self, "Offers", subject, clocks),
+            try await links(of: subject, clocks),
+        ]
+        for history in answer.customer.histories.prefix(CustomerReading.streamsMax) {
+            let stream = history.stream
+            let own = SubjectID(stream.originalTransactionId, in: stream.environment, alone: true)
+            reading.streams.append(
+                CustomerReading.Stream(
+                    stream: stream,
+                    tables: [
+                        try await table(PeriodsQuestion.self, "Periods", own, clocks),
+                        try await table(ChangesQuestion.self, "Changes of product", own, clocks),
+                        try await table(RefundsQuestion.self, "Refunds", own, clocks),
+                        try await table(StateQuestion.self, "State", own, clocks),
+                        try await table(HistoryQuestion.self, "Events", own, clocks),
+                    ]
+                )
+            )
+        }
+        return reading
+    }
+
+    private func environments(of id: String) async throws -> [Events.Environment] {
+        let own = try await routes.ledger.log.environments(of: id)
+        return own.isEmpty ? try await routes.ledger.environments(ofCustomer: id) : own
+    }
+
+    // The same text as that of the command. For everything, the present is the instant asked about,
+    // so that an address with both times gives the same page at any later time.
+    private func table<Asked: Question>(
+        _: Asked.Type,
+        _ title: String,
+        _ subject: SubjectID,
+        _ clocks: Clocks
+    ) async throws -> CustomerReading.Table {
+        let input = QuestionInput(
+            subject,
+            now: clocks.instant,
+            knownAt: clocks.knownAt,
+            sandbox: routes.sandbox
+        )
+        do {
+            let answer = try await Asked.answer(input, from: routes.ledger)
+            let own = "\(subject.id) · \(subject.environment?.description ?? "")"
+            let blocks = Asked.text(answer, input).filter { block in
+                if case .line(let line) = block { !line.hasPrefix(own) } else { true }
+            }
+            return CustomerReading.Table(title: title, blocks: blocks)
+        } catch let error as QuestionError {
+            return CustomerReading.Table(title: title, blocks: [.line(error.message)])
+        }
+    }
+
+    private func links(
+        of subject: SubjectID,
+        _ clocks: Clocks
+    ) async throws -> CustomerReading.Table {
+        let found = try await routes.ledger.found(subject, knownAt: clocks.knownAt)
+        let document = CustomerDocument(found, at: clocks.instant)
+        let names = [
+            document.customer.map { "customer \($0)" },
+            document.appAccountTokens.isEmpty
+                ? nil : "app account token \(document.appAccountTokens.joined(separator: ", "))",
+        ].compactMap(\.self)
+        let streams = (document.streams + document.related).flatMap { stream in
+            [
+                Block.line(
+                    ([stream.originalTransactionId] + [stream.bundleId].compactMap(\.self)
+                        + stream.productIds).joined(separator: " · ")
+                ), stream.ownersText,
+            ]
+        }
+        return CustomerReading.Table(
+            title: "Whose it was",
+            blocks: names.map(Block.line) + streams
+        )
+    }
+}
+
+/// What the page of a customer shows.
+struct CustomerReading: Sendable {
+    /// The explanation of the instant.
+    let answer: ExplanationAnswer
+    /// Other environments that know the id.
+    let otherEnvironments: [Events.Environment]
+    /// What is about the customer.
+    var tables: [Table] = []
+    /// What is about each subscription.
+    var streams: [Stream] = []
+
+    /// The most subscriptions with tables of their own; each costs some reads.
+    static let streamsMax = 20
+
+    /// The answer to a question.
+    struct Table: Sendable {
+        let title: String
+        let blocks: [Block]
+    }
+
+    /// The tables of a subscription.
+    struct Stream: Sendable {
+        let stream: StreamID
+        let tables: [Table]
+    }
+}
+
+extension ConsoleAddress {
+    /// The two times of the page, parsed as those of other questions.
+    fileprivate func clocks(now: Instant) throws -> Clocks {
+        func read<Value>(
+            _ name: String,
+            _ text: String?,
+            _ forms: String,
+            _ parse: (String) -> Value?
+        ) throws -> Value? {
+            try text.map { text in
+                guard let value = parse(text) else {
+                    throw Problem(
+                        .badRequest,
+                        "query",
+                        "\(name) is \"\(text.prefix(64))\"; expected \(forms)."
+                    )
+                }
+                return value
+            }
+        }
+        let zone = try read("tz", tz, "UTC, Europe/Berlin or +05:30", QuestionZone.init) ?? .utc
+        return Clocks(
+            now: now,
+            at: try read("at", at, AskedTime.forms, AskedTime.init)?.instant(now: now, in: zone),
+            knownAt: try read("known-at", knownAt, AskedKnowledge.forms, AskedKnowledge.init)?
+                .knownAt(now: now, in: zone) ?? .latest,
+            zone: zone
+        )
+    }
+}

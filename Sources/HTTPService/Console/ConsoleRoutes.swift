@@ -1,0 +1,209 @@
+public import EventLog
+internal import Events
+internal import HTTPTypes
+public import Hummingbird
+internal import Logging
+internal import NIOCore
+internal import Subledger
+
+/// The console: pages about a customer and an event, for a browser.
+///
+/// A page needs a session, which begins with a link that signs in once (``signInPath(for:)``), or
+/// with a token that is entered on the page that signs in. The roles, the expiry and the revocation
+/// of the token apply to the session; who looked at whom is audited as for other questions. No
+/// script runs, and nothing is loaded from elsewhere.
+public struct ConsoleRoutes: Sendable {
+    /// The routes that the same server has for programs.
+    public let routes: LedgerRoutes
+    let isSecure: Bool
+    let note: String?
+    let sessions = ConsoleSessions()
+
+    /// The console of a ledger.
+    ///
+    /// - Parameters:
+    ///   - routes: The routes of the ledger.
+    ///   - isSecure: Whether browsers reach it by HTTPS only.
+    ///   - note: What each page says about this ledger; nil for nothing.
+    public init(_ routes: LedgerRoutes, isSecure: Bool = false, note: String? = nil) {
+        self.routes = routes
+        self.isSecure = isSecure
+        self.note = note
+    }
+
+    /// The path of a link that signs in with a token: once, within an hour.
+    public func signInPath(for token: AccessToken) -> String {
+        "\(ConsoleAddress.signIn)?code=\(sessions.code(for: token))"
+    }
+
+    /// Adds all pages to a router.
+    public func add(to router: some RouterMethods<some RequestContext>) {
+        open(.get, ConsoleAddress.style, of: router) { _ in
+            .text(ConsolePage.style, "text/css; charset=utf-8")
+        }
+        open(.get, ConsoleAddress.signIn, of: router, signIn)
+        open(.post, ConsoleAddress.signIn, of: router) { call in try await signInWithToken(call) }
+        open(.post, ConsoleAddress.signOut, of: router) { call in try await signOut(call) }
+        page(ConsoleAddress.home, of: router) { call in .html(try await home(call)) }
+        page(ConsoleAddress.customer, of: router) { call in .html(try await customer(call)) }
+        page("\(ConsoleAddress.events)/:position", of: router) { call in
+            .html(try await event(call))
+        }
+        page("\(ConsoleAddress.events)/:position/payload", of: router) { call in
+            let position = try routes.position(of: call)
+            try await routes.audit(call, "payload", about: try call.parameter("position"))
+            let stored = try routes.found(try await routes.ledger.log.event(at: position), call)
+            return LedgerRoutes.download(try LedgerRoutes.evidence(of: stored))
+        }
+    }
+
+    /// A route for everyone.
+    private func open(
+        _ method: HTTPRequest.Method,
+        _ path: String,
+        of router: some RouterMethods<some RequestContext>,
+        _ answer: @escaping @Sendable (Call) async throws -> Response
+    ) {
+        routes.on(method, path, of: router, for: nil, refusedBy: refuse, answer)
+    }
+
+    /// A page for a session whose token has the role `support`.
+    private func page(
+        _ path: String,
+        of router: some RouterMethods<some RequestContext>,
+        _ answer: @escaping @Sendable (Call) async throws -> Response
+    ) {
+        open(.get, path, of: router) { call in
+            guard let cookie = call.session, let token = sessions.token(of: cookie) else {
+                throw Problem(.unauthorized, "session-missing", "You are not signed in.")
+            }
+            var signedIn = call
+            signedIn.caller = try await routes.name(of: token, for: [.support])
+            let call = signedIn
+            return try await routes.reading { try await answer(call) }
+        }
+    }
+
+    // Whoever is not signed in gets the page that signs in, and never data.
+    private func refuse(_ problem: Problem) -> Response {
+        let page =
+            problem.status == .unauthorized
+            ? ConsolePage.signIn(problem.detail) : ConsolePage.refusal(problem, note: note)
+        var response = Response.html(page, status: problem.status)
+        if let seconds = problem.retryAfterSeconds { response.headers[.retryAfter] = "\(seconds)" }
+        return response
+    }
+}
+
+extension ConsoleRoutes {
+    private func signIn(_ call: Call) throws -> Response {
+        let code = try FormFields(call.request.uri.query ?? "")["code"]
+        // Programs that look at links without a person use HEAD, too.
+        guard let code, call.request.method == .get else {
+            return .html(ConsolePage.signIn(nil))
+        }
+        guard let cookie = sessions.session(for: code) else {
+            throw Problem(
+                .unauthorized,
+                "code-used",
+                "This link was used before, is older than an hour, or is from an earlier start of "
+                    + "the program."
+            )
+        }
+        return begun(cookie)
+    }
+
+    private func signInWithToken(_ call: Call) async throws -> Response {
+        let fields = try await fields(of: call)
+        guard let token = fields["token"].flatMap(AccessToken.init) else {
+            throw Problem(
+                .unauthorized,
+                "token-unknown",
+                "This is not a token in the form that `subledger tokens create` prints."
+            )
+        }
+        let name = try await routes.name(of: token, for: [.support])
+        call.logger.notice("signed in to the console", metadata: ["token": "\(name)"])
+        return begun(sessions.session(for: token))
+    }
+
+    private func signOut(_ call: Call) async throws -> Response {
+        _ = try await fields(of: call)
+        if let cookie = call.session { sessions.end(cookie) }
+        var response = Response.html(ConsolePage.signIn("You are signed out."))
+        response.headers[.setCookie] = cookie("", seconds: 0)
+        return response
+    }
+
+    // A browser sends a strict cookie only from a page of the same site, so this page leads on, and
+    // not a redirect of whatever had the link.
+    private func begun(_ session: String) -> Response {
+        var response = Response.html(ConsolePage.begun)
+        response.headers[.setCookie] = cookie(session, seconds: ConsoleSessions.sessionSeconds)
+        return response
+    }
+
+    private func cookie(_ value: String, seconds: Int64) -> String {
+        "\(Call.sessionCookie)=\(value); Path=\(ConsoleAddress.home); Max-Age=\(seconds); HttpOnly; "
+            + "SameSite=Strict" + (isSecure ? "; Secure" : "")
+    }
+
+    // The fields of a form of ours: browsers say where a form is from.
+    private func fields(of call: Call) async throws -> FormFields {
+        let site = HTTPField.Name("Sec-Fetch-Site").flatMap { call.request.headers[$0] }
+        guard site.map({ ["same-origin", "none"].contains($0) }) ?? true else {
+            throw Problem(
+                .forbidden,
+                "foreign-form",
+                "This form is not from a page of the console."
+            )
+        }
+        let bytes = try await call.body(
+            upTo: FormFields.byteCountMax,
+            within: routes.limits.bodySecondsMax
+        )
+        return try FormFields(String(decoding: bytes, as: UTF8.self))
+    }
+}
+
+extension Call {
+    /// The name of the cookie of a session.
+    static let sessionCookie = "subledger_session"
+
+    /// The cookie of the session; nil without one.
+    fileprivate var session: String? {
+        let cookies = request.headers[values: .cookie].flatMap { $0.split(separator: ";") }
+        for cookie in cookies {
+            let parts = cookie.split(separator: "=", maxSplits: 1)
+            guard parts.count == 2, parts[0].drop(while: { $0 == " " }) == Self.sessionCookie else {
+                continue
+            }
+            return String(parts[1])
+        }
+        return nil
+    }
+}
+
+extension Response {
+    /// A page that may load only our own style, and nothing else from anywhere.
+    static func html(_ page: HTML, status: HTTPResponse.Status = .ok) -> Response {
+        var headers: HTTPFields = [
+            .contentType: "text/html; charset=utf-8", .cacheControl: "no-store",
+            .contentSecurityPolicy: "default-src 'none'; style-src 'self'; img-src data:; "
+                + "form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+            .xContentTypeOptions: "nosniff",
+        ]
+        for (name, value) in [
+            ("Referrer-Policy", "same-origin"), ("X-Frame-Options", "DENY"),
+            ("Cross-Origin-Opener-Policy", "same-origin"),
+            ("Cross-Origin-Resource-Policy", "same-origin"),
+        ] {
+            if let name = HTTPField.Name(name) { headers[name] = value }
+        }
+        return Response(
+            status: status,
+            headers: headers,
+            body: ResponseBody(byteBuffer: ByteBuffer(string: page.text))
+        )
+    }
+}

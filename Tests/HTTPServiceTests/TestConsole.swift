@@ -1,0 +1,104 @@
+import EventLog
+import Foundation
+import HTTPTypes
+import Hummingbird
+import HummingbirdTesting
+import Logging
+import NIOCore
+import Subledger
+import TestSupport
+import Testing
+
+@testable import HTTPService
+
+/// The console of a ledger on a port of this machine.
+struct TestConsole {
+    let ledger: Ledger
+    let console: ConsoleRoutes
+    let client: any TestClientProtocol
+
+    static func run(
+        limits: ServiceLimits = ServiceLimits(),
+        _ body: @escaping @Sendable (TestConsole) async throws -> Void
+    ) async throws {
+        try await TestServer.shared.withDatabase(from: .served) { settings in
+            let ledger = Ledger(
+                log: try await EventLog.open(settings),
+                verifier: try TestService.simulator.verifier()
+            )
+            let routes = LedgerRoutes(ledger, limits: limits, logger: Logger(label: "test"))
+            let console = ConsoleRoutes(routes)
+            let application = Application(
+                router: LedgerServer.router(of: routes, console),
+                server: try LedgerServer.http(for: routes),
+                configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: 0))
+            )
+            try await application.test(.live) { client in
+                try await body(TestConsole(ledger: ledger, console: console, client: client))
+            }
+            await ledger.close()
+        }
+    }
+
+    /// Apple's notifications about the first lives.
+    func fill(_ lives: Int) async throws {
+        for payload in TestService.notifications(lives) {
+            _ = try await ledger.ingest(payload, source: "test")
+        }
+    }
+
+    /// A new token with these roles.
+    func token(_ roles: TokenRole..., named name: String = "helper") async throws -> AccessToken {
+        let token = AccessToken.random(named: name)
+        _ = try await ledger.log.add(token, Set(roles))
+        return token
+    }
+
+    /// The cookie of a session of a new token.
+    func session(_ roles: TokenRole..., named name: String = "helper") async throws -> String {
+        let token = AccessToken.random(named: name)
+        _ = try await ledger.log.add(token, Set(roles))
+        let answer = try await get(console.signInPath(for: token))
+        #expect(answer.status == 200)
+        return try #require(answer.cookie)
+    }
+
+    func get(_ path: String, cookie: String? = nil) async throws -> TestService.Answer {
+        try await send(.get, path, cookie: cookie)
+    }
+
+    func send(
+        _ method: HTTPRequest.Method,
+        _ path: String,
+        cookie: String? = nil,
+        body: String? = nil,
+        headers given: [String: String] = [:]
+    ) async throws -> TestService.Answer {
+        var headers = HTTPFields()
+        if let cookie { headers[.cookie] = "other=1; subledger_session=\(cookie)" }
+        for (name, value) in given {
+            headers[try #require(HTTPField.Name(name))] = value
+        }
+        let response = try await client.executeRequest(
+            uri: path,
+            method: method,
+            headers: headers,
+            body: body.map { ByteBuffer(string: $0) }
+        )
+        return TestService.Answer(
+            status: response.status.code,
+            headers: response.headers,
+            body: Array(buffer: response.body)
+        )
+    }
+}
+
+extension TestService.Answer {
+    var text: String { String(decoding: body, as: UTF8.self) }
+
+    /// The session that the answer begins; nil if it begins none.
+    var cookie: String? {
+        headers[.setCookie]?.firstMatch(of: /^subledger_session=([0-9a-f]{64});/)
+            .map { String($0.1) }
+    }
+}
