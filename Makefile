@@ -1,5 +1,5 @@
-# Two commands for a newcomer: `make demo` and `make test`. Everything CI does, a laptop can do.
-.PHONY: help demo test acceptance laws kills fuzz lint docs build release install snapshot format dependencies clean-database
+# Three commands for a newcomer: `make demo`, `make up` and `make test`. Everything CI does, a laptop can do.
+.PHONY: help demo up test acceptance laws kills fuzz lint docs build release install snapshot format dependencies clean-database
 
 SUBLEDGER = .build/debug/subledger
 PREFIX ?= /usr/local
@@ -43,6 +43,9 @@ help: ## Show this list.
 
 demo: dependencies build ## Fill a ledger with a synthetic App Store and ask it three questions.
 	@$(SUBLEDGER) demo
+
+up: dependencies build ## Open the console on a synthetic App Store, whose events arrive while you look.
+	@$(SUBLEDGER) up --demo
 
 test: dependencies ## Run all tests, or those of ONLY and FILTER; PostgreSQL servers of their own are started and stopped.
 	@rm -f .build/stages.tsv

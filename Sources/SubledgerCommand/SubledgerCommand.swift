@@ -67,7 +67,7 @@ struct SubledgerCommand: AsyncParsableCommand {
             ),
             CommandGroup(
                 name: "Serve",
-                subcommands: [ServeCommand.self, TokensCommand.self]
+                subcommands: [UpCommand.self, ServeCommand.self, TokensCommand.self]
             ),
             CommandGroup(
                 name: "Tools",

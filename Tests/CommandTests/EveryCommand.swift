@@ -117,6 +117,7 @@ struct EveryCommand: Sendable, CustomTestStringConvertible {
         demo --subscriptions 2                                     | 0  | 0
         database start                                             |    |
         database stop                                              |    |
+        up --port 0                                                |    |
         serve --port 0 --root-certificate {root}                   |    |
         """
 }

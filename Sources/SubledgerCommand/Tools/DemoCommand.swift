@@ -1,7 +1,5 @@
-import AppStore
 import AppStoreSimulator
 import ArgumentParser
-import Catalog
 import CommandSupport
 import EventLog
 import Events
@@ -44,9 +42,6 @@ struct DemoCommand: AsyncParsableCommand {
     /// The projection that is first built with a mistake.
     private static let mistakenName = "active_periods"
 
-    /// Before the first purchase of any simulated life.
-    private static let catalogStart = Instant(milliseconds: 1_230_768_000_000)
-
     func run() async throws {
         Terminal.write("1/6  starting PostgreSQL")
         let scratch = ScratchDatabase(
@@ -57,11 +52,11 @@ struct DemoCommand: AsyncParsableCommand {
         try await scratch.make()
         let simulator = AppStoreSimulator(seed: seed)
         let clock = DemoClock()
-        let ledger = try await open(scratch.settings, simulator, clock)
+        let ledger = try await DemoLedger.open(scratch.settings, simulator, clock)
         let deliveries = DemoDeliveries(of: simulator, subscriptions: subscriptions, clock: clock)
 
         clock.set(deliveries.start)
-        try await importCatalog(into: ledger, at: deliveries.start)
+        try await DemoLedger.importCatalog(into: ledger, at: deliveries.start)
         let late = deliveries.count(of: [.hourLate, .daysLate, .lostThenFetched])
         Terminal.write(
             "3/6  receiving \(counted(subscriptions, "subscription")) as Apple delivers them: "
@@ -86,31 +81,6 @@ struct DemoCommand: AsyncParsableCommand {
         await ledger.log.close()
         try printNextSteps(scratch.settings)
         if !report.isOK { throw Exit.mismatch }
-    }
-
-    private func open(
-        _ settings: ConnectionSettings,
-        _ simulator: AppStoreSimulator,
-        _ clock: DemoClock
-    ) async throws -> Ledger {
-        var options = EventLog.Options()
-        options.clock = { clock.now }
-        return try await Ledger.open(
-            settings,
-            policy: VerificationPolicy(
-                roots: [try RootCertificate(der: simulator.store.pki.rootDER)]
-            ),
-            options: options
-        )
-    }
-
-    private func importCatalog(into ledger: Ledger, at instant: Instant) async throws {
-        _ = try await CatalogStore(log: ledger.log).add(
-            try CatalogFile.read(SimulatedCatalog.storekit),
-            effectiveFrom: DemoCommand.catalogStart,
-            source: "the synthetic App Store",
-            recordedAt: instant
-        )
     }
 
     private func rebuildWithMistake(_ ledger: Ledger) async throws {

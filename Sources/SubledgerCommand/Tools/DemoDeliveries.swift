@@ -36,11 +36,7 @@ struct DemoDeliveries {
         var progress = Progress("ingest", isQuiet: isQuiet)
         for arrival in arrivals {
             clock.set(arrival.arrivesAt)
-            let ingestion = try await ledger.ingest(
-                arrival.delivery.payload,
-                source: "notification",
-                receivedAt: arrival.arrivesAt
-            )
+            let ingestion = try await deliver(arrival, to: ledger)
             counts.payloads += 1
             for outcome in ingestion.outcomes {
                 if outcome.isNew { counts.appended += 1 } else { counts.known += 1 }
@@ -49,6 +45,38 @@ struct DemoDeliveries {
         }
         progress.finish()
         return counts
+    }
+
+    /// Ingests each at its time of arrival while the clock runs; what arrived before it began to
+    /// run comes at once.
+    ///
+    /// - Parameters:
+    ///   - ledger: The ledger.
+    ///   - start: When the clock begins to run.
+    /// - Throws: What ingesting throws; `CancellationError`.
+    func ingest(into ledger: Ledger, runningFrom start: Instant) async throws {
+        for arrival in arrivals {
+            if arrival.arrivesAt < start {
+                clock.set(arrival.arrivesAt)
+            } else {
+                clock.run(from: start)
+                try await clock.sleep(until: arrival.arrivesAt)
+            }
+            try Task.checkCancellation()
+            _ = try await deliver(arrival, to: ledger)
+        }
+        clock.run(from: start)
+    }
+
+    private func deliver(
+        _ arrival: DeliverySchedule.Arrival,
+        to ledger: Ledger
+    ) async throws -> Ledger.Ingestion {
+        try await ledger.ingest(
+            arrival.delivery.payload,
+            source: "notification",
+            receivedAt: arrival.arrivesAt
+        )
     }
 }
 
@@ -59,11 +87,48 @@ struct DemoCounts {
     var known = 0
 }
 
-/// The clock of the demo's ledger, which shows the time of the simulation.
+/// The clock of the demo's ledger, which shows the time of the simulation: it stands, or runs fast
+/// until it reaches the present.
 final class DemoClock: Sendable {
-    private let instant = Mutex(Instant.epoch)
+    private enum State {
+        case standing(Instant)
+        case running(from: Instant, since: ContinuousClock.Instant)
+    }
 
-    func set(_ now: Instant) { instant.withLock { $0 = now } }
+    private let state = Mutex(State.standing(.epoch))
 
-    var now: Instant { instant.withLock { $0 } }
+    /// How much faster than real time it runs: a day takes two seconds.
+    static let speed: Int64 = 43_200
+
+    /// The longest wait before the time is looked at again, in milliseconds.
+    private static let waitMax: Int64 = 60_000
+
+    func set(_ now: Instant) { state.withLock { $0 = .standing(now) } }
+
+    /// Lets it run from an instant, unless it runs already.
+    func run(from start: Instant) {
+        state.withLock { state in
+            if case .standing = state { state = .running(from: start, since: .now) }
+        }
+    }
+
+    var now: Instant {
+        switch state.withLock({ $0 }) {
+        case .standing(let instant): return instant
+        case .running(let start, let since):
+            let passed = Int64((ContinuousClock.now - since) / .milliseconds(1))
+            let shown = Instant(milliseconds: start.milliseconds + passed * DemoClock.speed)
+            return min(shown, .systemClock())
+        }
+    }
+
+    /// Waits until the running clock shows an instant.
+    func sleep(until instant: Instant) async throws {
+        while true {
+            let rest = instant.milliseconds - now.milliseconds
+            guard rest > 0 else { return }
+            let wait = min(rest / DemoClock.speed + 1, DemoClock.waitMax)
+            try await Task.sleep(for: .milliseconds(wait))
+        }
+    }
 }

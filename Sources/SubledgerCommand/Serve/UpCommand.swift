@@ -1,0 +1,164 @@
+import AppStoreSimulator
+import ArgumentParser
+import CommandSupport
+import EmbeddedPostgres
+import EventLog
+import Events
+import Foundation
+import HTTPService
+import Logging
+import Postgres
+import Subledger
+
+struct UpCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "up",
+        abstract: "Start a ledger with its service and its console, and print a link to it.",
+        discussion: """
+            Everything on this machine, without an account: a private PostgreSQL server, the \
+            schema, the service of `serve`, the tables kept up to date, and the console in your \
+            browser. It listens on the loopback address only. The link on stdout signs in once, \
+            within an hour; a token of `subledger tokens create` signs in at any time.
+
+            The data is in $SUBLEDGER_HOME, or in .subledger/; other commands in the same folder \
+            work with the same ledger. DATABASE_URL is not used. PostgreSQL does not run as root: \
+            started by root, it runs as the user postgres or nobody.
+
+            --demo fills a separate database, which is created again each time, from a synthetic \
+            App Store: the past at once, and the last months while you look, a day in two \
+            seconds, with payloads that arrive late or not at all.
+
+            Ctrl-C stops the service, and PostgreSQL if this command started it. The data stays.
+            """
+    )
+
+    @Flag(help: "Fill a separate ledger from a synthetic App Store while you look.")
+    var demo = false
+
+    @Option(help: "The port to listen on; 0 for any free port.")
+    var port = 8080
+
+    @Option(help: "With --demo: number of subscriptions.")
+    var subscriptions = 120
+
+    @Option(help: "With --demo: the seed; the same seed gives the same store.")
+    var seed: UInt64 = 1
+
+    @OptionGroup var trust: TrustOptions
+
+    /// What the session of the printed link may do: everything that only reads.
+    private static let roles: Set<TokenRole> = [.support, .finance, .analyst, .operator]
+
+    private static let demoDatabaseName = "subledger_up_demo"
+
+    /// Enough for years of a demo, and few enough to hold all payloads in memory.
+    private static let subscriptionsMax = 10_000
+
+    func validate() throws {
+        guard (0...65_535).contains(port) else {
+            throw ValidationError("--port must be a port from 0 to 65535")
+        }
+        guard (1...UpCommand.subscriptionsMax).contains(subscriptions) else {
+            throw ValidationError(
+                "--subscriptions must be from 1 to \(UpCommand.subscriptionsMax)"
+            )
+        }
+    }
+
+    func run() async throws {
+        let server = Ledger.Database.embeddedServer
+        var wasRunning = false
+        if case .running = try await server.status() { wasRunning = true }
+        let settings = try await server.start()
+        let folder = try await server.dataFolder() ?? ""
+        Terminal.write("up: PostgreSQL runs with its data in \(folder)")
+        if Ledger.Database.environment.privateHome == nil {
+            Terminal.write("up: the database that the environment names is not used")
+        }
+        let result: Result<Void, any Error>
+        do {
+            result = .success(try await serve(settings))
+        } catch {
+            result = .failure(error)
+        }
+        if !wasRunning { try await server.stop() }
+        try result.get()
+        Terminal.write("up: stopped; the data stays in \(folder)")
+    }
+
+    private func serve(_ settings: ConnectionSettings) async throws {
+        let logger = Logger(label: "subledger") { _ in
+            TextLogHandler(level: .warning) { Terminal.write($0) }
+        }
+        Allocator.boundFreeMemory()
+        let (clock, simulator) = (DemoClock(), AppStoreSimulator(seed: seed))
+        let ledger = try await open(settings, simulator, clock)
+        if demo { clock.run(from: .systemClock()) }
+
+        // Its text never leaves this process, and its name appears in the audit.
+        let token = AccessToken.random(named: "up-\(UUID().uuidString.lowercased())")
+        guard try await ledger.log.add(token, UpCommand.roles) else {
+            throw Failure(Exit.internalError, "the name \(token.name) was used before")
+        }
+        var limits = ServiceLimits()
+        limits.connectionsMax = OpenFiles.room(for: limits.connectionsMax) {
+            Terminal.write("up: \($0)")
+        }
+        let now: @Sendable () -> Instant = demo ? { clock.now } : { .systemClock() }
+        let routes = LedgerRoutes(ledger, limits: limits, logger: logger, clock: now)
+        let console = ConsoleRoutes(routes, note: demo ? UpCommand.note : nil)
+        var options = LedgerServer.Options()
+        options.port = port
+        options.follows = true
+        options.console = console
+        if demo {
+            options.others = [
+                DemoStream(
+                    ledger: ledger,
+                    simulator: simulator,
+                    subscriptions: subscriptions,
+                    clock: clock,
+                    logger: logger
+                )
+            ]
+        }
+        let service = LedgerServer(routes, options: options, logger: logger) { url in
+            Terminal.write("up: listening at \(url); Ctrl-C stops it")
+            Terminal.write("up: open this link in a browser; it signs in once, within an hour:")
+            Terminal.print(url + console.signInPath(for: token))
+        }
+        let result: Result<Void, any Error>
+        do {
+            result = .success(try await service.run())
+        } catch let error as ListeningError {
+            result = .failure(Failure(Exit.configuration, error.description))
+        } catch {
+            result = .failure(error)
+        }
+        _ = try await ledger.log.revokeToken(named: token.name)
+        await ledger.close()
+        try result.get()
+    }
+
+    private static let note =
+        "A simulated App Store. Its time passes at a day in two seconds until it reaches the "
+        + "present; nothing here was bought by anyone."
+
+    private func open(
+        _ settings: ConnectionSettings,
+        _ simulator: AppStoreSimulator,
+        _ clock: DemoClock
+    ) async throws -> Ledger {
+        guard demo else {
+            _ = try await Migrator.migrate(settings)
+            return try await Ledger.open(
+                settings,
+                policy: try trust.policy(),
+                options: try DatabaseOptions.logOptions()
+            )
+        }
+        let scratch = ScratchDatabase(server: settings, name: UpCommand.demoDatabaseName)
+        try await scratch.make()
+        return try await DemoLedger.open(scratch.settings, simulator, clock)
+    }
+}

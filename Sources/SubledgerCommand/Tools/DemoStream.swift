@@ -1,0 +1,43 @@
+import AppStoreSimulator
+import Events
+import Logging
+import ServiceLifecycle
+import Subledger
+
+/// Delivers the payloads of a synthetic App Store while the service of its ledger runs: the past at
+/// once, and the last months while someone looks.
+struct DemoStream: Service {
+    let ledger: Ledger
+    let simulator: AppStoreSimulator
+    let subscriptions: Int
+    let clock: DemoClock
+    let logger: Logger
+
+    /// How much of the past is delivered while the clock runs: six minutes of it.
+    private static let liveMilliseconds: Int64 = 180 * 86_400_000
+
+    func run() async throws {
+        do {
+            try await cancelWhenGracefulShutdown { try await deliver() }
+        } catch is CancellationError {
+            logger.debug("stopped while delivering")
+        }
+        // The end of a service would end all others.
+        try await gracefulShutdown()
+    }
+
+    private func deliver() async throws {
+        let deliveries = DemoDeliveries(
+            of: simulator,
+            subscriptions: subscriptions,
+            clock: clock
+        )
+        clock.set(deliveries.start)
+        try await DemoLedger.importCatalog(into: ledger, at: deliveries.start)
+        let now = Instant.systemClock().milliseconds
+        try await deliveries.ingest(
+            into: ledger,
+            runningFrom: Instant(milliseconds: now - DemoStream.liveMilliseconds)
+        )
+    }
+}
