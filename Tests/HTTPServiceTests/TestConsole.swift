@@ -1,4 +1,6 @@
+import AppStoreSimulator
 import EventLog
+import Events
 import Foundation
 import HTTPTypes
 import Hummingbird
@@ -14,6 +16,8 @@ import Testing
 /// The console of a ledger on a port of this machine.
 struct TestConsole {
     let ledger: Ledger
+    /// The clock of the log.
+    let clock: SetClock
     let console: ConsoleRoutes
     let client: any TestClientProtocol
 
@@ -22,8 +26,11 @@ struct TestConsole {
         _ body: @escaping @Sendable (TestConsole) async throws -> Void
     ) async throws {
         try await TestServer.shared.withDatabase(from: .served) { settings in
+            let clock = SetClock(.epoch)
+            var options = EventLog.Options()
+            options.clock = { clock.now }
             let ledger = Ledger(
-                log: try await EventLog.open(settings),
+                log: try await EventLog.open(settings, options),
                 verifier: try TestService.simulator.verifier()
             )
             let routes = LedgerRoutes(ledger, limits: limits, logger: Logger(label: "test"))
@@ -34,16 +41,27 @@ struct TestConsole {
                 configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: 0))
             )
             try await application.test(.live) { client in
-                try await body(TestConsole(ledger: ledger, console: console, client: client))
+                try await body(
+                    TestConsole(ledger: ledger, clock: clock, console: console, client: client)
+                )
             }
             await ledger.close()
         }
     }
 
-    /// Apple's notifications about the first lives.
+    /// What Apple sent about the first lives, recorded when it arrived: some of it late, and nothing
+    /// before what was recorded already.
     func fill(_ lives: Int) async throws {
-        for payload in TestService.notifications(lives) {
-            _ = try await ledger.ingest(payload, source: "test")
+        let sent = Array(TestService.simulator.sampleHistory(count: lives))
+        for arrival in DeliverySchedule(of: sent, seed: 18, keepsOrder: false).arrivals {
+            clock.advance(
+                milliseconds: max(0, arrival.arrivesAt.milliseconds - clock.now.milliseconds)
+            )
+            _ = try await ledger.ingest(
+                arrival.delivery.payload,
+                source: "test",
+                receivedAt: clock.now
+            )
         }
     }
 

@@ -36,7 +36,7 @@ struct DecodedPayload {
     private static func jws(_ text: String, depth: Int) -> Any? {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 3, parts[0].hasPrefix("eyJ"), depth <= depthMax else { return nil }
-        var digits = parts[1].replacing("-", with: "+").replacing("_", with: "/")
+        var digits = String(parts[1]).replacing("-", with: "+").replacing("_", with: "/")
         digits += String(repeating: "=", count: (4 - digits.count % 4) % 4)
         return Data(base64Encoded: digits).flatMap { json($0, depth: depth + 1) }
     }

@@ -75,12 +75,7 @@ struct UpCommand: AsyncParsableCommand {
         if Ledger.Database.environment.privateHome == nil {
             Terminal.write("up: the database that the environment names is not used")
         }
-        let result: Result<Void, any Error>
-        do {
-            result = .success(try await serve(settings))
-        } catch {
-            result = .failure(error)
-        }
+        let result = await UpCommand.result { try await serve(settings) }
         if !wasRunning { try await server.stop() }
         try result.get()
         Terminal.write("up: stopped; the data stays in \(folder)")
@@ -91,53 +86,55 @@ struct UpCommand: AsyncParsableCommand {
             TextLogHandler(level: .warning) { Terminal.write($0) }
         }
         Allocator.boundFreeMemory()
-        let (clock, simulator) = (DemoClock(), AppStoreSimulator(seed: seed))
+        let clock = DemoClock()
+        let simulator = AppStoreSimulator(seed: seed)
         let ledger = try await open(settings, simulator, clock)
-        if demo { clock.run(from: .systemClock()) }
-
         // Its text never leaves this process, and its name appears in the audit.
         let token = AccessToken.random(named: "up-\(UUID().uuidString.lowercased())")
-        guard try await ledger.log.add(token, UpCommand.roles) else {
-            throw Failure(Exit.internalError, "the name \(token.name) was used before")
-        }
+        _ = try await ledger.log.add(token, UpCommand.roles)
+
         var limits = ServiceLimits()
         limits.connectionsMax = OpenFiles.room(for: limits.connectionsMax) {
             Terminal.write("up: \($0)")
         }
-        let now: @Sendable () -> Instant = demo ? { clock.now } : { .systemClock() }
+        let isDemo = demo
+        let now: @Sendable () -> Instant = { isDemo ? clock.now : .systemClock() }
         let routes = LedgerRoutes(ledger, limits: limits, logger: logger, clock: now)
         let console = ConsoleRoutes(routes, note: demo ? UpCommand.note : nil)
         var options = LedgerServer.Options()
-        options.port = port
-        options.follows = true
-        options.console = console
+        (options.port, options.follows, options.console) = (port, true, console)
         if demo {
-            options.others = [
-                DemoStream(
-                    ledger: ledger,
-                    simulator: simulator,
-                    subscriptions: subscriptions,
-                    clock: clock,
-                    logger: logger
-                )
-            ]
+            let stream = DemoStream(
+                ledger: ledger,
+                simulator: simulator,
+                subscriptions: subscriptions,
+                clock: clock,
+                logger: logger
+            )
+            options.others = [stream]
         }
         let service = LedgerServer(routes, options: options, logger: logger) { url in
             Terminal.write("up: listening at \(url); Ctrl-C stops it")
             Terminal.write("up: open this link in a browser; it signs in once, within an hour:")
             Terminal.print(url + console.signInPath(for: token))
         }
-        let result: Result<Void, any Error>
-        do {
-            result = .success(try await service.run())
-        } catch let error as ListeningError {
-            result = .failure(Failure(Exit.configuration, error.description))
-        } catch {
-            result = .failure(error)
-        }
+        let result = await UpCommand.result { try await service.run() }
         _ = try await ledger.log.revokeToken(named: token.name)
         await ledger.close()
         try result.get()
+    }
+
+    // What follows has to be done in any case.
+    private static func result(
+        of work: () async throws -> Void
+    ) async -> Result<Void, any Error> {
+        do {
+            return .success(try await work())
+        } catch let error as ListeningError {
+            return .failure(Failure(Exit.configuration, error.description))
+        } catch {
+            return .failure(error)
+        }
     }
 
     private static let note =
