@@ -31,8 +31,8 @@ struct CustomerPage {
         \(others)
         <p class="summary">\(answer.summary)</p>
         <div class="verdicts">
-        \(card("Known now", text.entitled, more: text.others))
-        \(card("Known then", text.served, more: []))
+        \(card(text.entitled, more: text.others))
+        \(card(text.served, more: []))
         </div>
         \(difference)
         \(picture)
@@ -63,7 +63,6 @@ struct CustomerPage {
     }
 
     private func card(
-        _ title: String,
         _ verdict: ExplanationText.Verdict,
         more: [String]
     ) -> HTML {
@@ -77,7 +76,7 @@ struct CustomerPage {
         let also = more.map { line -> HTML in "<p>\(line)</p>" }
         return """
             <section class="verdict-card \(kind)"><h2><span aria-hidden="true">\(sign)</span> \
-            \(words) <small>\(title): \(verdict.knowledge)</small></h2>
+            \(words) <small>\(verdict.knowledge)</small></h2>
             <p>\(verdict.reason)</p>\(also)</section>
             """
     }

@@ -211,7 +211,12 @@ package struct ExplanationPicture {
             <text class="axis" x="0" y="\(bottom + 4)">recorded</text>
             """
         let decisive = Set(explanation.because.map(\.position))
-        let marks = events.suffix(ExplanationPicture.eventsMax).map { event -> HTML in
+        let drawn = events.suffix(ExplanationPicture.eventsMax)
+        // Those behind the answer are drawn over the others.
+        let ordered =
+            drawn.filter { !decisive.contains($0.position) }
+            + drawn.filter { decisive.contains($0.position) }
+        let marks = ordered.map { event -> HTML in
             let (from, to) = (drawing.x(event.fact.effective), drawing.x(event.recordedAt))
             let late = ExplanationPicture.isLate(event) ? " late" : ""
             let kind = (decisive.contains(event.position) ? "evidence decisive" : "evidence") + late
