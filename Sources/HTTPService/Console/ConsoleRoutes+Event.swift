@@ -34,8 +34,8 @@ extension ConsoleRoutes {
             <h1>Event \(stored.event.position.mark)</h1>
             <p class="summary">\(stored.event.fact.summary)</p>
             \(customer)
-            <nav class="pages" aria-label="Events">\(step(position, -1, "Previous", upTo: head))\
-            \(step(position, 1, "Next", upTo: head))</nav>
+            <nav class="pages" aria-label="Events">\(step(stored.event.position, -1, "Previous", upTo: head))\
+            \(step(stored.event.position, 1, "Next", upTo: head))</nav>
             <div class="sides">
             <section><h2>What it states</h2>\(stored.text.properties)</section>
             <section><h2>Payload</h2>\(payload(of: stored))</section>
