@@ -143,7 +143,7 @@ extension CatalogOffer {
     public var summary: String {
         var words = [kind.rawValue]
         if let identifier { words.append(identifier) }
-        words += [paymentMode.word, "\(numberOfPeriods) × \(period)"]
+        words += [paymentMode.rawValue, "\(numberOfPeriods) × \(period)"]
         if let price { words.append(price.summary) }
         return words.joined(separator: " ")
     }

@@ -1,8 +1,8 @@
 /// An offer on a subscription: a number of periods at a lower price, or free.
-public struct CatalogOffer: Hashable, Sendable {
+public struct CatalogOffer: Codable, Hashable, Sendable {
     /// The eligible customers; the raw values are ours, the ranks Apple's `offerType` (Apple's
     /// data: transactions).
-    public enum Kind: String, CaseIterable, Sendable {
+    public enum Kind: String, CaseIterable, Codable, Sendable {
         /// For customers who never had one in the group; `offerType` 1.
         case introductory
         /// For customers chosen by the developer; `offerType` 2.
@@ -14,7 +14,7 @@ public struct CatalogOffer: Hashable, Sendable {
     }
 
     /// How it is paid, in the terms of Apple's `offerDiscountType`.
-    public enum PaymentMode: Hashable, Sendable {
+    public enum PaymentMode: RawRepresentable, Codable, Hashable, Sendable {
         /// One free period of the offer's length.
         case freeTrial
         /// Several periods, each at the offer's price.
@@ -25,17 +25,17 @@ public struct CatalogOffer: Hashable, Sendable {
         case unrecognised(String)
 
         /// The mode for one of Apple's words.
-        public init(word: String) {
-            switch word {
+        public init(rawValue: String) {
+            switch rawValue {
             case "FREE_TRIAL": self = .freeTrial
             case "PAY_AS_YOU_GO": self = .payAsYouGo
             case "PAY_UP_FRONT": self = .payUpFront
-            default: self = .unrecognised(word)
+            default: self = .unrecognised(rawValue)
             }
         }
 
         /// Apple's word: `FREE_TRIAL`, `PAY_AS_YOU_GO`, `PAY_UP_FRONT`, or the unknown one.
-        public var word: String {
+        public var rawValue: String {
             switch self {
             case .freeTrial: "FREE_TRIAL"
             case .payAsYouGo: "PAY_AS_YOU_GO"
@@ -57,6 +57,13 @@ public struct CatalogOffer: Hashable, Sendable {
     public let numberOfPeriods: Int
     /// The price of one period; nil if it is free or the catalog does not state it.
     public let price: CatalogPrice?
+
+    private enum CodingKeys: String, CodingKey {
+        case kind, numberOfPeriods, price
+        case identifier = "offerIdentifier"
+        case paymentMode = "offerDiscountType"
+        case period = "offerPeriod"
+    }
 
     /// An offer with these values.
     public init(

@@ -1,11 +1,16 @@
 /// The price of a product or an offer in one store, as stated in the catalog.
-public struct CatalogPrice: Hashable, Sendable {
+public struct CatalogPrice: Codable, Hashable, Sendable {
     /// The store's country, ISO 3166-1 alpha-3; nil if the catalog does not state it.
     public let storefront: String?
     /// ISO 4217; nil if the catalog does not state it, as in all of Xcode's files.
     public let currency: String?
     /// The amount as written in the catalog, such as `9.99`.
     public let text: String
+
+    private enum CodingKeys: String, CodingKey {
+        case storefront, currency
+        case text = "displayPrice"
+    }
 
     /// A price with these values.
     public init(storefront: String?, currency: String?, text: String) {

@@ -23,18 +23,22 @@ public struct PlanChangeMatrix: Hashable, Sendable {
         ) -> Change {
             let sameDuration = from.duration == to.duration
             let kind = PlanChangeClass(from: from, to: to)
+            let isImmediate = kind.isImmediate(sameDuration: sameDuration) ?? false
             return Change(
+                subscriptionGroupIdentifier: subscriptionGroupIdentifier,
                 from: from.productId,
                 to: to.productId,
                 kind: kind,
                 sameDuration: sameDuration,
-                isImmediate: kind.isImmediate(sameDuration: sameDuration) ?? false
+                takesEffect: isImmediate ? .now : .nextRenewal
             )
         }
     }
 
-    /// A change from one product to another.
-    public struct Change: Hashable, Sendable {
+    /// A change from one product to another, as documents show it.
+    public struct Change: Codable, Hashable, Sendable {
+        /// The group of both products.
+        public let subscriptionGroupIdentifier: String
         /// The old product.
         public let from: String
         /// The new product.
@@ -43,12 +47,28 @@ public struct PlanChangeMatrix: Hashable, Sendable {
         public let kind: PlanChangeClass
         /// Whether their periods have the same length.
         public let sameDuration: Bool
-        /// Whether it is carried out at once rather than at the next renewal.
-        public let isImmediate: Bool
+        /// When Apple carries it out.
+        public let takesEffect: Effect
+
+        /// When Apple carries out a change.
+        public enum Effect: String, Codable, Sendable {
+            /// At once.
+            case now
+            /// At the next renewal.
+            case nextRenewal
+        }
+
+        private enum CodingKeys: String, CodingKey {
+            case subscriptionGroupIdentifier, from, to, sameDuration, takesEffect
+            case kind = "class"
+        }
     }
 
     /// The groups, by identifier in order of UTF-8 bytes.
     public let groups: [Group]
+
+    /// All changes, group by group.
+    public var changes: [Change] { groups.flatMap(\.changes) }
 
     /// The changes of a catalog.
     public init(_ catalog: ProductCatalog) {

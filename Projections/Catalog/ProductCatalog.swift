@@ -61,7 +61,7 @@ public struct ProductCatalog: Hashable, Sendable {
 
 extension ProductCatalog {
     /// A subscription product.
-    public struct Subscription: Hashable, Sendable {
+    public struct Subscription: Codable, Hashable, Sendable {
         /// Apple's identifier of the product.
         public let productId: String
         /// The group; a customer has at most one running subscription in each.
@@ -73,8 +73,8 @@ extension ProductCatalog {
         public let level: Int
         /// The length of a period at the standard price.
         public let duration: SubscriptionPeriod
-        /// What it contains.
-        public let contents: Contents
+        private let kind: BundleKind?
+        private let bundledProductIds: [String]?
         /// The developer's own name for it; nil if the catalog does not state it.
         public let referenceName: String?
         /// The name customers see, in the catalog's own language; nil if the catalog does not state
@@ -88,6 +88,27 @@ extension ProductCatalog {
         public let billingPlans: [BillingPlan]
         /// The offers on it, in the catalog's order.
         public let offers: [CatalogOffer]
+
+        /// Members without a value are omitted: a version without bundles has the bytes that earlier
+        /// programs stored.
+        private enum CodingKeys: String, CodingKey {
+            case productId, subscriptionGroupIdentifier, groupName, level, duration, kind
+            case bundledProductIds, referenceName, displayName, prices, billingPlans, offers
+            case isFamilyShareable = "familyShareable"
+        }
+
+        private enum BundleKind: String, Codable {
+            case bundle, suite
+        }
+
+        /// What it contains.
+        public var contents: Contents {
+            switch kind {
+            case nil: .itself
+            case .bundle: .bundle(bundledProductIds ?? [])
+            case .suite: .suite(bundledProductIds ?? [])
+            }
+        }
 
         /// A product with these values.
         public init(
@@ -109,7 +130,11 @@ extension ProductCatalog {
             self.groupName = groupName
             self.level = level
             self.duration = duration
-            self.contents = contents
+            switch contents {
+            case .itself: (kind, bundledProductIds) = (nil, nil)
+            case .bundle(let ids): (kind, bundledProductIds) = (.bundle, ids)
+            case .suite(let ids): (kind, bundledProductIds) = (.suite, ids)
+            }
             self.referenceName = referenceName
             self.displayName = displayName
             self.isFamilyShareable = isFamilyShareable
@@ -147,13 +172,18 @@ extension ProductCatalog {
     }
 
     /// A way to pay for a subscription's period: at once, or month by month under a commitment.
-    public struct BillingPlan: Hashable, Sendable {
+    public struct BillingPlan: Codable, Hashable, Sendable {
         /// Apple's `billingPlanType`: `BILLED_UPFRONT`, `MONTHLY`, or a word not known yet.
         public let type: String
         /// The amount of one charge; nil if the catalog does not state it.
         public let price: CatalogPrice?
         /// The total of the commitment; nil if the catalog does not state it.
         public let commitmentPrice: CatalogPrice?
+
+        private enum CodingKeys: String, CodingKey {
+            case price, commitmentPrice
+            case type = "billingPlanType"
+        }
 
         /// A plan with these values.
         public init(type: String, price: CatalogPrice?, commitmentPrice: CatalogPrice?) {
@@ -164,7 +194,7 @@ extension ProductCatalog {
     }
 
     /// A product other than an auto-renewable subscription.
-    public struct OtherProduct: Hashable, Sendable {
+    public struct OtherProduct: Codable, Hashable, Sendable {
         /// Apple's identifier of the product.
         public let productId: String
         /// Apple's `type`, in the words of a transaction (Apple's data: transactions):
@@ -179,6 +209,11 @@ extension ProductCatalog {
         public let isFamilyShareable: Bool
         /// Its prices, by store; empty if the catalog does not state them.
         public let prices: [CatalogPrice]
+
+        private enum CodingKeys: String, CodingKey {
+            case productId, type, referenceName, displayName, prices
+            case isFamilyShareable = "familyShareable"
+        }
 
         /// A product with these values.
         public init(

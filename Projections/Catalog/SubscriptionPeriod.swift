@@ -2,7 +2,7 @@
 ///
 /// `P7D` and `P1W` are the same length, as are `P12M` and `P1Y`; a month is not a fixed number of
 /// days.
-public struct SubscriptionPeriod: Hashable, Sendable {
+public struct SubscriptionPeriod: RawRepresentable, Codable, Hashable, Sendable {
     /// The unit of a length.
     public enum Unit: Sendable {
         /// A day; a week is stored as seven.
@@ -36,6 +36,12 @@ public struct SubscriptionPeriod: Hashable, Sendable {
         default: return nil
         }
     }
+
+    /// The period that a stored text names.
+    public init?(rawValue: String) { self.init(rawValue) }
+
+    /// The text that is stored.
+    public var rawValue: String { description }
 
     // Not Int's own initialiser, which accepts a sign.
     private static func number(_ digits: some Collection<UInt8>) -> Int? {

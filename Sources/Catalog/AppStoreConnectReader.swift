@@ -192,7 +192,7 @@ struct AppStoreConnectReader {
         return CatalogOffer(
             kind: kind,
             identifier: identifier,
-            paymentMode: CatalogOffer.PaymentMode(word: mode),
+            paymentMode: CatalogOffer.PaymentMode(rawValue: mode),
             period: period,
             numberOfPeriods: periods,
             price: nil
@@ -205,7 +205,7 @@ struct AppStoreConnectReader {
             "THREE_DAYS": "P3D", "ONE_WEEK": "P1W", "TWO_WEEKS": "P2W", "ONE_MONTH": "P1M",
             "TWO_MONTHS": "P2M", "THREE_MONTHS": "P3M", "SIX_MONTHS": "P6M", "ONE_YEAR": "P1Y",
         ]
-        return words[word].flatMap(SubscriptionPeriod.init)
+        return words[word].flatMap { SubscriptionPeriod($0) }
     }
 
     private static let typeNames = [

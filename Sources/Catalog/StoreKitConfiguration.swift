@@ -243,10 +243,10 @@ extension StoreKitConfiguration {
 
     private func offer(_ read: Offer, _ kind: CatalogOffer.Kind) -> CatalogOffer? {
         guard let mode = read.paymentMode,
-            let period = read.subscriptionPeriod.flatMap(SubscriptionPeriod.init),
+            let period = read.subscriptionPeriod.flatMap({ SubscriptionPeriod($0) }),
             (read.numberOfPeriods ?? 1) >= 1
         else { return nil }
-        let paymentMode = CatalogOffer.PaymentMode(word: Self.modeWords[mode] ?? mode)
+        let paymentMode = CatalogOffer.PaymentMode(rawValue: Self.modeWords[mode] ?? mode)
         // A transaction identifies an offer code's offer by its reference name (Apple's data:
         // transactions).
         let names =

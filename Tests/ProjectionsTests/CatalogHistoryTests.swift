@@ -157,7 +157,8 @@ import Testing
                 catalog.haveSameDuration(change.from, change.to) == change.sameDuration
             )
             #expect(
-                change.kind.isImmediate(sameDuration: change.sameDuration) == change.isImmediate
+                change.kind.isImmediate(sameDuration: change.sameDuration)
+                    == (change.takesEffect == .now)
             )
         }
     }

@@ -46,7 +46,7 @@ public struct CatalogShowDocument: Codable, Sendable {
     /// Its content.
     public let catalog: CatalogDocument
     /// How it classifies each change of plan.
-    public let changes: [CatalogChangeDocument]
+    public let changes: [PlanChangeMatrix.Change]
 
     /// The document of a version.
     public init(_ version: CatalogStore.Version) {
@@ -56,7 +56,7 @@ public struct CatalogShowDocument: Codable, Sendable {
         source = version.record.source
         digest = version.record.digest.hex
         catalog = CatalogDocument(version.catalog)
-        changes = CatalogChangeDocument.all(of: version.catalog)
+        changes = PlanChangeMatrix(version.catalog).changes
     }
 }
 
@@ -80,38 +80,6 @@ public struct CatalogDifferenceDocument: Codable, Hashable, Sendable {
         added = difference.added
         removed = difference.removed
         changed = difference.changed
-    }
-}
-
-/// A change of plan: its class, and when Apple carries it out.
-public struct CatalogChangeDocument: Codable, Hashable, Sendable {
-    /// The group of both products.
-    public let subscriptionGroupIdentifier: String
-    /// The product before.
-    public let from: String
-    /// The product after.
-    public let to: String
-    /// `upgrade`, `downgrade` or `crossgrade`.
-    public let `class`: String
-    /// Whether the periods of both have the same length.
-    public let sameDuration: Bool
-    /// `now`, or `nextRenewal`.
-    public let takesEffect: String
-
-    /// All changes within the groups of a catalog.
-    static func all(of catalog: ProductCatalog) -> [CatalogChangeDocument] {
-        PlanChangeMatrix(catalog).groups.flatMap { group in
-            group.changes.map { change in
-                CatalogChangeDocument(
-                    subscriptionGroupIdentifier: group.subscriptionGroupIdentifier,
-                    from: change.from,
-                    to: change.to,
-                    class: change.kind.rawValue,
-                    sameDuration: change.sameDuration,
-                    takesEffect: change.isImmediate ? "now" : "nextRenewal"
-                )
-            }
-        }
     }
 }
 
@@ -140,7 +108,7 @@ public struct CatalogImportDocument: Codable, Hashable, Sendable {
     /// How it differs from the previous version.
     public let difference: CatalogDifferenceDocument
     /// How it classifies each change of plan.
-    public let changes: [CatalogChangeDocument]
+    public let changes: [PlanChangeMatrix.Change]
 
     /// A warning about a file for the operator.
     public struct Warning: Codable, Hashable, Sendable {
@@ -170,6 +138,6 @@ public struct CatalogImportDocument: Codable, Hashable, Sendable {
             from: result.previous?.record.version,
             to: record.version
         )
-        changes = CatalogChangeDocument.all(of: result.version.catalog)
+        changes = PlanChangeMatrix(result.version.catalog).changes
     }
 }
