@@ -12,7 +12,7 @@ public struct ContentDocument: Codable, Hashable, Sendable {
     /// The instant asked about.
     public let at: Instant
     /// The uninterrupted times in which the customer was subscribed.
-    public let runs: [IntervalValue]
+    public let runs: [Range<Instant>]
     /// The issues that had been published.
     public let issues: [Line]
     /// What was erased of the subscriptions.
@@ -29,7 +29,7 @@ public struct ContentDocument: Codable, Hashable, Sendable {
         /// `newestAtStart` or `published`; nil if it is locked.
         public let reason: String?
         /// The run that unlocks it.
-        public let run: IntervalValue?
+        public let run: Range<Instant>?
     }
 }
 
@@ -66,7 +66,7 @@ extension Ledger {
             id: known.id,
             environment: known.environment,
             at: instant,
-            runs: access.runs.map(IntervalValue.init),
+            runs: access.runs,
             issues: access.issues.map(ContentDocument.Line.init),
             erasures: known.erasures
         )
@@ -79,8 +79,8 @@ extension ContentDocument.Line {
         publishedAt = verdict.issue.publishedAt
         unlocked = verdict.unlocked != nil
         switch verdict.unlocked {
-        case .newestAtStart(let run)?: (reason, self.run) = ("newestAtStart", IntervalValue(run))
-        case .published(let run)?: (reason, self.run) = ("published", IntervalValue(run))
+        case .newestAtStart(let run)?: (reason, self.run) = ("newestAtStart", run)
+        case .published(let run)?: (reason, self.run) = ("published", run)
         case nil: (reason, run) = (nil, nil)
         }
     }

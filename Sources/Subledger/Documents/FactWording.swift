@@ -34,6 +34,11 @@ extension Instant {
     package var ifSet: Instant? { milliseconds == 0 ? nil : self }
 }
 
+extension Range<Instant> {
+    /// The interval as text; documents write it as an array of its first instant and its end.
+    package var text: String { "\(lowerBound.clock) – \(upperBound.clock)" }
+}
+
 extension Erasure.Scope {
     /// What was erased, as a short text.
     package var summary: String {

@@ -82,7 +82,7 @@ public struct AccessDocument: Codable, Hashable, Sendable {
     /// The subscription groups with access.
     public let groups: [Group]
     /// The times with access through subscriptions, merged.
-    public let intervals: [IntervalValue]
+    public let intervals: [Range<Instant>]
     /// All subscriptions that were considered, each with the reason it counts as the customer's.
     public let subscriptions: [SubscriptionGround]
     /// Subscriptions that are joined to several customers, and so give access to none of them.
@@ -267,7 +267,7 @@ extension AccessDocument {
             $0.active.contains(where: asked.contains)
         }
         groups = found.map { Group($0, known.grounds, known.catalogs) }
-        intervals = spans.map(IntervalValue.init)
+        intervals = spans
         subscriptions = known.grounds.subscriptions
         ambiguous = known.grounds.ambiguous
         linksNotInForce = known.grounds.linksNotInForce

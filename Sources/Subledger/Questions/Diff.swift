@@ -9,9 +9,9 @@ public struct KnowledgeDifferenceDocument: Codable, Hashable, Sendable {
     /// The two bounds of knowledge.
     public let known: [String]
     /// Times with access by the first bound and none by the second.
-    public let lostAccess: [IntervalValue]
+    public let lostAccess: [Range<Instant>]
     /// Times with access only by the second bound.
-    public let gainedAccess: [IntervalValue]
+    public let gainedAccess: [Range<Instant>]
     /// Periods that differ.
     public let periods: [Change]
     /// What the first bound states, apart from access and periods, and the second does not.
@@ -89,8 +89,8 @@ extension Ledger {
         return KnowledgeDifferenceDocument(
             customer: subject.id,
             known: [first, second].map(log.text),
-            lostAccess: access.lost.map(IntervalValue.init),
-            gainedAccess: access.gained.map(IntervalValue.init),
+            lostAccess: access.lost,
+            gainedAccess: access.gained,
             periods: PeriodChange.between(old.flatMap(\.rows), new.flatMap(\.rows)).map {
                 KnowledgeDifferenceDocument.Change($0)
             },
@@ -112,8 +112,8 @@ extension KnowledgeDifferenceDocument.Change {
 extension KnowledgeDifferenceDocument {
     /// The answer as text; the instant decides whether an open period has ended.
     package func text(at instant: Instant) -> [Block] {
-        var lines = lostAccess.map { "− access  \($0.start.clock) → \($0.end.clock)" }
-        lines += gainedAccess.map { "+ access  \($0.start.clock) → \($0.end.clock)" }
+        var lines = lostAccess.map { "− access  \($0.lowerBound.clock) → \($0.upperBound.clock)" }
+        lines += gainedAccess.map { "+ access  \($0.lowerBound.clock) → \($0.upperBound.clock)" }
         for change in periods {
             if let row = change.before { lines.append("− period  \(row.text(at: instant))") }
             if let row = change.after {

@@ -59,7 +59,7 @@ public struct PeriodsDocument: Codable, Hashable, Sendable {
     /// Its periods by start, including those without access.
     public let periods: [ActivePeriod]
     /// The times with access, merged.
-    public let active: [IntervalValue]
+    public let active: [Range<Instant>]
     /// The one-time purchase, if the id names one; nil for a subscription.
     public let oneTimePurchase: OneTimePurchaseDocument?
     /// Links that give the subscription to the requested customer only later.
@@ -96,8 +96,9 @@ extension Ledger {
                 periods: periods.rows.filter { row in
                     instant.map { row.validFrom <= $0 && $0 < row.validTo } ?? true
                 }.map { $0.classified(by: changes) },
-                active: periods.active.filter { interval in instant.map(interval.contains) ?? true }
-                    .map(IntervalValue.init),
+                active: periods.active.filter { interval in
+                    instant.map(interval.contains) ?? true
+                },
                 oneTimePurchase: OneTimePurchaseDocument(insteadOf: known),
                 linksNotInForce: try await linksNotInForce(
                     to: subject,

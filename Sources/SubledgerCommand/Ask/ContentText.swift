@@ -19,7 +19,7 @@ extension ContentDocument.Line {
     fileprivate var because: String {
         guard let run else { return "" }
         return reason == "newestAtStart"
-            ? "newest issue at the start on \(run.start.clock)"
+            ? "newest issue at the start on \(run.lowerBound.clock)"
             : "published while subscribed, \(run.text)"
     }
 }
