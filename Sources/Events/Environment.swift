@@ -25,6 +25,14 @@ public enum Environment: Hashable, Sendable {
         }
     }
 
+    /// The environments that Apple names.
+    public static let named: [Environment] = [.production, .sandbox, .xcode, .localTesting]
+
+    /// The environment that one of Apple's words in any letter case names; an unknown word is kept.
+    public static func inAnyCase(_ word: String) -> Environment {
+        named.first { $0.word.lowercased() == word.lowercased() } ?? Environment(word)
+    }
+
     /// Apple's word, as stored in the log.
     public var word: String {
         switch self {

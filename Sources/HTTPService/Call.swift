@@ -38,11 +38,7 @@ struct Call: Sendable {
     func query(_ name: QueryParameter) throws -> String? {
         let values = try queries(name)
         guard values.count <= 1 else {
-            throw Problem(
-                .badRequest,
-                "query",
-                "\(name) is given \(values.count) times; give it once."
-            )
+            throw Problem(query: "\(name) is given \(values.count) times; give it once.")
         }
         return values.first
     }
@@ -55,9 +51,8 @@ struct Call: Sendable {
         try request.uri.queryParameters[values: Substring(name.rawValue)].map { value in
             guard !value.isEmpty, !value.utf8.contains(0) else {
                 throw Problem(
-                    .badRequest,
-                    "query",
-                    "\(name) is empty or contains a NUL; leave it out, or give a valid value."
+                    query: "\(name) is empty or contains a NUL; leave it out, or give a valid "
+                        + "value."
                 )
             }
             return String(value)
@@ -74,11 +69,7 @@ struct Call: Sendable {
     ) throws -> Value? {
         try query(name).map { text in
             guard let value = read(text) else {
-                throw Problem(
-                    .badRequest,
-                    "query",
-                    "\(name) is \"\(text.prefix(64))\"; expected \(form)."
-                )
+                throw Problem(query: "\(name) is \"\(text.prefix(64))\"; expected \(form).")
             }
             return value
         }
@@ -90,65 +81,40 @@ struct Call: Sendable {
         for name in request.uri.queryParameters.map({ String($0.key) }) {
             guard !known.contains(where: { $0.rawValue == name }) else { continue }
             throw Problem(
-                .badRequest,
-                "query",
-                "This route has no parameter \"\(name.prefix(64))\"; expected "
+                query: "This route has no parameter \"\(name.prefix(64))\"; expected "
                     + (known.isEmpty
                         ? "none." : known.map(\.rawValue).joined(separator: ", ") + ".")
             )
         }
     }
 
-    /// The two times of the question, parsed as on the command line.
-    ///
-    /// - Parameter now: When the question arrived.
-    /// - Returns: Both times.
-    /// - Throws: `Problem` 400 for an invalid time, position or zone.
-    func clocks(now: Instant) throws -> Clocks {
-        let zone =
-            try query(.tz, expecting: "UTC, Europe/Berlin or +05:30", QuestionZone.init) ?? .utc
-        let at = try query(.at, expecting: AskedTime.forms, AskedTime.init)
-        let bound = try query(.knownAt, expecting: AskedKnowledge.forms, AskedKnowledge.init)
-        return Clocks(
-            now: now,
-            at: at?.instant(now: now, in: zone),
-            knownAt: bound?.knownAt(now: now, in: zone) ?? .latest,
-            zone: zone
-        )
+    /// The time zone of the question's times, and of the sentences in its answer.
+    func zone() throws -> QuestionZone {
+        try query(.tz, expecting: "UTC, Europe/Berlin or +05:30", QuestionZone.init) ?? .utc
+    }
+
+    /// An instant, parsed as on the command line; nil if the parameter is absent.
+    func instant(_ name: QueryParameter, now: Instant, in zone: QuestionZone) throws -> Instant? {
+        try query(name, expecting: AskedTime.forms, AskedTime.init)?.instant(now: now, in: zone)
+    }
+
+    /// How much of the log may be used; all of it if the parameter is absent.
+    func knownAt(now: Instant, in zone: QuestionZone) throws -> KnownAt {
+        try query(.knownAt, expecting: AskedKnowledge.forms, AskedKnowledge.init)?
+            .knownAt(now: now, in: zone) ?? .latest
     }
 
     /// Where the purchases were made; nil if not given.
     ///
     /// Any word is accepted, because Apple may introduce another environment.
     func environment() throws -> Events.Environment? {
-        try query(.environment).map(Call.environment)
-    }
-
-    /// The environment with this name, in any letter case if it is known.
-    static func environment(_ word: String) -> Events.Environment {
-        let known: [Events.Environment] = [.production, .sandbox, .xcode, .localTesting]
-        return known.first { $0.word.lowercased() == word.lowercased() } ?? Events.Environment(word)
+        try query(.environment).map(Events.Environment.inAnyCase)
     }
 
     /// The subject of the question.
     func subject(_ name: String, alone: Bool) throws -> SubjectID {
         SubjectID(try parameter(name), in: try environment(), alone: alone)
     }
-}
-
-/// The two times of a question.
-struct Clocks: Sendable {
-    /// When it arrived.
-    let now: Instant
-    /// The instant asked about; nil if none was given.
-    let at: Instant?
-    /// How much of the log is used.
-    let knownAt: KnownAt
-    /// The time zone of its times, and of the sentences in the answer.
-    let zone: QuestionZone
-
-    /// The instant asked about; now if none was given.
-    var instant: Instant { at ?? now }
 }
 
 extension Call {

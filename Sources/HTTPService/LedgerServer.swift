@@ -92,10 +92,10 @@ public struct LedgerServer: Service {
 
         // Stopped from the last to the first, each after the previous one has ended.
         var services: [any Service] =
-            options.others + [application, Draining(routes, options.drainSeconds)]
+            options.others + [application, Draining(routes: routes, seconds: options.drainSeconds)]
         if options.follows {
             routes.state.isFollowing.store(true, ordering: .relaxed)
-            services.insert(Following(routes, logger), at: 0)
+            services.insert(Following(routes: routes, logger: logger), at: 0)
         }
         if routes.limits.auditDays > 0 { services.insert(AuditRetention(routes), at: 0) }
         var configuration = ServiceGroupConfiguration(
@@ -178,13 +178,8 @@ extension SocketAddress {
 /// Switches `/readyz` to 503 when the program is asked to stop, and waits until load balancers have
 /// noticed.
 private struct Draining: Service {
-    private let routes: LedgerRoutes
-    private let seconds: Double
-
-    init(_ routes: LedgerRoutes, _ seconds: Double) {
-        self.routes = routes
-        self.seconds = seconds
-    }
+    let routes: LedgerRoutes
+    let seconds: Double
 
     func run() async throws {
         try await gracefulShutdown()
@@ -213,19 +208,14 @@ public struct ListeningError: Error, CustomStringConvertible {
 
 /// Applies every commit to the tables until the program is asked to stop.
 private struct Following: Service {
-    private let routes: LedgerRoutes
-    private let logger: Logger
+    let routes: LedgerRoutes
+    let logger: Logger
 
     /// The pause before following again after a failure.
     private static let retryInterval = Duration.seconds(5)
 
     /// How long a failure that repeats itself is not logged again.
     private static let lineInterval = Duration.seconds(60)
-
-    init(_ routes: LedgerRoutes, _ logger: Logger) {
-        self.routes = routes
-        self.logger = logger
-    }
 
     func run() async throws {
         let holder =
@@ -286,10 +276,15 @@ private struct Following: Service {
 }
 
 /// Whether a service was asked to stop.
-private final class StopFlag: Sendable {
+package final class StopFlag: Sendable {
     private let flag = Atomic<Bool>(false)
 
-    var isSet: Bool { flag.load(ordering: .relaxed) }
+    /// Not asked yet.
+    package init() {}
 
-    func set() { flag.store(true, ordering: .relaxed) }
+    /// Whether it was.
+    package var isSet: Bool { flag.load(ordering: .relaxed) }
+
+    /// Asks it.
+    package func set() { flag.store(true, ordering: .relaxed) }
 }

@@ -94,6 +94,9 @@ extension Problem {
         }
     }
 
+    /// The problem of a query parameter.
+    init(query detail: String) { self.init(.badRequest, "query", detail) }
+
     /// The problem of a request for which there is no room now.
     init(busy what: String) {
         self.init(

@@ -56,7 +56,9 @@ struct TestStore: Sendable {
     }
 
     // Hummingbird reads a request's id out of the logger, which therefore must keep metadata.
-    static let silent = Logger(label: "test") { _ in TextLogHandler(level: .critical) { _ in } }
+    static let silent = Logger(label: "test") { _ in
+        LineLogHandler(.text, level: .critical) { _ in }
+    }
 
     func credentials(
         pem: String? = nil,

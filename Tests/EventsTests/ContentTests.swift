@@ -142,4 +142,13 @@ import Testing
         #expect(Environment("\u{E9}") != Environment("e\u{301}"))
         #expect(Set([composed, decomposed]).count == 2)
     }
+
+    @Test func `Apple's words for environments are read in any letter case, others as they are`() {
+        #expect(Environment.named.count == 4)
+        for environment in Environment.named {
+            #expect(Environment.inAnyCase(environment.word.lowercased()) == environment)
+            #expect(Environment(environment.word) == environment)
+        }
+        #expect(Environment.inAnyCase("Mars") == .unrecognised("Mars"))
+    }
 }

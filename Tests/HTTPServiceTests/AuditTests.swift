@@ -59,7 +59,7 @@ struct AuditTests {
     {
         let lines = Mutex<[String]>([])
         let logger = Logger(label: "test") { _ in
-            TextLogHandler(level: .info) { line in lines.withLock { $0.append(line) } }
+            LineLogHandler(.text, level: .info) { line in lines.withLock { $0.append(line) } }
         }
         try await TestService.run(
             trustedProxies: [try #require(AddressRange("127.0.0.0/8"))],

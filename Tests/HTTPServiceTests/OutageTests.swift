@@ -53,7 +53,8 @@ struct OutageTests {
         _ = try await Migrator.migrate(settings)
         let lines = Mutex<[String]>([])
         let logger = Logger(label: "test") { label in
-            JSONLogHandler(label: label, level: .info) { line in lines.withLock { $0.append(line) }
+            LineLogHandler(.json, label: label, level: .info) { line in
+                lines.withLock { $0.append(line) }
             }
         }
         var limits = ServiceLimits()

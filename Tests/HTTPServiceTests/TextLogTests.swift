@@ -8,7 +8,7 @@ struct TextLogTests {
     @Test func `no id can split a log line or forge its members`() {
         let lines = Mutex<[String]>([])
         var logger = Logger(label: "test") { _ in
-            TextLogHandler(level: .info) { line in lines.withLock { $0.append(line) } }
+            LineLogHandler(.text, level: .info) { line in lines.withLock { $0.append(line) } }
         }
         logger[metadataKey: "customer"] = "anna\r\n2026-01-01T00:00:00Z info audit question=access"
         logger.info(

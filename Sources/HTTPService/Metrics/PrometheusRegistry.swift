@@ -39,14 +39,15 @@ public final class PrometheusRegistry: MetricsFactory {
         return text
     }
 
-    private func find(
+    // A series of another type under the same name is not replaced.
+    private func find<Made: Series>(
         _ label: String,
         _ dimensions: [(String, String)],
-        _ make: () -> any Series
-    ) -> any Series {
+        _ make: () -> Made
+    ) -> Made {
         let key = SeriesKey(label, dimensions)
         return series.withLock { series in
-            if let found = series[key] { return found }
+            if let found = series[key] { return found as? Made ?? make() }
             let made = make()
             if series.count < PrometheusRegistry.seriesMax { series[key] = made }
             return made
@@ -58,17 +59,17 @@ public final class PrometheusRegistry: MetricsFactory {
         label: String,
         dimensions: [(String, String)]
     ) -> any CounterHandler {
-        find(label, dimensions) { CounterSeries() } as? CounterSeries ?? CounterSeries()
+        find(label, dimensions) { CounterSeries() }
     }
 
     /// Sets a counter that is maintained elsewhere.
     func setCounter(_ label: String, to value: Int64, _ labels: [(String, String)] = []) {
-        (makeCounter(label: label, dimensions: labels) as? CounterSeries)?.set(value)
+        find(label, labels) { CounterSeries() }.set(value)
     }
 
     /// The gauge with that name and those labels.
     public func makeMeter(label: String, dimensions: [(String, String)]) -> any MeterHandler {
-        find(label, dimensions) { GaugeSeries() } as? GaugeSeries ?? GaugeSeries()
+        find(label, dimensions) { GaugeSeries() }
     }
 
     /// The histogram with that name and those labels; a gauge unless values are aggregated.
@@ -77,16 +78,13 @@ public final class PrometheusRegistry: MetricsFactory {
         dimensions: [(String, String)],
         aggregate: Bool
     ) -> any RecorderHandler {
-        guard aggregate else {
-            return find(label, dimensions) { GaugeSeries() } as? GaugeSeries ?? GaugeSeries()
-        }
-        return find(label, dimensions) { HistogramSeries() } as? HistogramSeries
-            ?? HistogramSeries()
+        if aggregate { return find(label, dimensions) { HistogramSeries() } }
+        return find(label, dimensions) { GaugeSeries() }
     }
 
     /// The histogram of seconds with that name and those labels.
     public func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler {
-        find(label, dimensions) { HistogramSeries() } as? HistogramSeries ?? HistogramSeries()
+        find(label, dimensions) { HistogramSeries() }
     }
 
     // Series are kept: a counter that starts again at zero would look like a restart.

@@ -40,17 +40,17 @@ extension LedgerRoutes {
             let values = try call.values(of: Asked.self)
             let subject = try call.subject(subjects.idName, alone: subjects == .subscriptions)
             try await audit(call, Asked.name, about: subject.id)
-            let clocks = try call.clocks(now: clock())
-            try await waitForPosition(of: call)
+            let (now, zone) = (clock(), try call.zone())
             let asked = QuestionInput(
                 subject,
-                now: clocks.now,
-                at: clocks.at,
-                knownAt: clocks.knownAt,
+                now: now,
+                at: try call.instant(.at, now: now, in: zone),
+                knownAt: try call.knownAt(now: now, in: zone),
                 values: values,
                 sandbox: sandbox
             )
-            return try await QuestionZone.$shown.withValue(clocks.zone) {
+            try await waitForPosition(of: call)
+            return try await QuestionZone.$shown.withValue(zone) {
                 try await ledger.log.onOneConnection {
                     try Response.json(try await Asked.answer(asked, from: ledger))
                 }
@@ -72,10 +72,8 @@ extension LedgerRoutes {
         let laneCount = ledger.log.identity.lanes.value
         guard wanted.allSatisfy({ $0.value >= 0 && (0..<laneCount).contains($0.key) }) else {
             throw Problem(
-                .badRequest,
-                "query",
-                "minPosition is \"\(try call.query(.minPosition)?.prefix(64) ?? "")\"; expected "
-                    + "positions of this ledger, which has \(laneCount) "
+                query: "minPosition is \"\(try call.query(.minPosition)?.prefix(64) ?? "")\"; "
+                    + "expected positions of this ledger, which has \(laneCount) "
                     + (laneCount == 1 ? "lane" : "lanes") + ", counted from 0."
             )
         }
@@ -123,12 +121,11 @@ extension Call {
                 let wrong = given.first(where: { !words.contains($0) })
             else { continue }
             throw Problem(
-                .badRequest,
-                "query",
-                "\(name) is \"\(wrong.prefix(64))\"; expected \(words.joined(separator: ", "))."
+                query: "\(name) is \"\(wrong.prefix(64))\"; expected "
+                    + words.joined(separator: ", ") + "."
             )
         }
-        if let fault = Asked.fault(values) { throw Problem(.badRequest, "query", fault + ".") }
+        if let fault = Asked.fault(values) { throw Problem(query: fault + ".") }
         return values
     }
 }

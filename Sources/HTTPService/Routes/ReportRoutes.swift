@@ -19,10 +19,8 @@ extension LedgerRoutes {
             }
             let now = clock()
             var question = ReportQuestion(report)
-            question.from = try call.query(.from, expecting: AskedTime.forms, AskedTime.init)?
-                .instant(now: now, in: .utc)
-            question.to = try call.query(.to, expecting: AskedTime.forms, AskedTime.init)?
-                .instant(now: now, in: .utc)
+            question.from = try call.instant(.from, now: now, in: .utc)
+            question.to = try call.instant(.to, now: now, in: .utc)
             question.environment = try call.environment() ?? .production
             return try Response.json(try await ledger.report(question))
         }

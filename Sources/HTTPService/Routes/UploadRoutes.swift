@@ -201,15 +201,19 @@ extension LedgerRoutes {
         _ call: Call,
         at instant: Instant
     ) async throws -> (UploadDocument.Owned, links: [Position]) {
-        guard let customer else {
-            let owned = UploadDocument.Owned(
+        func owned(by holder: String?, refusal: String? = nil) -> UploadDocument.Owned {
+            UploadDocument.Owned(
                 originalTransactionId: stream.originalTransactionId,
                 environment: stream.environment,
-                customerId: try await owner(of: stream, at: instant),
-                isOfAnother: false,
-                refusal: nil
+                customerId: holder,
+                isOfAnother: holder.flatMap { holder in
+                    customer.map { !areSameBytes(holder, $0) }
+                } ?? false,
+                refusal: refusal
             )
-            return (owned, [])
+        }
+        guard let customer else {
+            return (owned(by: try await owner(of: stream, at: instant)), [])
         }
 
         let start = try await reading {
@@ -226,26 +230,15 @@ extension LedgerRoutes {
             receivedAt: instant
         )
 
-        var (holder, refusal): (String?, String?) = (customer, nil)
-        var positions: [Position] = []
         switch outcome {
-        case .held(let hold): holder = hold.customer
+        case .held(let hold): return (owned(by: hold.customer), [])
         case .appended(let found):
-            positions = found
             // Another process may have linked it at the same time.
-            holder = try await owner(of: stream, at: instant) ?? customer
-        case .duplicate(let found, _): positions = [found]
-        case .nameIsId: (holder, refusal) = (nil, "name-is-id")
-        case .erased: (holder, refusal) = (nil, "erased")
-        case .unknownStream, .notLinked: (holder, refusal) = (nil, "unknown-stream")
+            return (owned(by: try await owner(of: stream, at: instant) ?? customer), found)
+        case .duplicate(let found, _): return (owned(by: customer), [found])
+        case .nameIsId: return (owned(by: nil, refusal: "name-is-id"), [])
+        case .erased: return (owned(by: nil, refusal: "erased"), [])
+        case .unknownStream, .notLinked: return (owned(by: nil, refusal: "unknown-stream"), [])
         }
-        let owned = UploadDocument.Owned(
-            originalTransactionId: stream.originalTransactionId,
-            environment: stream.environment,
-            customerId: holder,
-            isOfAnother: holder.map { !areSameBytes($0, customer) } ?? false,
-            refusal: refusal
-        )
-        return (owned, positions)
     }
 }

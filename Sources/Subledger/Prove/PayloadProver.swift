@@ -147,9 +147,7 @@ final class PayloadProver: Sendable {
             let verifier = AppStoreVerifier(
                 policy: VerificationPolicy(
                     roots: key.hasRoots ? roots : [],
-                    environments: key.environments.union([
-                        .production, .sandbox, .xcode, .localTesting,
-                    ])
+                    environments: key.environments.union(Environment.named)
                 )
             )
             verifiers[key] = verifier

@@ -96,12 +96,12 @@ extension ExplainedSample: Encodable {
     /// The content of one side.
     private struct Side: Encodable {
         /// The times with access; nil if no compared table contains them.
-        let active: [IntervalValue]?
+        let active: [Range<Instant>]?
         let rows: [Row]
 
         init(_ spans: [AccessSpan]?, _ rows: [Row?]) {
             active = spans.map { spans in
-                AccessDifference(from: [], to: spans.map(\.time)).gained.map(IntervalValue.init)
+                AccessDifference(from: [], to: spans.map(\.time)).gained
             }
             self.rows = rows.compactMap { $0 }
         }

@@ -48,8 +48,7 @@ struct SubjectOptions: ParsableArguments {
         guard !word.isEmpty else {
             throw ValidationError("--environment is empty; leave it out, or name one")
         }
-        let known: [Environment] = [.production, .sandbox, .xcode, .localTesting]
-        return known.first { $0.word.lowercased() == word.lowercased() } ?? Environment(word)
+        return Environment.inAnyCase(word)
     }
 }
 

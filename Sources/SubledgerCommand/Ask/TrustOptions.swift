@@ -100,19 +100,16 @@ struct TrustOptions: ParsableArguments {
         guard let found = knownEnvironment(word) else {
             throw ValidationError(
                 "invalid environment '\(word)'; expected "
-                    + knownEnvironments.map(\.word).joined(separator: ", ")
+                    + Environment.named.map(\.word).joined(separator: ", ")
             )
         }
         return found
     }
 
-    private static let knownEnvironments: [Environment] = [
-        .production, .sandbox, .xcode, .localTesting,
-    ]
-
     /// The environment for one of Apple's words in any letter case; nil for another word.
     static func knownEnvironment(_ word: String) -> Environment? {
-        knownEnvironments.first { $0.word.lowercased() == word.lowercased() }
+        let found = Environment.inAnyCase(word)
+        return Environment.named.contains(found) ? found : nil
     }
 
     private func sharedSecrets() throws -> [String] {

@@ -5,26 +5,18 @@ import HTTPService
 import Logging
 import ServiceLifecycle
 import Subledger
-import Synchronization
 
 /// Asks Apple while the service runs: first for what was missed before, then in rounds.
 struct Polling: Service {
-    private let poller: Poller
-    private let client: AppStoreServerClient
-    private let options: Options
-    private let routes: LedgerRoutes
-    private let logger: Logger
+    let asking: Asking
+    let routes: LedgerRoutes
+    let logger: Logger
 
     /// The poller and its settings.
     struct Asking: Sendable {
         let poller: Poller
         let client: AppStoreServerClient
         let options: Options
-    }
-
-    init(_ asking: Asking, _ routes: LedgerRoutes, _ logger: Logger) {
-        (poller, client, options) = (asking.poller, asking.client, asking.options)
-        (self.routes, self.logger) = (routes, logger)
     }
 
     /// When it asks.
@@ -59,19 +51,19 @@ struct Polling: Service {
     func run() async throws {
         let isStopped = StopFlag()
         await withGracefulShutdownHandler {
-            var missedSince = options.missedSince
+            var missedSince = asking.options.missedSince
             while !isStopped.isSet, !Task.isCancelled {
                 var retryAt: Instant?
                 do {
                     for (environment, since) in missedSince where !isStopped.isSet {
-                        let report = try await poller.limited(to: environment)
+                        let report = try await asking.poller.limited(to: environment)
                             .backfill(.since(since), isStopped: { isStopped.isSet })
                         await note(report.asked, "backfill")
                         if report.isComplete { missedSince[environment] = nil }
                     }
 
-                    let report = try await poller.poll(
-                        .due(withinMilliseconds: options.within),
+                    let report = try await asking.poller.poll(
+                        .due(withinMilliseconds: asking.options.within),
                         isStopped: { isStopped.isSet }
                     )
                     await note(report, "poll")
@@ -88,12 +80,12 @@ struct Polling: Service {
         } onGracefulShutdown: {
             isStopped.set()
         }
-        try await client.close()
+        try await asking.client.close()
     }
 
     /// Counts a round, and writes its log line.
     private func note(_ report: PollReport, _ reason: String) async {
-        let wait = await client.secondsToWait()
+        let wait = await asking.client.secondsToWait()
         routes.count(AskedRound(report, reason: reason, secondsToWait: wait))
         var metadata: Logger.Metadata = [
             "reason": "\(reason)", "answered": "\(report.answered)", "left": "\(report.left)",
@@ -113,7 +105,7 @@ struct Polling: Service {
     // If a rate limit ends before the interval does, the next round starts then.
     private func pause(until retryAt: Instant?) async {
         let wait = retryAt.map { $0.milliseconds - Instant.systemClock().milliseconds }
-        let milliseconds = min(options.interval, max(1000, wait ?? options.interval))
+        let milliseconds = min(asking.options.interval, max(1000, wait ?? asking.options.interval))
         do {
             try await cancelWhenGracefulShutdown {
                 try await Task.sleep(for: .milliseconds(milliseconds))
@@ -213,13 +205,4 @@ extension CustomerRefresh.Outcome {
             self = .failed(asked.failures.first?.message ?? "no answer", retryAt: nil)
         }
     }
-}
-
-/// Whether a service was asked to stop.
-private final class StopFlag: Sendable {
-    private let flag = Atomic<Bool>(false)
-
-    var isSet: Bool { flag.load(ordering: .relaxed) }
-
-    func set() { flag.store(true, ordering: .relaxed) }
 }

@@ -168,10 +168,6 @@ struct ServeCommand: AsyncParsableCommand {
     @OptionGroup var sandbox: SandboxOptions
     @OptionGroup var database: DatabaseOptions
 
-    enum LogFormat: String, CaseIterable {
-        case text, json
-    }
-
     /// A proxy with an example of its configuration.
     enum Proxy: String, CaseIterable, ExpressibleByArgument {
         case nginx, caddy
@@ -246,7 +242,7 @@ struct ServeCommand: AsyncParsableCommand {
             trustedProxies: plan.trustedProxies,
             logger: logger
         )
-        options.others = asking.map { [Polling($0, routes, logger)] } ?? []
+        options.others = asking.map { [Polling(asking: $0, routes: routes, logger: logger)] } ?? []
 
         let server = LedgerServer(routes, options: options, logger: logger) { url in
             announce("listening at \(url)")

@@ -33,7 +33,7 @@ struct ServePlan {
     let database: DatabaseOptions
     /// The settings in force.
     let settings: CommandSettings
-    private let logFormat: ServeCommand.LogFormat
+    private let logFormat: LineLogHandler.Format
     private let logLevel: Logger.Level
 
     /// Reads all settings.
@@ -179,10 +179,7 @@ struct ServePlan {
     func makeLogger() -> Logger {
         let (level, format) = (logLevel, logFormat)
         return Logger(label: "subledger") { label in
-            switch format {
-            case .json: JSONLogHandler(label: label, level: level) { Terminal.write($0) }
-            case .text: TextLogHandler(level: level) { Terminal.write($0) }
-            }
+            LineLogHandler(format, label: label, level: level) { Terminal.write($0) }
         }
     }
 }

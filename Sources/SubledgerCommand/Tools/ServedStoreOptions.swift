@@ -140,7 +140,7 @@ struct ServedStoreOptions: ParsableArguments {
         options.port = port
 
         let logger = Logger(label: "simulate") { _ in
-            TextLogHandler(level: .warning) { Terminal.write($0) }
+            LineLogHandler(.text, level: .warning) { Terminal.write($0) }
         }
         let server = SimulatedStoreServer(options, logger: logger) { url in
             Terminal.write(ServedStoreOptions.words(url, folder: folder))
