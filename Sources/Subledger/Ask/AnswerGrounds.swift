@@ -4,22 +4,16 @@ package import Projections
 /// Why each subscription behind an answer counts as the customer's.
 package struct AnswerGrounds: Sendable {
     /// The grounds, as documents show them.
-    package let subscriptions: [SubscriptionGround]
-    private let streams: [StreamID]
-    private let grounds: [CustomerGround]
-    private let tenures: [StreamID: [Range<Instant>]]
+    package private(set) var subscriptions: [SubscriptionGround] = []
     /// Subscriptions that are joined to several customers, and so count for none of them.
-    package let ambiguous: [AmbiguousSubscription]
+    package private(set) var ambiguous: [AmbiguousSubscription] = []
     /// Links to the customer that were not in force at the instant asked about.
-    package let linksNotInForce: [LinkNotInForce]
+    package private(set) var linksNotInForce: [LinkNotInForce] = []
 
     /// For a subscription that was selected directly rather than looked up by an id.
     package static let none = AnswerGrounds()
 
-    private init() {
-        (subscriptions, streams, grounds, tenures, ambiguous) = ([], [], [], [:], [])
-        linksNotInForce = []
-    }
+    private init() {}
 
     /// The grounds for the subscriptions of a customer.
     ///
@@ -34,21 +28,7 @@ package struct AnswerGrounds: Sendable {
         linksNotInForce: [LinkNotInForce] = [],
         at instant: Instant? = nil
     ) {
-        self.streams = streams.map(\.stream)
-        let grounds = streams.map { customer.ground(of: $0.stream) ?? .named }
-        self.grounds = grounds
-        subscriptions = zip(streams, grounds).map { stream, ground in
-            SubscriptionGround(
-                stream.stream,
-                bundleId: stream.bundleId,
-                ground,
-                isOfOtherTime: instant.map { !stream.isLinked(at: $0) } ?? false
-            )
-        }
-        tenures = Dictionary(
-            streams.map { ($0.stream, customer.tenures(of: $0.stream)) },
-            uniquingKeysWith: { first, _ in first }
-        )
+        subscriptions = streams.map { SubscriptionGround($0, of: customer, at: instant) }
         ambiguous = customer.ambiguous.map {
             AmbiguousSubscription(
                 originalTransactionId: $0.stream.originalTransactionId,
@@ -60,27 +40,32 @@ package struct AnswerGrounds: Sendable {
 
     /// The app that a subscription belongs to; nil if nothing names it.
     package func bundleId(of stream: StreamID) -> String? {
-        streams.firstIndex(of: stream).flatMap { subscriptions[$0].bundleId }
+        subscriptions.first {
+            $0.originalTransactionId.utf8.elementsEqual(stream.originalTransactionId.utf8)
+        }?.bundleId
     }
 
     /// One line for each subscription that does not have the id that was asked for.
     package var lines: [String] { subscriptions.lines }
+}
 
-    /// All of them with the times for which they hold: a link overrides a bond, and has a start.
-    package var timedLines: [String] {
-        streams.indices.compactMap { index in
-            let tenures = tenures[streams[index]] ?? []
-            let (id, ground) = (streams[index].originalTransactionId, subscriptions[index])
+extension Customer {
+    /// Why subscriptions count, with the times for which that holds: a link overrides a bond, and
+    /// has a start.
+    package func timedGrounds(of streams: [CustomerStream]) -> [String] {
+        streams.compactMap { stream in
+            let ground = SubscriptionGround(stream, of: self)
+            let tenures = self.tenures(of: stream.stream)
             guard let words = ground.words, !tenures.isEmpty else { return nil }
             guard let times = tenures.words else { return ground.line }
-            return "\(id) counts \(times) because \(words)"
+            return "\(ground.originalTransactionId) counts \(times) because \(words)"
         }
     }
 }
 
 extension CustomerStream {
     /// Whether any link to it is in force at an instant.
-    fileprivate func isLinked(at instant: Instant) -> Bool {
+    func isLinked(at instant: Instant) -> Bool {
         claims.links.contains { link in
             !link.isContested && link.from <= instant && (link.to.map { instant < $0 } ?? true)
         }

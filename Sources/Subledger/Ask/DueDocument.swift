@@ -11,13 +11,13 @@ public struct DueDocument: Codable, Hashable, Sendable {
     /// `ends_soon`, `failed` or `overdue`; `unreadable` if one of its events cannot be read.
     public let reason: String
     /// The end of the last known access, including its grace period; nil if nothing is certain.
-    public let accessEnd: Instant?
+    public private(set) var accessEnd: Instant?
     /// The product that renews next.
-    public let autoRenewProductId: String?
+    public private(set) var autoRenewProductId: String?
     /// The length of the newest period, in milliseconds; nil if it is not certain.
-    public let periodMilliseconds: Int64?
+    public private(set) var periodMilliseconds: Int64?
     /// The events that cannot be read, if that is the reason.
-    public let unreadable: [Position]?
+    public private(set) var unreadable: [Position]?
 }
 
 extension Ledger {
@@ -42,36 +42,30 @@ extension Ledger {
     ) async throws -> UnreadableStreams {
         try await foldAll(into: (), knownAt: knownAt, in: environment) { _, history in
             if !history.unreadable.isEmpty {
-                try take(DueDocument(unreadable: history))
+                try take(
+                    DueDocument(
+                        originalTransactionId: history.stream.originalTransactionId,
+                        environment: history.stream.environment,
+                        reason: "unreadable",
+                        unreadable: history.unreadable.map(\.position)
+                    )
+                )
             } else if let due = DueCharge(
                 Timeline(history),
                 at: instant,
                 withinMilliseconds: milliseconds
             ) {
-                try take(DueDocument(due))
+                try take(
+                    DueDocument(
+                        originalTransactionId: due.stream.originalTransactionId,
+                        environment: due.stream.environment,
+                        reason: due.reason.rawValue,
+                        accessEnd: due.accessEnd,
+                        autoRenewProductId: due.autoRenewProductId,
+                        periodMilliseconds: due.periodMilliseconds
+                    )
+                )
             }
         }.unreadable
-    }
-}
-
-extension DueDocument {
-    fileprivate init(_ due: DueCharge) {
-        originalTransactionId = due.stream.originalTransactionId
-        environment = due.stream.environment
-        reason = due.reason.rawValue
-        accessEnd = due.accessEnd
-        autoRenewProductId = due.autoRenewProductId
-        periodMilliseconds = due.periodMilliseconds
-        unreadable = nil
-    }
-
-    fileprivate init(unreadable history: StreamHistory) {
-        originalTransactionId = history.stream.originalTransactionId
-        environment = history.stream.environment
-        reason = "unreadable"
-        accessEnd = nil
-        autoRenewProductId = nil
-        periodMilliseconds = nil
-        unreadable = history.unreadable.map(\.position)
     }
 }

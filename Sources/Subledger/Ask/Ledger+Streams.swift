@@ -10,12 +10,19 @@ extension Ledger {
     /// - Parameter take: Receives each subscription; stops the list if it throws.
     /// - Throws: `EventLogError`, and what `take` throws.
     public func forEachStream(_ take: (StreamSummary) throws -> Void) async throws {
-        var last: StreamSummary?
-        while true {
-            let page = try await log.streams(after: last, limit: Ledger.pageLines)
-            for summary in page { try take(summary) }
-            last = page.last
-            if page.count < Ledger.pageLines { return }
-        }
+        try await forEach(take) { try await log.streams(after: $0, limit: Ledger.pageLines) }
+    }
+
+    /// Every line of a list, page by page; `read` returns the page after a line.
+    func forEach<Line>(
+        _ take: (Line) async throws -> Void,
+        of read: (Line?) async throws -> [Line]
+    ) async throws {
+        var last: Line?
+        repeat {
+            let page = try await read(last)
+            for line in page { try await take(line) }
+            last = page.count < Ledger.pageLines ? nil : page.last
+        } while last != nil
     }
 }

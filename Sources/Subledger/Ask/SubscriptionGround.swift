@@ -17,18 +17,15 @@ public struct SubscriptionGround: Codable, Hashable, Sendable {
     /// The other subscription that shares it; nil for `named` and `link`.
     public let with: String?
 
-    init(
-        _ stream: StreamID,
-        bundleId: String?,
-        _ ground: CustomerGround,
-        isOfOtherTime: Bool = false
-    ) {
-        originalTransactionId = stream.originalTransactionId
-        self.bundleId = bundleId
-        switch ground {
+    /// The ground of a customer's subscription at an instant; nil for all of time.
+    init(_ stream: CustomerStream, of customer: Customer, at instant: Instant? = nil) {
+        originalTransactionId = stream.stream.originalTransactionId
+        bundleId = stream.bundleId
+        switch customer.ground(of: stream.stream) ?? .named {
         case .named: (because, value, with) = ("named", nil, nil)
-        case .link(let customer):
-            (because, value, with) = (isOfOtherTime ? "linkAtOtherTime" : "link", customer, nil)
+        case .link(let name):
+            let isInForce = instant.map { stream.isLinked(at: $0) } ?? true
+            (because, value, with) = (isInForce ? "link" : "linkAtOtherTime", name, nil)
         case .bond(let bond, let other):
             (because, value, with) = (bond.kind, bond.value, other.originalTransactionId)
         }

@@ -9,9 +9,9 @@ public struct ClaimDocument: Codable, Hashable, Sendable {
     /// Where the purchases were made.
     public let environment: Environment
     /// The customer of a link; nil for a token.
-    public let customer: String?
+    public private(set) var customer: String?
     /// The token; nil for a link.
-    public let appAccountToken: String?
+    public private(set) var appAccountToken: String?
     /// When it begins.
     public let from: Instant
     /// When it ended; nil if it has not.
@@ -19,18 +19,18 @@ public struct ClaimDocument: Codable, Hashable, Sendable {
     /// The event that states it.
     public let position: Position
     /// The event that ended a link.
-    public let endPosition: Position?
+    public private(set) var endPosition: Position?
     /// Who stated a link.
-    public let by: String?
+    public private(set) var by: String?
     /// The reason, in the operator's words.
-    public let reason: String?
+    public private(set) var reason: String?
     /// Whether another customer had the subscription, so the link had no effect.
-    public let isContested: Bool
+    public private(set) var isContested = false
     /// The customer who had it.
-    public let contests: String?
+    public private(set) var contests: String?
     /// For a token, the other tokens that Apple's account joins to it; empty if that was not looked
     /// up.
-    public let joinedTokens: [String]
+    public private(set) var joinedTokens: [String] = []
 }
 
 extension Ledger {
@@ -63,34 +63,18 @@ extension Ledger {
         claimedBy claimants: EventLog.ClaimedBy,
         _ take: (StreamID) async throws -> Void
     ) async throws {
-        var last: StreamID?
-        repeat {
-            let page = try await log.streams(
-                claimedBy: claimants,
-                after: last,
-                limit: Ledger.pageLines
-            )
-            for stream in page { try await take(stream) }
-            last = page.count < Ledger.pageLines ? nil : page.last
-        } while last != nil
+        try await forEach(take) {
+            try await log.streams(claimedBy: claimants, after: $0, limit: Ledger.pageLines)
+        }
     }
 
     private func joinedTokens(
         of stream: StreamID,
         _ notice: (String) -> Void
     ) async throws(EventLogError) -> [ClaimDocument] {
-        let customer: Customer
-        do throws(EventLogError) {
-            customer = try await self.customer(
-                stream.originalTransactionId,
-                in: stream.environment
-            )
-        } catch {
-            guard error.code == .tooManyStreams else { throw error }
-            notice(error.message)
-            return []
-        }
-        guard let own = customer.streams.first(where: { $0.stream == stream }) else { return [] }
+        guard let customer = try await customer(of: stream, ifTooMany: notice),
+            let own = customer.streams.first(where: { $0.stream == stream })
+        else { return [] }
         let others = customer.otherTokens(than: own)
         guard !others.isEmpty else { return [] }
         return ClaimDocument.all(of: own.claims, others)
@@ -101,41 +85,31 @@ extension Ledger {
 extension ClaimDocument {
     /// The claims of a subscription: its links, then its tokens.
     static func all(of claims: StreamClaims, _ joinedTokens: [String] = []) -> [ClaimDocument] {
-        claims.links.map { ClaimDocument($0, of: claims) }
-            + claims.tokens.map { ClaimDocument($0, of: claims, joinedTokens) }
-    }
-
-    private init(_ link: LinkClaim, of claims: StreamClaims) {
-        originalTransactionId = claims.stream.originalTransactionId
-        environment = claims.stream.environment
-        customer = link.customer
-        appAccountToken = nil
-        from = link.from
-        to = link.to
-        position = Position(lane: claims.lane, offset: link.offset)
-        endPosition = link.endOffset.map {
-            Position(lane: claims.lane, offset: $0)
+        claims.links.map { link in
+            ClaimDocument(
+                originalTransactionId: claims.stream.originalTransactionId,
+                environment: claims.stream.environment,
+                customer: link.customer,
+                from: link.from,
+                to: link.to,
+                position: Position(lane: claims.lane, offset: link.offset),
+                endPosition: link.endOffset.map { Position(lane: claims.lane, offset: $0) },
+                by: link.statedBy,
+                reason: link.reason.isEmpty ? nil : link.reason,
+                isContested: link.isContested,
+                contests: link.contests
+            )
         }
-        by = link.statedBy
-        reason = link.reason.isEmpty ? nil : link.reason
-        isContested = link.isContested
-        contests = link.contests
-        joinedTokens = []
-    }
-
-    private init(_ token: TokenClaim, of claims: StreamClaims, _ joinedTokens: [String]) {
-        originalTransactionId = claims.stream.originalTransactionId
-        environment = claims.stream.environment
-        customer = nil
-        appAccountToken = token.token
-        from = token.from
-        to = token.to
-        position = Position(lane: claims.lane, offset: token.offset)
-        endPosition = nil
-        by = nil
-        reason = nil
-        isContested = false
-        contests = nil
-        self.joinedTokens = joinedTokens
+            + claims.tokens.map { token in
+                ClaimDocument(
+                    originalTransactionId: claims.stream.originalTransactionId,
+                    environment: claims.stream.environment,
+                    appAccountToken: token.token,
+                    from: token.from,
+                    to: token.to,
+                    position: Position(lane: claims.lane, offset: token.offset),
+                    joinedTokens: joinedTokens
+                )
+            }
     }
 }

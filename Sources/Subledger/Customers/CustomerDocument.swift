@@ -127,11 +127,7 @@ extension CustomerDocument.Stream {
         originalTransactionId = stream.stream.originalTransactionId
         bundleId = stream.bundleId
         productIds = stream.productIds
-        ground = SubscriptionGround(
-            stream.stream,
-            bundleId: stream.bundleId,
-            customer.ground(of: stream.stream) ?? .named
-        )
+        ground = SubscriptionGround(stream, of: customer)
 
         owners = claims.owners.map { ownership in
             var (customer, token): (String?, String?)

@@ -2,47 +2,13 @@ public import EventLog
 public import Events
 
 /// What an erasure removed, or would remove.
-public struct ErasureDocument: Codable, Hashable, Sendable {
+public struct ErasureDocument: Encodable, Hashable, Sendable {
     /// Whether it was done; false for a dry run.
     public let erased: Bool
     /// What is removed, subscription by subscription.
-    public let erasures: [Line]
+    public let erasures: [StreamErasure]
     /// What counts as the customer's and is kept.
-    public let left: [Left]
-
-    /// A subscription that is kept.
-    public struct Left: Codable, Hashable, Sendable {
-        /// Its id.
-        public let originalTransactionId: String
-        /// Where the purchases were made.
-        public let environment: Environment
-        /// Why it is kept.
-        public let reason: String
-    }
-
-    /// What is removed from one subscription.
-    public struct Line: Codable, Hashable, Sendable {
-        /// The event that records it; nil for a dry run.
-        public let position: Position?
-        /// The subscription.
-        public let originalTransactionId: String
-        /// Where the purchases were made.
-        public let environment: Environment
-        /// `subscription`, `customer`, `link` or `payload`.
-        public let scope: String
-        /// The lane that holds it.
-        public let lane: Int
-        /// The offsets of the events, as ranges.
-        public let events: String
-        /// The offsets of the confirmations, as ranges.
-        public let confirmations: String
-        /// The numbers of the payloads, as ranges.
-        public let evidence: String
-        /// The number of these events.
-        public let eventCount: Int
-        /// The number of these payloads.
-        public let evidenceCount: Int
-    }
+    public let left: [ErasureException]
 
     /// The document of erasures.
     public init(
@@ -50,33 +16,51 @@ public struct ErasureDocument: Codable, Hashable, Sendable {
         leaving exceptions: [ErasureException] = [],
         isDone: Bool
     ) {
-        erased = isDone
-        left = exceptions.map { exception in
-            Left(
-                originalTransactionId: exception.stream.originalTransactionId,
-                environment: exception.stream.environment,
-                reason: exception.words
-            )
-        }
-        self.erasures = erasures.map { done in
-            Line(
-                position: done.position,
-                originalTransactionId: done.stream.originalTransactionId,
-                environment: done.stream.environment,
-                scope: done.erasure.scope.rawValue,
-                lane: done.lane,
-                events: done.erasure.events.description,
-                confirmations: done.erasure.confirmations.description,
-                evidence: done.erasure.evidence.description,
-                eventCount: Int(done.erasure.events.count),
-                evidenceCount: Int(done.erasure.evidence.count)
-            )
-        }
+        (self.erasures, left, erased) = (erasures, exceptions, isDone)
     }
 }
 
-extension ErasureException {
-    /// The erasure as text.
+extension StreamErasure: Encodable {
+    private enum CodingKeys: CodingKey {
+        case position, originalTransactionId, environment, scope, lane, events, confirmations
+        case evidence, eventCount, evidenceCount
+    }
+
+    /// Writes the offsets of events and confirmations, and the numbers of payloads, as ranges.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encodeIfPresent(position, forKey: .position)
+        try container.encode(stream.originalTransactionId, forKey: .originalTransactionId)
+        try container.encode(stream.environment, forKey: .environment)
+        try container.encode(erasure.scope.rawValue, forKey: .scope)
+        try container.encode(lane, forKey: .lane)
+        try container.encode(erasure.events.description, forKey: .events)
+        try container.encode(erasure.confirmations.description, forKey: .confirmations)
+        try container.encode(erasure.evidence.description, forKey: .evidence)
+        try container.encode(erasure.events.count, forKey: .eventCount)
+        try container.encode(erasure.evidence.count, forKey: .evidenceCount)
+    }
+}
+
+/// A subscription that counts as a customer's but is not erased with them, because an erasure
+/// cannot be undone: to erase it too, link it to the customer first.
+public struct ErasureException: Hashable, Sendable {
+    /// The subscription.
+    public let stream: StreamID
+    /// Why it is kept.
+    public let reason: Reason
+
+    /// Why a subscription is not erased with a customer.
+    public enum Reason: Hashable, Sendable {
+        /// It has app account tokens that do not belong to the customer.
+        case otherTokens([String])
+        /// It has no token, and is joined to these tokens as much as to the customer.
+        case sharedWith([String])
+        /// It is joined to several customers.
+        case severalCustomers([String])
+    }
+
+    /// The exception as text.
     package var words: String {
         let why =
             switch reason {
@@ -90,5 +74,17 @@ extension ErasureException {
             }
         return "not erased: \(stream.originalTransactionId) (\(stream.environment)): \(why). To "
             + "erase it too, link it to the customer first, or erase it as a subscription"
+    }
+}
+
+extension ErasureException: Encodable {
+    private enum CodingKeys: CodingKey { case originalTransactionId, environment, reason }
+
+    /// Writes the subscription, and the reason as text.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(stream.originalTransactionId, forKey: .originalTransactionId)
+        try container.encode(stream.environment, forKey: .environment)
+        try container.encode(words, forKey: .reason)
     }
 }

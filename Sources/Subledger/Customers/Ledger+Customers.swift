@@ -28,6 +28,20 @@ extension Ledger {
         return try await search.customer()
     }
 
+    /// The customer of a subscription; nil, after a notice, if there are too many subscriptions.
+    func customer(
+        of stream: StreamID,
+        ifTooMany notice: (String) -> Void = { _ in }
+    ) async throws(EventLogError) -> Customer? {
+        do throws(EventLogError) {
+            return try await customer(stream.originalTransactionId, in: stream.environment)
+        } catch {
+            guard error.code == .tooManyStreams else { throw error }
+            notice(error.message)
+            return nil
+        }
+    }
+
     /// The environments in which an id leads to any subscription, in the order of listings.
     public func environments(
         ofCustomer name: String

@@ -31,6 +31,11 @@ public enum LinkOutcome: Sendable {
         public let until: Instant?
         /// The event that states it.
         public let position: Position
+
+        fileprivate init(_ link: LinkClaim, of claims: StreamClaims) {
+            (customer, since, until) = (link.customer, link.from, link.to)
+            position = Position(lane: claims.lane, offset: link.offset)
+        }
     }
 }
 
@@ -74,14 +79,7 @@ extension Ledger {
             // An unlink sorts before a link of the same instant, so it would end nothing.
             if let begun = claims.links.first(where: { !$0.isContested && $0.from == link.statedAt }
             ) {
-                return .held(
-                    LinkOutcome.Hold(
-                        customer: begun.customer,
-                        since: begun.from,
-                        until: begun.to,
-                        position: Position(lane: claims.lane, offset: begun.offset)
-                    )
-                )
+                return .held(LinkOutcome.Hold(begun, of: claims))
             }
             return try await append([verified], to: history)
         }
@@ -91,14 +89,7 @@ extension Ledger {
         }
         // A link that begins at that instant or later cannot be transferred as of it.
         guard isTransfer, hold.from < link.statedAt else {
-            return .held(
-                LinkOutcome.Hold(
-                    customer: hold.customer,
-                    since: hold.from,
-                    until: hold.to,
-                    position: Position(lane: claims.lane, offset: hold.offset)
-                )
-            )
+            return .held(LinkOutcome.Hold(hold, of: claims))
         }
 
         let unlink = CustomerLink(
@@ -141,18 +132,10 @@ extension Ledger {
         _ stream: StreamID,
         than customer: String
     ) async throws(EventLogError) -> Bool {
-        do throws(EventLogError) {
-            let found = try await self.customer(
-                stream.originalTransactionId,
-                in: stream.environment
-            )
-            if found.ambiguous.contains(where: { $0.stream == stream }) { return true }
-            return found.customerId.map { FieldValue.text($0) != .text(customer) } ?? false
-        } catch {
-            // The owner cannot be looked up, so nothing is taken from anyone retroactively.
-            guard error.code == .tooManyStreams else { throw error }
-            return true
-        }
+        // If the owner cannot be looked up, nothing is taken from anyone retroactively.
+        guard let found = try await self.customer(of: stream) else { return true }
+        if found.ambiguous.contains(where: { $0.stream == stream }) { return true }
+        return found.customerId.map { FieldValue.text($0) != .text(customer) } ?? false
     }
 
     /// Subscriptions that have a customer's id as an id of their own and are not theirs, by

@@ -164,7 +164,7 @@ struct LinkCustomerCommand: AsyncParsableCommand {
             isTransfer: transfer,
             in: database
         )
-        try document.print(isJSON: output.json)
+        try output.print(document, [document.text])
     }
 }
 
@@ -181,7 +181,7 @@ struct UnlinkCustomerCommand: AsyncParsableCommand {
 
     func run() async throws {
         let document = try await statement.record(isLink: false, in: database)
-        try document.print(isJSON: output.json)
+        try output.print(document, [document.text])
     }
 }
 
@@ -237,16 +237,10 @@ extension LinkOutcome {
 }
 
 extension StatementDocument {
-    fileprivate func print(isJSON: Bool) throws {
-        if isJSON {
-            try Terminal.print(json: self)
-            return
-        }
+    fileprivate var text: String {
         let what = statement == "link" ? "linked to" : "unlinked from"
         let state = outcome == "duplicate" ? "known already" : "appended"
-        Terminal.print(
-            "\(originalTransactionId) · \(environment) · \(what) \(customer) "
-                + "\(statedAt.startWords): \(state), \(positions.marks)"
-        )
+        return "\(originalTransactionId) · \(environment) · \(what) \(customer) "
+            + "\(statedAt.startWords): \(state), \(positions.marks)"
     }
 }

@@ -79,12 +79,18 @@ struct ErasureOptions: ParsableArguments {
             )
         await ledger.log.close()
         let document = ErasureDocument(erased, leaving: exceptions, isDone: !dryRun)
-        if output.json {
-            try Terminal.print(json: document)
-        } else {
-            document.print(targets: Set(targets.map(\.stream)))
-            for exception in document.left { Terminal.print(exception.reason) }
+        let siblings = Set(erased.map(\.stream)).subtracting(targets.map(\.stream)).count
+        try output.print(document, document.text(siblings: siblings))
+        if !output.json, document.erased, !erased.isEmpty {
+            Terminal.write(
+                "Tables, reports and exports contain what was erased until `subledger follow "
+                    + "--once` has applied the erasure. The old bytes stay in the database's files "
+                    + "until PostgreSQL overwrites them. To remove them now, run after that, as the "
+                    + "owner of the tables: VACUUM (FULL, ANALYZE) (appends and reads wait while it "
+                    + "runs)"
+            )
         }
+        if !output.json { for exception in document.left { Terminal.print(exception.words) } }
     }
 }
 
@@ -180,50 +186,34 @@ struct EraseSubscriptionCommand: AsyncParsableCommand {
 
 extension ErasureDocument {
     /// The answer as text.
-    fileprivate func print(targets: Set<StreamID>) {
-        guard !erasures.isEmpty else {
-            Terminal.print("nothing to erase")
-            return
-        }
-
-        var table = TextTable([
-            "subscription", "environment", "removes", "events", "payloads", "event",
-        ])
-        for line in erasures {
-            table.add([
-                line.originalTransactionId, line.environment.word, line.scope,
-                "\(line.eventCount)", "\(line.evidenceCount)",
+    ///
+    /// - Parameter siblings: How many other subscriptions lose payloads that they share with these.
+    /// - Returns: The parts.
+    fileprivate func text(siblings: Int) -> [Block] {
+        guard !erasures.isEmpty else { return [.line("nothing to erase")] }
+        let rows = erasures.map { line in
+            [
+                line.stream.originalTransactionId, line.stream.environment.word,
+                line.erasure.scope.rawValue, "\(line.erasure.events.count)",
+                "\(line.erasure.evidence.count)",
                 line.position.map { "\($0)" } ?? "–",
-            ])
+            ]
         }
-        Terminal.print(table.text)
-        Terminal.print(
-            "Apple is not asked to stop anything: a subscription that renews is charged until the "
-                + "customer cancels it in the settings of their Apple account."
-        )
-
-        let streams = erasures.map {
-            StreamID(
-                environment: $0.environment,
-                originalTransactionId: $0.originalTransactionId
-            )
-        }
-        let siblings = Set(streams).subtracting(targets).count
-        if !erased {
-            Terminal.print(
-                siblings == 0
-                    ? "dry run: nothing was changed"
-                    : "dry run: nothing was changed. Other subscriptions that share payloads with "
-                        + "these: \(siblings). They would lose the shared payloads, so this "
-                        + "erasure requires --with-siblings"
-            )
-            return
-        }
-        Terminal.write(
-            "Tables, reports and exports contain what was erased until `subledger follow --once` "
-                + "has applied the erasure. The old bytes stay in the database's files until "
-                + "PostgreSQL overwrites them. To remove them now, run after that, as the owner "
-                + "of the tables: VACUUM (FULL, ANALYZE) (appends and reads wait while it runs)"
-        )
+        let dryRun =
+            siblings == 0
+            ? "dry run: nothing was changed"
+            : "dry run: nothing was changed. Other subscriptions that share payloads with these: "
+                + "\(siblings). They would lose the shared payloads, so this erasure requires "
+                + "--with-siblings"
+        return [
+            .table(
+                ["subscription", "environment", "removes", "events", "payloads", "event"],
+                rows
+            ),
+            .line(
+                "Apple is not asked to stop anything: a subscription that renews is charged until "
+                    + "the customer cancels it in the settings of their Apple account."
+            ),
+        ] + (erased ? [] : [.line(dryRun)])
     }
 }

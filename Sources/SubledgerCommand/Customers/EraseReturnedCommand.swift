@@ -25,21 +25,19 @@ struct EraseReturnedCommand: AsyncParsableCommand {
         let ledger = try await database.openLedger()
         let returned = try await ledger.returnedCustomers()
         await ledger.log.close()
-        if output.json {
-            try Terminal.print(json: ["returned": returned])
-            return
-        }
-        guard !returned.isEmpty else {
-            Terminal.print("no subscription of an erased customer came back")
-            return
-        }
-        var table = TextTable(["subscription", "environment", "event", "erased", "by event"])
-        for line in returned {
-            table.add([
+        let rows = returned.map { line in
+            [
                 line.originalTransactionId, line.environment.word, "\(line.position)",
                 line.erased, "\(line.erasure)",
-            ])
+            ]
         }
-        Terminal.print(table.text)
+        try output.print(
+            ["returned": returned],
+            [
+                rows.isEmpty
+                    ? .line("no subscription of an erased customer came back")
+                    : .table(["subscription", "environment", "event", "erased", "by event"], rows)
+            ]
+        )
     }
 }

@@ -63,11 +63,7 @@ struct ExportCustomerCommand: AsyncParsableCommand, ZonedCommand {
 
         await ledger.close()
         try folder.finish(customer, now)
-        if output.json {
-            try Terminal.print(json: folder.report)
-        } else {
-            Terminal.print(folder.report.text)
-        }
+        try output.print(folder.report, [folder.report.text])
     }
 
     private func isAboutOne<Asked: Question>(_: Asked.Type) -> Bool {

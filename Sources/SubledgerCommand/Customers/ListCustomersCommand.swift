@@ -37,23 +37,21 @@ struct ListCustomersCommand: AsyncParsableCommand {
         try await AnswerNotes.writeIfEmpty(ledger)
         let answer = try await ledger.linkedCustomers(after: after, limit: limit)
         await ledger.close()
-        if output.json {
-            try Terminal.print(json: answer)
-            return
-        }
-        guard let last = answer.customers.last else {
-            Terminal.print("no link names a customer")
-            return
-        }
-        var table = TextTable(["customer", "streams", "first linked", "last linked"])
-        for line in answer.customers {
-            table.add([
+        let rows = answer.customers.map { line in
+            [
                 line.customerId, "\(line.streams)", line.firstRecordedAt.clock,
                 line.lastRecordedAt.clock,
-            ])
+            ]
         }
-        Terminal.print(table.text)
-        if answer.customers.count == limit {
+        try output.print(
+            answer,
+            [
+                rows.isEmpty
+                    ? .line("no link names a customer")
+                    : .table(["customer", "streams", "first linked", "last linked"], rows)
+            ]
+        )
+        if !output.json, let last = answer.customers.last, rows.count == limit {
             Terminal.write("there may be more; continue with --after \(last.customerId)")
         }
     }

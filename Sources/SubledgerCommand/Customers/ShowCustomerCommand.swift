@@ -39,11 +39,7 @@ struct ShowCustomerCommand: AsyncParsableCommand, KnowledgeCommand {
         )
         await ledger.close()
         let answer = CustomerDocument(customer, at: clocks.at)
-        if output.json {
-            try Terminal.print(json: answer)
-        } else {
-            answer.text(customer, at: clocks.at).forEach(Terminal.print)
-        }
+        try output.print(answer, answer.text(customer, at: clocks.at))
     }
 }
 
@@ -63,13 +59,13 @@ extension CustomerDocument {
             ([id, "\(environment)"] + names + [QuestionZone.shown.name]).joined(separator: " · ")
         ]
         lines += streams.flatMap(\.text)
-        let grounds = AnswerGrounds(customer, customer.streams).timedLines
+        let grounds = customer.timedGrounds(of: customer.streams)
         if !grounds.isEmpty { lines.append("\n" + grounds.joined(separator: "\n")) }
         if !related.isEmpty {
             lines.append("\nnow with other customers, but linked to or claimed by this one before:")
         }
         lines += related.flatMap(\.text)
-        let others = AnswerGrounds(customer, customer.related).timedLines
+        let others = customer.timedGrounds(of: customer.related)
         if !others.isEmpty { lines.append("\n" + others.joined(separator: "\n")) }
         lines += ambiguous.map { "\n" + $0.line }
         guard let instant, let ownedAt else { return lines }
