@@ -53,12 +53,78 @@ struct AppleRequestDocument: Encodable {
     var text: String { "\(method) \(path)" + (body.isEmpty ? "" : "\n\(body)") }
 }
 
+/// What a command of `apple` sent, or would send, and what Apple answered.
+struct AppleChangeDocument: Encodable {
+    let executed: Bool
+    let request: AppleRequestDocument
+    var result: RenewalExtensionResult?
+    var requestIdentifier: String?
+    var status: RenewalExtensionStatus?
+    /// The claim of a seat; nil if a new one was not made.
+    var seatClaimId: String?
+    /// The seats before the request; nil if it was sent.
+    var seats: SeatInfo?
+}
+
+/// The id by which Apple recognises a request that is sent again.
+struct RequestIDOption: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "An id for the request: letters, digits, -, ., _ and ~. Default: a new UUID.",
+            valueName: "id"
+        )
+    )
+    var requestId: String?
+
+    /// The id; a new one if none was given.
+    var id: String { requestId ?? UUID().uuidString.lowercased() }
+}
+
 extension AppleChangeOptions {
-    /// Runs a body with a client, which is closed afterwards.
-    func withClient<Value>(
-        _ body: (AppStoreServerClient, Events.Environment) async throws -> Value
-    ) async throws -> Value {
-        try await poll.withClient(body)
+    /// Sends a request about a transaction; without --execute, checks that Apple knows it, and
+    /// prints the request.
+    func run(
+        _ command: ServerCommand,
+        about id: String,
+        _ name: String,
+        sent: String,
+        _ send: (AppStoreServerClient, Events.Environment) async throws -> Void
+    ) async throws {
+        if try await poll.printsConfig() { return }
+        try await poll.withClient { client, environment in
+            if execute {
+                try await send(client, environment)
+            } else {
+                _ = try await client.answer(to: .transaction(id), in: environment)
+            }
+        }
+        let request = AppleRequestDocument(command)
+        try print(
+            AppleChangeDocument(executed: execute, request: request),
+            name,
+            sent: execute ? sent : nil,
+            found: "Apple knows \(id)"
+        )
+    }
+
+    /// Prints what was sent, or the request and that it was not.
+    ///
+    /// - Parameters:
+    ///   - document: The request, and what Apple answered.
+    ///   - name: The command, for messages.
+    ///   - sent: The answer as text; nil if nothing was sent.
+    ///   - found: What Apple said instead; nil if it was not asked.
+    /// - Throws: An error of the JSON encoder.
+    func print(
+        _ document: AppleChangeDocument,
+        _ name: String,
+        sent: String?,
+        found: String? = nil
+    ) throws {
+        try poll.output.print(document, [sent ?? document.request.text])
+        guard sent == nil, !poll.output.json else { return }
+        let nothing = found.map { "\($0). Nothing" } ?? "nothing"
+        Terminal.write("apple \(name): \(nothing) was sent; add --execute to send the request")
     }
 }
 

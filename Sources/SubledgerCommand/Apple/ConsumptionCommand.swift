@@ -81,11 +81,6 @@ struct ConsumptionCommand: AsyncParsableCommand {
         }
     }
 
-    private struct Document: Encodable {
-        let executed: Bool
-        let request: AppleRequestDocument
-    }
-
     func validate() throws { _ = try information() }
 
     private func information() throws -> ConsumptionInformation {
@@ -110,26 +105,12 @@ struct ConsumptionCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        if try await change.poll.printsConfig() { return }
         let information = try information()
-        let request = AppleRequestDocument(.sendConsumption(id, information))
-        try await change.withClient { client, environment in
-            if change.execute {
-                try await client.send(information, about: id, in: environment)
-            } else {
-                _ = try await client.answer(to: .transaction(id), in: environment)
-            }
-        }
-        if change.poll.output.json {
-            try Terminal.print(json: Document(executed: change.execute, request: request))
-        } else if change.execute {
-            Terminal.print("Apple accepted the information about \(id)")
-        } else {
-            Terminal.print(request.text)
-            Terminal.write(
-                "apple consumption: Apple knows \(id). Nothing was sent; add --execute to send the "
-                    + "request"
-            )
-        }
+        try await change.run(
+            .sendConsumption(id, information),
+            about: id,
+            "consumption",
+            sent: "Apple accepted the information about \(id)"
+        ) { try await $0.send(information, about: id, in: $1) }
     }
 }

@@ -2,7 +2,6 @@ import AppStoreServerAPI
 import ArgumentParser
 import CommandSupport
 import Events
-import Foundation
 import Subledger
 
 /// The options of an extension: days, reason and request id.
@@ -18,13 +17,7 @@ struct ExtensionOptions: ParsableArguments {
     )
     var reason: Reason
 
-    @Option(
-        help: ArgumentHelp(
-            "An id for the request: letters, digits, -, ., _ and ~. Default: a new UUID.",
-            valueName: "id"
-        )
-    )
-    var requestId: String?
+    @OptionGroup var requestID: RequestIDOption
 
     enum Reason: String, CaseIterable, ExpressibleByArgument {
         case undeclared, other, outage
@@ -45,7 +38,7 @@ struct ExtensionOptions: ParsableArguments {
         let wanted = RenewalExtension(
             days: days,
             reason: reason.code,
-            requestIdentifier: requestId ?? UUID().uuidString.lowercased()
+            requestIdentifier: requestID.id
         )
         guard let wanted else {
             throw ValidationError(
@@ -75,43 +68,32 @@ struct ExtendCommand: AsyncParsableCommand {
     @OptionGroup var `extension`: ExtensionOptions
     @OptionGroup var change: AppleChangeOptions
 
-    private struct Document: Encodable {
-        let executed: Bool
-        let request: AppleRequestDocument
-        let result: RenewalExtensionResult?
-    }
-
     func validate() throws { _ = try `extension`.wanted() }
 
     func run() async throws {
         if try await change.poll.printsConfig() { return }
         let wanted = try `extension`.wanted()
-        let request = AppleRequestDocument(.extendRenewalDate(id, wanted))
-
-        let result = try await change.withClient { client, environment in
+        let result = try await change.poll.withClient { client, environment in
             guard change.execute else {
                 _ = try await client.answer(to: .subscriptionStatuses(id), in: environment)
                 return nil as RenewalExtensionResult?
             }
             return try await client.extendRenewalDate(of: id, by: wanted, in: environment)
         }
-
-        let document = Document(executed: change.execute, request: request, result: result)
-        if change.poll.output.json {
-            try Terminal.print(json: document)
-        } else if let result {
-            Terminal.print(
+        try change.print(
+            AppleChangeDocument(
+                executed: change.execute,
+                request: AppleRequestDocument(.extendRenewalDate(id, wanted)),
+                result: result
+            ),
+            "extend",
+            sent: result.map { result in
                 result.success
                     ? "\(id) now ends at \(result.effectiveDate.map { "\($0)" } ?? "?")"
                     : "Apple did not extend \(id)"
-            )
-        } else {
-            Terminal.print(request.text)
-            Terminal.write(
-                "apple extend: Apple knows \(id). Nothing was sent; add --execute to send the "
-                    + "request"
-            )
-        }
+            },
+            found: "Apple knows \(id)"
+        )
         if let result, !result.success { throw Exit.no }
     }
 }
@@ -141,13 +123,6 @@ struct ExtendAllCommand: AsyncParsableCommand {
     @OptionGroup var `extension`: ExtensionOptions
     @OptionGroup var change: AppleChangeOptions
 
-    private struct Document: Encodable {
-        let executed: Bool
-        let request: AppleRequestDocument
-        let requestIdentifier: String
-        let status: RenewalExtensionStatus?
-    }
-
     func validate() throws {
         _ = try `extension`.wanted()
         for code in storefront
@@ -165,7 +140,7 @@ struct ExtendAllCommand: AsyncParsableCommand {
             .extendRenewalDates(productId: productId, storefronts: storefront, wanted)
         )
 
-        let (identifier, status) = try await change.withClient { client, environment in
+        let (identifier, status) = try await change.poll.withClient { client, environment in
             let status = try await client.extensionStatus(
                 ofProduct: productId,
                 wanted.requestIdentifier,
@@ -182,26 +157,20 @@ struct ExtendAllCommand: AsyncParsableCommand {
         }
 
         let isSent = change.execute && status == nil
-        if change.poll.output.json {
-            try Terminal.print(
-                json: Document(
-                    executed: isSent,
-                    request: request,
-                    requestIdentifier: identifier,
-                    status: status
-                )
-            )
-        } else if let status {
-            Terminal.print("\(identifier) was sent before\n" + status.text)
-        } else if isSent {
-            Terminal.print(
-                "requested; `subledger apple extension-status \(productId) \(identifier)` prints "
-                    + "the status"
-            )
-        } else {
-            Terminal.print(request.text)
-            Terminal.write("apple extend-all: nothing was sent; add --execute to send the request")
-        }
+        let sent =
+            isSent
+            ? "requested; `subledger apple extension-status \(productId) \(identifier)` prints the "
+                + "status" : nil
+        try change.print(
+            AppleChangeDocument(
+                executed: isSent,
+                request: request,
+                requestIdentifier: identifier,
+                status: status
+            ),
+            "extend-all",
+            sent: status.map { "\(identifier) was sent before\n\($0.text)" } ?? sent
+        )
     }
 }
 
@@ -232,11 +201,7 @@ struct ExtensionStatusCommand: AsyncParsableCommand {
                     + "and --environment"
             )
         }
-        if poll.output.json {
-            try Terminal.print(json: status)
-        } else {
-            Terminal.print(status.text)
-        }
+        try poll.output.print(status, [status.text])
     }
 }
 

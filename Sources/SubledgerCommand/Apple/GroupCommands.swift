@@ -43,24 +43,17 @@ struct GroupsCommand: AsyncParsableCommand {
 
     @OptionGroup var poll: PollOptions
 
-    private struct Document: Encodable {
-        let groups: [CustomerGroup]
-    }
-
     func run() async throws {
         if try await poll.printsConfig() { return }
         let groups = try await poll.withSandbox { client, environment in
             try await client.customerGroups(of: appTransactionId, in: environment)
         }
-        if poll.output.json {
-            try Terminal.print(json: Document(groups: groups))
-            return
-        }
-        for group in groups {
+        let lines = groups.map { group in
             let roles = group.roles.map { "\($0.role ?? "?") of \($0.productId ?? "?")" }
-            Terminal.print(([group.groupId, group.groupType] + roles).joined(separator: "  "))
+            return ([group.groupId, group.groupType] + roles).joined(separator: "  ")
         }
-        if groups.isEmpty {
+        try poll.output.print(["groups": groups], lines)
+        if groups.isEmpty, !poll.output.json {
             Terminal.write("apple groups: \(appTransactionId) belongs to no group that Apple lists")
         }
     }
@@ -102,10 +95,6 @@ struct MembersCommand: AsyncParsableCommand {
         let members = try await poll.withSandbox { client, environment in
             try await client.groupMembers(of: groupId, limit: pageSize, in: environment)
         }
-        if poll.output.json {
-            try Terminal.print(json: Document(groupId: groupId, appTransactionIds: members))
-        } else {
-            for member in members { Terminal.print(member) }
-        }
+        try poll.output.print(Document(groupId: groupId, appTransactionIds: members), members)
     }
 }

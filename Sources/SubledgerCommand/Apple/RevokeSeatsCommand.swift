@@ -2,7 +2,6 @@ import AppStoreServerAPI
 import ArgumentParser
 import CommandSupport
 import Events
-import Foundation
 
 struct RevokeSeatsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -39,14 +38,7 @@ struct RevokeSeatsCommand: AsyncParsableCommand {
     )
     var refundRisking: Bool
 
-    @Option(
-        help: ArgumentHelp(
-            "An id for the request: letters, digits, -, ., _ and ~. Default: a new UUID.",
-            valueName: "id"
-        )
-    )
-    var requestId: String?
-
+    @OptionGroup var requestID: RequestIDOption
     @OptionGroup var change: AppleChangeOptions
 
     enum Refund: String, CaseIterable, ExpressibleByArgument {
@@ -74,11 +66,6 @@ struct RevokeSeatsCommand: AsyncParsableCommand {
         }
     }
 
-    private struct Document: Encodable {
-        let executed: Bool
-        let request: AppleRequestDocument
-    }
-
     func validate() throws { _ = try revocation() }
 
     private func revocation() throws -> SeatRevocation {
@@ -87,7 +74,7 @@ struct RevokeSeatsCommand: AsyncParsableCommand {
             refundType: refund.type,
             reason: reason.reason,
             isRefundRiskingPreferred: refundRisking,
-            requestReferenceId: requestId ?? UUID().uuidString.lowercased()
+            requestReferenceId: requestID.id
         )
         guard let revocation else {
             throw ValidationError(
@@ -98,26 +85,12 @@ struct RevokeSeatsCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        if try await change.poll.printsConfig() { return }
         let revocation = try revocation()
-        let request = AppleRequestDocument(.revokeSeats(id, revocation))
-        try await change.withClient { client, environment in
-            if change.execute {
-                try await client.revokeSeats(revocation, of: id, in: environment)
-            } else {
-                _ = try await client.answer(to: .transaction(id), in: environment)
-            }
-        }
-        if change.poll.output.json {
-            try Terminal.print(json: Document(executed: change.execute, request: request))
-        } else if change.execute {
-            Terminal.print("Apple accepted the request about \(id)")
-        } else {
-            Terminal.print(request.text)
-            Terminal.write(
-                "apple revoke-seats: Apple knows \(id). Nothing was sent; add --execute to send the "
-                    + "request"
-            )
-        }
+        try await change.run(
+            .revokeSeats(id, revocation),
+            about: id,
+            "revoke-seats",
+            sent: "Apple accepted the request about \(id)"
+        ) { try await $0.revokeSeats(revocation, of: id, in: $1) }
     }
 }

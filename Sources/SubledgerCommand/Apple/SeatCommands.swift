@@ -2,7 +2,6 @@ import AppStoreServerAPI
 import ArgumentParser
 import CommandSupport
 import Events
-import Foundation
 import Subledger
 
 struct SeatsCommand: AsyncParsableCommand {
@@ -23,12 +22,7 @@ struct SeatsCommand: AsyncParsableCommand {
         let seats = try await poll.withSandbox { client, environment in
             try await client.seats(of: id, in: environment)
         }
-        if poll.output.json {
-            try Terminal.print(json: seats)
-        } else {
-            Terminal.print(seats.text)
-            for claim in seats.assignedSeatClaimIds { Terminal.print(claim) }
-        }
+        try poll.output.print(seats, [seats.text] + seats.assignedSeatClaimIds)
     }
 }
 
@@ -40,23 +34,8 @@ extension SeatInfo {
     }
 }
 
-/// What a command about seats sent, or would send.
-private struct SeatDocument: Encodable {
-    let executed: Bool
-    let request: AppleRequestDocument
-    /// The claim; nil if a new one was not made.
-    let seatClaimId: String?
-    /// The seats before the request; nil if it was sent.
-    let seats: SeatInfo?
-}
-
-/// A command that changes a claim: without --execute, it prints the request and the seats.
-private protocol SeatChange {
-    var change: AppleChangeOptions { get }
-}
-
-extension SeatChange {
-    /// Sends a request, or prints it.
+extension AppleChangeOptions {
+    /// Sends a request about a claim; without --execute, prints the request and the seats.
     ///
     /// - Parameters:
     ///   - command: The request.
@@ -64,44 +43,35 @@ extension SeatChange {
     ///   - name: The command, for messages.
     ///   - send: Sends the request, and returns the claim and what to print.
     /// - Throws: `ServerError`, or `Failure` if a setting is missing or wrong.
-    func run(
+    fileprivate func run(
         _ command: ServerCommand,
         of id: String,
         _ name: String,
         _ send: (AppStoreServerClient, Events.Environment) async throws -> (String, String)
     ) async throws {
-        if try await change.poll.printsConfig() { return }
-        let request = AppleRequestDocument(command)
-        let execute = change.execute
+        if try await poll.printsConfig() { return }
         let outcome: (seats: SeatInfo?, sent: (claimId: String, text: String)?)
-        outcome = try await change.poll.withSandbox { client, environment in
+        outcome = try await poll.withSandbox { client, environment in
             guard execute else {
                 return (try await client.seats(of: id, in: environment), nil)
             }
             return (nil, try await send(client, environment))
         }
-
-        if change.poll.output.json {
-            let document = SeatDocument(
+        try print(
+            AppleChangeDocument(
                 executed: execute,
-                request: request,
+                request: AppleRequestDocument(command),
                 seatClaimId: outcome.sent?.claimId,
                 seats: outcome.seats
-            )
-            try Terminal.print(json: document)
-        } else if let sent = outcome.sent {
-            Terminal.print(sent.text)
-        } else if let seats = outcome.seats {
-            Terminal.print(request.text)
-            Terminal.write(
-                "apple \(name): \(id) has \(seats.text). Nothing was sent; add --execute to send "
-                    + "the request"
-            )
-        }
+            ),
+            name,
+            sent: outcome.sent?.text,
+            found: outcome.seats.map { "\(id) has \($0.text)" }
+        )
     }
 }
 
-struct ClaimSeatCommand: AsyncParsableCommand, SeatChange {
+struct ClaimSeatCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "claim-seat",
         abstract: "Claim a seat of a subscription for a member whom you invited.",
@@ -125,21 +95,14 @@ struct ClaimSeatCommand: AsyncParsableCommand, SeatChange {
     )
     var appTransactionId: String?
 
-    @Option(
-        help: ArgumentHelp(
-            "An id for the request: letters, digits, -, ., _ and ~. Default: a new UUID.",
-            valueName: "id"
-        )
-    )
-    var requestId: String?
-
+    @OptionGroup var requestID: RequestIDOption
     @OptionGroup var change: AppleChangeOptions
 
     func validate() throws { _ = try claim() }
 
     private func claim() throws -> SeatClaim {
         let claim = SeatClaim(
-            requestIdentifier: requestId ?? UUID().uuidString.lowercased(),
+            requestIdentifier: requestID.id,
             appTransactionId: appTransactionId
         )
         guard let claim else {
@@ -154,7 +117,7 @@ struct ClaimSeatCommand: AsyncParsableCommand, SeatChange {
 
     func run() async throws {
         let claim = try claim()
-        try await run(.claimSeat(id, claim), of: id, "claim-seat") { client, environment in
+        try await change.run(.claimSeat(id, claim), of: id, "claim-seat") { client, environment in
             let claimId = try await client.claimSeat(claim, of: id, in: environment)
             return (claimId, claimId)
         }
@@ -177,7 +140,7 @@ struct SeatClaimOptions: ParsableArguments {
         """
 }
 
-struct UnclaimSeatCommand: AsyncParsableCommand, SeatChange {
+struct UnclaimSeatCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "unclaim-seat",
         abstract: "Release the claim of a seat, so that another member can have it.",
@@ -190,14 +153,14 @@ struct UnclaimSeatCommand: AsyncParsableCommand, SeatChange {
     func run() async throws {
         let (id, claimId) = (claim.id, claim.claimId)
         let command = ServerCommand.unclaimSeat(id, claim: claimId)
-        try await run(command, of: id, "unclaim-seat") { client, environment in
+        try await change.run(command, of: id, "unclaim-seat") { client, environment in
             try await client.unclaimSeat(claimId, of: id, in: environment)
             return (claimId, "\(claimId) is released")
         }
     }
 }
 
-struct AssociateSeatCommand: AsyncParsableCommand, SeatChange {
+struct AssociateSeatCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "associate-seat",
         abstract: "State which customer has a claimed seat.",
@@ -218,7 +181,7 @@ struct AssociateSeatCommand: AsyncParsableCommand, SeatChange {
             claim: claimId,
             appTransactionId: appTransactionId
         )
-        try await run(command, of: id, "associate-seat") { client, environment in
+        try await change.run(command, of: id, "associate-seat") { client, environment in
             try await client.associateSeat(
                 claimId,
                 with: appTransactionId,
