@@ -5,13 +5,9 @@ import Events
 
 /// Whether Apple can be asked, and can reach the service.
 struct AppleChecks {
-    private let plan: DoctorPlan
-    private let asks: Bool
-
-    init(_ plan: DoctorPlan, asks: Bool) {
-        self.plan = plan
-        self.asks = asks
-    }
+    let plan: DoctorPlan
+    /// Whether Apple is asked for a test notification.
+    let asks: Bool
 
     /// A usable key, and the hosts and environments to ask.
     private struct Asker {

@@ -8,13 +8,8 @@ import Subledger
 
 /// What `doctor` checks in the database.
 struct DatabaseChecks {
-    private let options: DatabaseOptions
-    private let isQuiet: Bool
-
-    init(_ options: DatabaseOptions, isQuiet: Bool) {
-        self.options = options
-        self.isQuiet = isQuiet
-    }
+    let options: DatabaseOptions
+    let isQuiet: Bool
 
     /// The checks that need a session, in order.
     private static let names = [
@@ -41,10 +36,12 @@ struct DatabaseChecks {
 
         let inspector = LedgerInspector(settings)
         let skew = try DatabaseOptions.logOptions().clockSkewSecondsMax
+        let clock = await checking("clock") {
+            try await inspector.clocks().check(skewSecondsMax: skew)
+        }
         var checks = [
             .ok("database", "PostgreSQL \(server.version) answers"), server.durabilityCheck,
-            server.roleCheck, server.namesCheck,
-            await clock(inspector, skewSecondsMax: skew), server.diskCheck,
+            server.roleCheck, server.namesCheck, clock, server.diskCheck,
         ]
 
         let schema = await self.schema(settings, server)
@@ -57,7 +54,12 @@ struct DatabaseChecks {
         }
         checks.append(await objects(settings, inspector))
         checks += await opened(settings, server, inspector)
-        checks.append(await checkpoint(inspector))
+        checks.append(
+            await checking("checkpoint") {
+                let newest = try await inspector.newestCheckpoint()
+                return newest.check(datedLater: try await inspector.checkpointsDatedLater())
+            }
+        )
         return checks
     }
 
@@ -71,14 +73,15 @@ struct DatabaseChecks {
         return [first] + Self.names.map { .notChecked($0, "the database does not answer") }
     }
 
-    private func clock(
-        _ inspector: LedgerInspector,
-        skewSecondsMax: Int64
+    // A check whose failure is its finding; the error's message says what to do.
+    private func checking(
+        _ name: String,
+        _ check: () async throws -> DoctorCheck
     ) async -> DoctorCheck {
-        do throws(EventLogError) {
-            return try await inspector.clocks().check(skewSecondsMax: skewSecondsMax)
+        do {
+            return try await check()
         } catch {
-            return .wrong("clock", error.description, nil)
+            return .wrong(name, Self.words(of: error), nil)
         }
     }
 
@@ -93,7 +96,7 @@ struct DatabaseChecks {
                 "create another database: CREATE DATABASE … TEMPLATE template0 ENCODING 'UTF8'"
             )
         }
-        do throws(EventLogError) {
+        return await checking("schema") {
             let steps = try await Migrator.status(settings)
             let missing = steps.filter { !$0.isApplied }
             guard let first = missing.first else {
@@ -104,9 +107,6 @@ struct DatabaseChecks {
                 ? "this database has no ledger"
                 : "\(counted(missing.count, "migration")) missing, from \(first.name) on"
             return .wrong("schema", what, "run `subledger migrate` as a member of ledger_owner")
-        } catch {
-            // The error's message says what to do.
-            return .wrong("schema", error.description, nil)
         }
     }
 
@@ -114,7 +114,7 @@ struct DatabaseChecks {
         _ settings: ConnectionSettings,
         _ inspector: LedgerInspector
     ) async -> DoctorCheck {
-        do {
+        await checking("objects") {
             let views = try await Self.projecting(settings) { projector throws(ProjectorError) in
                 try await projector.alteredViews().map(\.message)
             }
@@ -133,8 +133,6 @@ struct DatabaseChecks {
                     ? nil
                     : "run `subledger migrate`; `migrate --dry-run` lists what it would repair"
             )
-        } catch {
-            return .wrong("objects", Self.words(of: error), nil)
         }
     }
 
@@ -176,7 +174,7 @@ struct DatabaseChecks {
             options.clockSkewSecondsMax = try DatabaseOptions.logOptions().clockSkewSecondsMax
             log = try await EventLog.open(settings, options)
         } catch {
-            let words = (error as? EventLogError)?.description ?? "\(error)"
+            let words = Self.words(of: error)
             return [.wrong("append", words, nil), .notChecked("tables", words)]
         }
         let checks = [await append(log, server), await tables(log, settings, inspector)]
@@ -199,7 +197,7 @@ struct DatabaseChecks {
         _ settings: ConnectionSettings,
         _ inspector: LedgerInspector
     ) async -> DoctorCheck {
-        do {
+        await checking("tables") {
             let tables = try await Projector(log: log, settings: settings).tables()
             let behind = tables.filter { $0.state == .live && $0.isCurrent && $0.lag > 0 }
             var oldest: Instant?
@@ -207,17 +205,6 @@ struct DatabaseChecks {
                 oldest = try await inspector.oldestEvent(after: last.positions)
             }
             return Projector.Table.check(tables, oldest: oldest, now: .systemClock())
-        } catch {
-            return .wrong("tables", Self.words(of: error), nil)
-        }
-    }
-
-    private func checkpoint(_ inspector: LedgerInspector) async -> DoctorCheck {
-        do throws(EventLogError) {
-            let newest = try await inspector.newestCheckpoint()
-            return newest.check(datedLater: try await inspector.checkpointsDatedLater())
-        } catch {
-            return .wrong("checkpoint", error.description, nil)
         }
     }
 }

@@ -68,16 +68,13 @@ struct DoctorCommand: AsyncParsableCommand {
     func run() async throws {
         let plan = try await DoctorPlan(self, ProcessEnvironment.variables)
         var checks = [plan.settingsCheck]
-        checks += try await DatabaseChecks(plan.database, isQuiet: output.quiet).run()
-        checks += RootChecks(trust.rootCertificate + plan.serviceRoots(besides: trust)).run()
-        checks += try await AppleChecks(plan, asks: askApple).run()
+        checks += try await DatabaseChecks(options: plan.database, isQuiet: output.quiet).run()
+        let roots = trust.rootCertificate + plan.serviceRoots(besides: trust)
+        checks += RootChecks(files: roots).run()
+        checks += try await AppleChecks(plan: plan, asks: askApple).run()
         let report = DoctorReport(checks)
-        if output.json {
-            try Terminal.print(json: report)
-        } else {
-            Terminal.print(report.table)
-            if !output.quiet { Terminal.write("doctor: \(report.summary)") }
-        }
+        try output.print(report, [report.table])
+        if !output.json, !output.quiet { Terminal.write("doctor: \(report.summary)") }
         if !report.ok { throw Exit.no }
     }
 

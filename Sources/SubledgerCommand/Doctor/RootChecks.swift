@@ -6,16 +6,12 @@ import Subledger
 
 /// Whether payloads can be verified: the root certificates and their dates.
 struct RootChecks {
-    private let files: [String]
-    private let now: Instant
+    /// The files besides those that are built in.
+    let files: [String]
+    var now = Instant.systemClock()
 
     /// Enough time to get a new one, in milliseconds.
     private static let expirySoonMilliseconds: Int64 = 90 * 86_400_000
-
-    init(_ files: [String], now: Instant = .systemClock()) {
-        self.files = files
-        self.now = now
-    }
 
     /// One check of the built-in certificates, and one of each file.
     func run() -> [DoctorCheck] {
