@@ -28,7 +28,7 @@ package enum Pager {
 
     /// Buffers output from now on, if stdout is a terminal.
     package static func begin() {
-        guard command != nil, rowCount != nil else { return }
+        guard command != nil, Terminal.size.rows != nil else { return }
         state.withLock { $0 = .holding([], lines: 0) }
         atexit { Pager.end() }
     }
@@ -52,7 +52,7 @@ package enum Pager {
                 pieces.append(Piece(descriptor: descriptor, bytes: bytes))
                 lines += bytes.count { $0 == 0x0A }
                 state = .holding(pieces, lines: lines)
-                if lines >= rowCount ?? .max { state = start(pieces) }
+                if lines >= Terminal.size.rows ?? .max { state = start(pieces) }
                 return true
             }
         }
@@ -93,11 +93,5 @@ package enum Pager {
         guard StandardStream.isTerminal(1), environment["TERM"] != "dumb" else { return nil }
         let command = environment["PAGER"] ?? "less"
         return command.isEmpty || command == "cat" ? nil : command
-    }
-
-    private static var rowCount: Int? {
-        var size = winsize()
-        guard ioctl(1, UInt(TIOCGWINSZ), &size) == 0, size.ws_row > 0 else { return nil }
-        return Int(size.ws_row)
     }
 }

@@ -63,26 +63,14 @@ package struct ScratchDatabase {
         try await session.execute("DROP DATABASE IF EXISTS \(name) WITH (FORCE)")
     }
 
-    private func administer(_ work: (PostgresSession) async throws -> Void) async throws {
-        let session = try await administrator()
-        do {
-            try await work(session)
-        } catch {
-            await session.close()
-            throw error
-        }
-        await session.close()
-    }
-
     // A session cannot drop its own database, so one that the settings name is dropped from
     // PostgreSQL's own database.
-    private func administrator() async throws -> PostgresSession {
-        let session = try await PostgresSession.connect(server)
-        let current = try await session.query("SELECT current_database()", []).single().text(0)
-        guard current == name else { return session }
-        await session.close()
-        var other = server
-        other.database = "postgres"
-        return try await PostgresSession.connect(other)
+    private func administer(_ work: (PostgresSession) async throws -> Void) async throws {
+        let current = try await PostgresSession.using(server) {
+            try await $0.query("SELECT current_database()", []).single().text(0)
+        }
+        var administrator = server
+        if current == name { administrator.database = "postgres" }
+        try await PostgresSession.using(administrator, work)
     }
 }

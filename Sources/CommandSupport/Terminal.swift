@@ -26,10 +26,14 @@ package enum Terminal {
 
     /// The most columns of a table; nil if stdout is not a terminal, or with `--wide`.
     static var tableWidth: Int? {
-        guard !isWide.load(ordering: .relaxed), StandardStream.isTerminal(1) else { return nil }
+        !isWide.load(ordering: .relaxed) && StandardStream.isTerminal(1) ? size.columns : nil
+    }
+
+    /// The columns and rows of stdout; nil if it is not a terminal.
+    package static var size: (columns: Int?, rows: Int?) {
         var size = winsize()
-        guard ioctl(1, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }
-        return Int(size.ws_col)
+        guard ioctl(1, UInt(TIOCGWINSZ), &size) == 0 else { return (nil, nil) }
+        return (size.ws_col > 0 ? Int(size.ws_col) : nil, size.ws_row > 0 ? Int(size.ws_row) : nil)
     }
 
     static func leaveTablesWide(_ isWide: Bool) { self.isWide.store(isWide, ordering: .relaxed) }

@@ -2,6 +2,7 @@ import CommandSupport
 import Events
 import Foundation
 import Projections
+import Subledger
 
 /// Reads issues with their publication dates: a JSON array of `{"name","publishedAt"}`, or lines
 /// `DATE NAME`.
@@ -40,40 +41,27 @@ enum IssueFile {
     private static let expected =
         #"expected [{"name":"May","publishedAt":"2026-05-01"}, …], or lines like 2026-05-01 May"#
 
-    /// An element of the array.
+    /// An element of the array; the date is a text, or milliseconds.
     private struct Entry: Decodable {
         let name: String
-        let publishedAt: Date
-
-        /// A date as text, or milliseconds.
-        enum Date: Decodable {
-            case text(String)
-            case milliseconds(Int64)
-
-            init(from decoder: any Decoder) throws {
-                let container = try decoder.singleValueContainer()
-                do {
-                    self = .milliseconds(try container.decode(Int64.self))
-                } catch {
-                    self = .text(try container.decode(String.self))
-                }
-            }
-        }
+        let publishedAt: PropertyValue
     }
 
     private static func parse(json: Data, _ place: String) throws -> [Issue] {
+        let malformed = Failure(Exit.badInput, "\(place) is not a list of issues; \(expected)")
         let entries: [Entry]
         do {
             entries = try JSONDecoder().decode([Entry].self, from: json)
         } catch {
-            throw Failure(Exit.badInput, "\(place) is not a list of issues; \(expected)")
+            throw malformed
         }
         return try entries.enumerated().map { index, entry in
-            let instant: Instant? =
-                switch entry.publishedAt {
-                case .text(let text): Instant(text)
-                case .milliseconds(let number): Instant(milliseconds: number)
-                }
+            let instant: Instant?
+            switch entry.publishedAt {
+            case .text(let text): instant = Instant(text)
+            case .number(let number): instant = Instant(milliseconds: number)
+            case .flag, .list: throw malformed
+            }
             return try issue(entry.name, instant, "element \(index + 1) of \(place)")
         }
     }

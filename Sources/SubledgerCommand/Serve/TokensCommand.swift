@@ -89,12 +89,8 @@ extension TokensCommand {
                     "the name \(name) is or was used by another token; names cannot be reused"
                 )
             }
-            if output.json {
-                try Terminal.print(json: ["name": name, "token": token.text])
-            } else {
-                Terminal.print(token.text)
-                Terminal.write("keep it safe: it cannot be shown again")
-            }
+            try output.print(["name": name, "token": token.text], [token.text])
+            if !output.json { Terminal.write("keep it safe: it cannot be shown again") }
         }
     }
 
@@ -111,30 +107,27 @@ extension TokensCommand {
             let tokens = try await log.tokens()
             await log.close()
 
-            if output.json {
-                try Terminal.print(json: tokens.map(TokenDocument.init))
-                return
-            }
-            guard !tokens.isEmpty else {
-                Terminal.write(
-                    "no tokens exist yet; `subledger tokens create NAME --role ROLE` creates one"
-                )
-                return
-            }
-
-            var table = TextTable([
+            let header = [
                 "name", "roles", "created", "last used", "revoked", "expires", "per minute",
-            ])
-            for token in tokens {
-                table.add([
+            ]
+            let rows = tokens.map { token in
+                [
                     token.name, token.roles.words, "\(token.createdAt)",
                     token.lastUsedAt.map { "\($0)" } ?? "never",
                     token.revokedAt.map { "\($0)" } ?? "",
                     token.expiresAt.map { "\($0)" } ?? "",
                     token.requestsPerMinute.map { "\($0)" } ?? "",
-                ])
+                ]
             }
-            Terminal.print(table.text)
+            try output.print(
+                tokens.map(TokenDocument.init),
+                rows.isEmpty ? [] : [.table(header, rows)]
+            )
+            if rows.isEmpty, !output.json {
+                Terminal.write(
+                    "no tokens exist yet; `subledger tokens create NAME --role ROLE` creates one"
+                )
+            }
         }
     }
 

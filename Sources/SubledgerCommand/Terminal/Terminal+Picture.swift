@@ -16,11 +16,5 @@ extension Terminal {
     }
 
     /// The number of columns of stdout; the default of pictures if it is not a terminal.
-    static var width: Int {
-        var size = winsize()
-        guard ioctl(1, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else {
-            return TimelinePicture.defaultWidth
-        }
-        return Int(size.ws_col)
-    }
+    static var width: Int { size.columns ?? TimelinePicture.defaultWidth }
 }
