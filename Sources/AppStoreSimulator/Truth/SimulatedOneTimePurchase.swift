@@ -23,6 +23,21 @@ public struct SimulatedOneTimePurchase: Hashable, Sendable {
     /// When it was refunded; nil if it was not.
     public let revocationDate: Instant?
 
+    /// A purchase.
+    public init(
+        originalTransactionId: String,
+        productId: String,
+        kind: Kind,
+        purchaseDate: Instant,
+        revocationDate: Instant?
+    ) {
+        self.originalTransactionId = originalTransactionId
+        self.productId = productId
+        self.kind = kind
+        self.purchaseDate = purchaseDate
+        self.revocationDate = revocationDate
+    }
+
     /// When it is owned: from the purchase until a refund; nil if the app decides.
     public var owned: Range<Instant>? {
         kind == .nonConsumable

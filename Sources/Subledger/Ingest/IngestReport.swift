@@ -49,6 +49,8 @@ public struct IngestReport: Sendable {
     public internal(set) var bodiesNotKept = 0
     /// Whether it was stopped before the end.
     public internal(set) var wasStopped = false
+    /// Other files that were skipped, which whoever reads the files counts.
+    public var skipped = 0
 
     private var byteCount: Int64 = 0
     private var streamHashes: Set<Int> = []
@@ -173,5 +175,60 @@ public struct IngestReport: Sendable {
             guard streamHashes.count < IngestReport.streamsMax else { return }
             streamHashes.insert(fact.stream.hashValue)
         }
+    }
+}
+
+extension IngestReport: Encodable {
+    private enum CodingKeys: CodingKey {
+        case payloads, appended, duplicates, erased, erasedBy, unchanged, leftOut, rejected, streams
+        case skipped, positions, leftOutByReason, rejectedByReason, bodiesNotKept, rejections
+        case notices
+    }
+
+    /// Writes the report: `erasedBy` as `lane:offset`, `positions` by lane number.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(payloads, forKey: .payloads)
+        try container.encode(appended, forKey: .appended)
+        try container.encode(duplicates, forKey: .duplicates)
+        try container.encode(erased, forKey: .erased)
+        let erasedBy = erasures.sorted().map { "\($0.lane.number):\($0.offset)" }
+        try container.encode(erasedBy, forKey: .erasedBy)
+        try container.encode(unchanged, forKey: .unchanged)
+        try container.encode(leftOut, forKey: .leftOut)
+        try container.encode(rejected, forKey: .rejected)
+        try container.encode(streams, forKey: .streams)
+        try container.encode(skipped, forKey: .skipped)
+        try container.encode(PositionVector(positions).document, forKey: .positions)
+        try container.encode(noticeGroups, forKey: .leftOutByReason)
+        try container.encode(rejectionGroups, forKey: .rejectedByReason)
+        try container.encode(bodiesNotKept, forKey: .bodiesNotKept)
+        try container.encode(rejections, forKey: .rejections)
+        try container.encode(notices, forKey: .notices)
+    }
+}
+
+extension IngestReport.Refusal: Encodable {
+    private enum CodingKeys: CodingKey { case path, reason, message }
+
+    /// Writes where the payload was found, and the reason.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(path, forKey: .path)
+        try container.encode(rejection.code.rawValue, forKey: .reason)
+        try container.encode(rejection.message, forKey: .message)
+    }
+}
+
+extension IngestReport.Remark: Encodable {
+    private enum CodingKeys: CodingKey { case path, notice, message, leftOut }
+
+    /// Writes where the payload was found, and the notice.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(path, forKey: .path)
+        try container.encode(notice.code.rawValue, forKey: .notice)
+        try container.encode(notice.message, forKey: .message)
+        try container.encode(notice.leftOut, forKey: .leftOut)
     }
 }

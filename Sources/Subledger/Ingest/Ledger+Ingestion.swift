@@ -78,37 +78,27 @@ extension Ledger {
         _ isStopped: () -> Bool,
         _ progress: (IngestReport.Progress) -> Void
     ) async throws -> IngestReport {
-        let report = try await ingest(next, by: channel, isStopped, progress)
+        let lanes = min(log.identity.lanes.value, Ledger.ingestWindowLanesMax)
+        var work = RunningIngest(window: Ledger.ingestWindow * lanes)
+        do {
+            try await take(all: next, by: channel, isStopped, progress, in: &work)
+            work.report.bodiesNotKept += try await log.record(work.refused.take())
+        } catch {
+            progress(work.report.progress)
+            throw error
+        }
+        work.report.sortByInput()
         try await log.record(
             IngestionRun(
                 id: run,
                 source: channel.source,
                 startedAt: channel.startedAt,
                 finishedAt: channel.clock(),
-                wasStopped: report.wasStopped,
-                counts: report.counts
+                wasStopped: work.report.wasStopped,
+                counts: work.report.counts
             )
         )
-        return report
-    }
-
-    private func ingest(
-        _ next: @escaping @Sendable () async throws -> [LocatedPayload]?,
-        by channel: Channel,
-        _ isStopped: () -> Bool,
-        _ progress: (IngestReport.Progress) -> Void
-    ) async throws -> IngestReport {
-        let lanes = min(log.identity.lanes.value, Ledger.ingestWindowLanesMax)
-        var run = RunningIngest(window: Ledger.ingestWindow * lanes)
-        do {
-            try await take(all: next, by: channel, isStopped, progress, in: &run)
-            run.report.bodiesNotKept += try await log.record(run.refused.take())
-        } catch {
-            progress(run.report.progress)
-            throw error
-        }
-        run.report.sortByInput()
-        return run.report
+        return work.report
     }
 
     // Reading is a task like the others, so an error of the log is noticed at once, even while the
@@ -196,8 +186,8 @@ extension Ledger {
             } catch {
                 ingested.append(
                     Ingested(
-                        numbered,
-                        .failure(error),
+                        payload: numbered,
+                        outcome: .failure(error),
                         facts: recognised.statementCount,
                         rejected: rejected(numbered, error, by: channel, at: now)
                     )
@@ -212,7 +202,7 @@ extension Ledger {
             try await log.markTaken(taken, at: channel.clock())
         }
         for ((numbered, _), ingestion) in zip(verified, appended) {
-            ingested.append(Ingested(numbered, .success(ingestion)))
+            ingested.append(Ingested(payload: numbered, outcome: .success(ingestion)))
         }
         return ingested
     }

@@ -9,21 +9,7 @@ public struct LocatedPayload: Sendable {
     /// Its bytes, or why they cannot be a payload.
     public let payload: Result<[UInt8], Rejection>
     /// How it was refused before; nil for a payload that arrives.
-    let refused: Refused?
-
-    /// What is known of a payload that was refused before.
-    struct Refused {
-        /// The original bytes as they arrived, identified without the secrets, which are not kept.
-        let original: RejectedPayload.Original
-        /// The channel they came by.
-        let source: String
-        /// Where they were found; empty if unknown.
-        let location: String
-        /// Whether they arrived live or through an import.
-        let arrival: Arrival
-        /// When they arrived.
-        let receivedAt: Instant
-    }
+    let refused: OpenRejection?
 
     /// A payload found there.
     public init(path: String, payload: Result<[UInt8], Rejection>) {
@@ -35,13 +21,7 @@ public struct LocatedPayload: Sendable {
     /// A payload that was refused before.
     init(_ rejection: OpenRejection) {
         path = rejection.location.isEmpty ? rejection.original.digest.hex : rejection.location
-        refused = Refused(
-            original: rejection.original,
-            source: rejection.source,
-            location: rejection.location,
-            arrival: rejection.arrival,
-            receivedAt: rejection.receivedAt
-        )
+        refused = rejection
         if let body = rejection.wholeBody {
             payload = .success(body)
         } else {

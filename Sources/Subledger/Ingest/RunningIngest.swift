@@ -74,7 +74,7 @@ struct RunningIngest {
 
     mutating func finish(_ ingested: Ingested) {
         report.underWay -= 1
-        bytes -= ingested.byteCount
+        bytes -= ingested.payload.located.byteCount
         ingested.count(in: &report)
         repeats.note(ingested.isUnchanged)
         if let rejected = ingested.rejected { refused.add(rejected) }
@@ -100,31 +100,12 @@ struct NumberedPayload: Sendable {
 
 /// The outcome of one payload.
 struct Ingested: Sendable {
-    let path: String
-    let number: Int64
-    let byteCount: Int
+    let payload: NumberedPayload
     let outcome: Result<Ledger.Ingestion, Rejection>
     /// Facts that were refused with it, as far as they can be counted.
-    let facts: Int
+    var facts = 0
     /// What to keep of it; nil if it was accepted, or had no bytes.
-    let rejected: RejectedPayload?
-    /// Whether it is among the rejections now, or was before.
-    let isKept: Bool
-
-    init(
-        _ numbered: NumberedPayload,
-        _ outcome: Result<Ledger.Ingestion, Rejection>,
-        facts: Int = 0,
-        rejected: RejectedPayload? = nil
-    ) {
-        path = numbered.located.path
-        number = numbered.number
-        byteCount = numbered.located.byteCount
-        self.outcome = outcome
-        self.facts = facts
-        self.rejected = rejected
-        isKept = rejected != nil || numbered.located.refused != nil
-    }
+    var rejected: RejectedPayload?
 
     /// Whether it was verified and brought nothing new.
     var isUnchanged: Bool {
@@ -132,16 +113,19 @@ struct Ingested: Sendable {
     }
 
     func count(in report: inout IngestReport) {
-        let place = InputPlace(path: path, number: number)
+        let located = payload.located
+        let place = InputPlace(path: located.path, number: payload.number)
         switch outcome {
-        case .success(let ingestion): report.take(ingestion, at: place, byteCount: byteCount)
+        case .success(let ingestion):
+            report.take(ingestion, at: place, byteCount: located.byteCount)
         case .failure(let rejection):
             report.refuse(
                 rejection,
                 at: place,
                 facts: facts,
-                byteCount: byteCount,
-                isKept: isKept
+                byteCount: located.byteCount,
+                // It is among the rejections now, or was before.
+                isKept: rejected != nil || located.refused != nil
             )
         }
     }

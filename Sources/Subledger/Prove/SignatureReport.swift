@@ -85,3 +85,21 @@ struct PageResult: Sendable {
     /// The first failure.
     var failure: SignatureReport.Failure?
 }
+
+extension SignatureReport: Encodable {
+    private enum CodingKeys: CodingKey {
+        case payloads, verified, byTrust, notKept, notKeptEvents, firstFailure
+    }
+
+    /// Writes the report; the first failure is null if there is none.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(payloads, forKey: .payloads)
+        try container.encode(verified, forKey: .verified)
+        let byTrust = byTrust.map { ($0.key.rawValue, $0.value) }
+        try container.encode(Dictionary(uniqueKeysWithValues: byTrust), forKey: .byTrust)
+        try container.encode(notKept, forKey: .notKept)
+        try container.encode(notKeptEvents, forKey: .notKeptEvents)
+        try container.encode(firstFailure, forKey: .firstFailure)
+    }
+}

@@ -51,3 +51,16 @@ public struct UnkeptEvents: Hashable, Sendable {
         }
     }
 }
+
+extension UnkeptEvents: Encodable {
+    private enum CodingKeys: CodingKey { case lane, erased, arrivedAfterErasure, byEarlierVersion }
+
+    /// Writes the offsets as ranges, for example `3,7-9`.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(lane.number, forKey: .lane)
+        try container.encode(erased.description, forKey: .erased)
+        try container.encode(arrivedAfterErasure.description, forKey: .arrivedAfterErasure)
+        try container.encode(byEarlierVersion.description, forKey: .byEarlierVersion)
+    }
+}

@@ -5,7 +5,7 @@ public import Events
 
 /// What verifying the log proved: its chain of digests and, if requested, the signatures of the
 /// payloads.
-public struct VerifyDocument: Codable, Hashable, Sendable {
+public struct VerifyDocument: Encodable, Sendable {
     /// Whether the log matches what was committed, as far as it was verified.
     public let ok: Bool
     /// Events whose digest was computed.
@@ -34,7 +34,7 @@ public struct VerifyDocument: Codable, Hashable, Sendable {
     /// What was not proved; null if nothing was left out, or if something does not match.
     public let note: OrNull<String>
     /// The result of verifying the payloads again; nil if that was not requested.
-    public let signatures: Signatures?
+    public let signatures: SignatureReport?
 
     /// A commit, and the document that records it.
     public struct Mark: Codable, Hashable, Sendable {
@@ -74,37 +74,6 @@ public struct VerifyDocument: Codable, Hashable, Sendable {
         public let heads: Int
         /// The heads that contradict the log.
         public let contradicted: [VerificationReport.Head]
-    }
-
-    /// The result of verifying the payloads again.
-    public struct Signatures: Codable, Hashable, Sendable {
-        /// Payloads that were read.
-        public let payloads: Int64
-        /// Payloads that prove their events.
-        public let verified: Int64
-        /// The same by trust.
-        public let byTrust: [String: Int64]
-        /// Payloads that are not kept, after erasures.
-        public let notKept: Int64
-        /// The events that these payloads proved or repeated, by lane.
-        public let notKeptEvents: [NotKept]
-        /// The first failure; null if all payloads prove their events.
-        public let firstFailure: OrNull<SignatureReport.Failure>
-    }
-
-    /// Events of a lane that cannot be proven again, because their payloads are not kept: offsets as
-    /// ranges, for example `3,7-9`.
-    public struct NotKept: Codable, Hashable, Sendable {
-        /// The lane.
-        public let lane: Int
-        /// Those whose payloads were erased.
-        public let erased: String
-        /// Those whose payloads arrived after an erasure of their subscription, or of one that they
-        /// shared payloads with.
-        public let arrivedAfterErasure: String
-        /// The same after the erasure of another subscription, which an earlier version did not
-        /// record.
-        public let byEarlierVersion: String
     }
 }
 
@@ -178,7 +147,7 @@ extension VerifyDocument {
             }
         }
         note = OrNull(report.note)
-        signatures = proof.map { Signatures($0) }
+        signatures = proof
     }
 }
 
@@ -200,25 +169,5 @@ extension VerifyDocument.Kept {
         heads = result.kept.heads.count
         contradicted = result.heads.filter { $0.state == .differs || $0.state == .missing }
             .map(\.head)
-    }
-}
-
-extension VerifyDocument.Signatures {
-    fileprivate init(_ report: SignatureReport) {
-        payloads = report.payloads
-        verified = report.verified
-        byTrust = Dictionary(
-            uniqueKeysWithValues: report.byTrust.map { ($0.key.rawValue, $0.value) }
-        )
-        notKept = report.notKept
-        notKeptEvents = report.notKeptEvents.map { events in
-            VerifyDocument.NotKept(
-                lane: events.lane.number,
-                erased: events.erased.description,
-                arrivedAfterErasure: events.arrivedAfterErasure.description,
-                byEarlierVersion: events.byEarlierVersion.description
-            )
-        }
-        firstFailure = OrNull(report.firstFailure)
     }
 }

@@ -77,7 +77,7 @@ struct ImportCustomersCommand: AsyncParsableCommand {
         let ledger = try await database.openLedger()
         Interrupt.heed()
         let isQuiet = output.quiet
-        var progress = Progress("customers import", isQuiet: isQuiet)
+        let progress = Progress("customers import", isQuiet: isQuiet)
 
         let answer = try await ledger.importLinks(
             LinkImport(
@@ -97,7 +97,8 @@ struct ImportCustomersCommand: AsyncParsableCommand {
 
         progress.finish()
         await ledger.close()
-        if output.json { try Terminal.print(json: answer) } else { answer.printText(file) }
+        if !output.json { CSVTable.printRefused(answer.rejections, of: answer.rejected, in: file) }
+        try output.print(answer, [answer.text])
         if Interrupt.isRequested { throw Exit.interrupted }
         if answer.rejected > 0 { throw Exit.badInput }
     }
@@ -105,15 +106,12 @@ struct ImportCustomersCommand: AsyncParsableCommand {
 
 extension LinkImportDocument {
     /// The answer as text.
-    fileprivate func printText(_ file: String) {
-        CSVTable.printRefused(rejections, of: rejected, in: file)
+    fileprivate var text: String {
         let end = positions.words
-        Terminal.print(
-            "\(counted(lines, "line")): \(counted(appended, "link")) "
-                + (isDryRun ? "to append" : "appended")
-                + ", \(known) known already, \(counted(rejected, "line")) refused"
-                + (isDryRun ? "; dry run, nothing was written" : "")
-                + (end.isEmpty ? "" : "; in the log up to \(end)")
-        )
+        return "\(counted(lines, "line")): \(counted(appended, "link")) "
+            + (isDryRun ? "to append" : "appended")
+            + ", \(known) known already, \(counted(rejected, "line")) refused"
+            + (isDryRun ? "; dry run, nothing was written" : "")
+            + (end.isEmpty ? "" : "; in the log up to \(end)")
     }
 }

@@ -74,7 +74,8 @@ struct ImportCommand: AsyncParsableCommand {
         if let use = ids?.use, !options.output.quiet { Terminal.write(use) }
         ids?.printRefusedLines(of: file)
         if dryRun, let ids {
-            try print(ImportEstimate(of: ids.subjects))
+            let estimate = ImportEstimate(of: ids.subjects)
+            try options.output.print(estimate, [estimate.text])
             if ids.refused > 0 { throw Exit.badInput }
             return
         }
@@ -132,7 +133,7 @@ struct ImportCommand: AsyncParsableCommand {
     ) async throws -> ImportReport? {
         let estimate = ImportEstimate(of: subjects)
         guard let credentials else {
-            try print(estimate)
+            try options.output.print(estimate, [estimate.text])
             return nil
         }
         if !options.output.quiet { Terminal.write("import: \(estimate.text)") }
@@ -140,7 +141,7 @@ struct ImportCommand: AsyncParsableCommand {
         var rules = HistoryImport.Options(holder: polling.holder)
         (rules.environments, rules.pauseSeconds) = (polling.environments, Double(pause) / 1000)
         let client = AppStoreServerClient(credentials, hosts: plan.apple.hosts)
-        var progress = Progress("import", isQuiet: options.output.quiet)
+        let progress = Progress("import", isQuiet: options.output.quiet)
         let report: ImportReport
         do {
             report = try await HistoryImport(ledger, client, options: rules).run(
@@ -159,14 +160,6 @@ struct ImportCommand: AsyncParsableCommand {
 }
 
 extension ImportCommand {
-    private func print(_ estimate: ImportEstimate) throws {
-        if options.output.json {
-            try Terminal.print(json: estimate)
-        } else {
-            Terminal.print(estimate.text)
-        }
-    }
-
     /// The report, with the errors in the list.
     private struct Document: Encodable {
         let report: ImportReport
@@ -189,18 +182,10 @@ extension ImportCommand {
         }
         let more = report.unknown + report.failed - report.failures.count
         if more > 0 { Terminal.write("import: and \(counted(more, "failure")) more") }
-        if options.output.json {
-            try Terminal.print(
-                json: Document(
-                    report: report,
-                    lines: ids?.lines,
-                    refusedLines: ids?.refusedLines ?? []
-                )
-            )
-        } else {
-            report.printOrders()
-            Terminal.print(report.table)
-        }
+        try options.output.print(
+            Document(report: report, lines: ids?.lines, refusedLines: ids?.refusedLines ?? []),
+            report.text
+        )
     }
 }
 
@@ -225,32 +210,28 @@ extension ImportEstimate {
 }
 
 extension ImportReport {
-    fileprivate func printOrders() {
-        for order in orders {
+    fileprivate var text: [Block] {
+        var blocks = orders.map { order in
             let ids = order.originalTransactionIds
-            Terminal.print(
+            return Block.line(
                 "order \(order.orderId): \(ids.count == 1 ? "subscription" : "subscriptions") "
                     + ids.joined(separator: ", ")
             )
         }
         if ordersFound > orders.count {
-            Terminal.print("… and \(counted(ordersFound - orders.count, "order")) more")
+            blocks.append(.line("… and \(counted(ordersFound - orders.count, "order")) more"))
         }
-    }
-
-    fileprivate var table: String {
-        var table = TextTable(["", "count"])
-        table.add(["ids", "\(ids)"])
-        table.add(["  answered", "\(answered)"])
-        table.add(["  with new events", "\(withNews)"])
-        if skipped > 0 { table.add(["  skipped: customer answered recently", "\(skipped)"]) }
-        if unknown > 0 { table.add(["  unknown to Apple", "\(unknown)"]) }
-        if failed > 0 { table.add(["  not answered", "\(failed)"]) }
-        if left > 0 { table.add(["  left", "\(left)"]) }
-        table.add(["requests", "\(requests)"])
-        table.add(["new events", "\(appended)"])
-        if rejected > 0 { table.add(["refused answers", "\(rejected)"]) }
-        if let retryAt { table.add(["continue at", "\(retryAt)"]) }
-        return table.text
+        let always = [
+            ("ids", ids), ("  answered", answered), ("  with new events", withNews),
+        ]
+        let ifAny = [
+            ("  skipped: customer answered recently", skipped), ("  unknown to Apple", unknown),
+            ("  not answered", failed), ("  left", left),
+        ].filter { $0.1 > 0 }
+        var rows = (always + ifAny + [("requests", requests), ("new events", appended)])
+            .map { [$0.0, "\($0.1)"] }
+        if rejected > 0 { rows.append(["refused answers", "\(rejected)"]) }
+        if let retryAt { rows.append(["continue at", "\(retryAt)"]) }
+        return blocks + [.table(["", "count"], rows)]
     }
 }

@@ -89,10 +89,6 @@ struct IngestCommand: AsyncParsableCommand {
                 "--source must have 1 to \(IngestCommand.sourceByteCountMax) bytes"
             )
         }
-        try validatePlan()
-    }
-
-    private func validatePlan() throws {
         guard !plan || !verbose else {
             throw ValidationError(
                 "--plan prints what would be refused, by reason with one example each, and cannot "
@@ -117,14 +113,10 @@ struct IngestCommand: AsyncParsableCommand {
         )
         if plan { return try await printPlan(reader, policy, work) }
 
-        let ledger = try await Ledger.open(
-            try await database.settings(),
-            policy: policy,
-            options: try DatabaseOptions.logOptions()
-        )
+        let ledger = try await database.openLedger(policy: policy)
         DatabaseOptions.warnOfLoss(ledger.log, "ingest", isQuiet: isQuiet)
         Interrupt.heed()
-        let report = try await work.run(on: ledger.log) { progress in
+        var report = try await work.run(on: ledger.log) { progress in
             try await ledger.ingest(
                 next: { try await reader.next() },
                 source: source,
@@ -137,9 +129,9 @@ struct IngestCommand: AsyncParsableCommand {
 
         await ledger.log.close()
         if !output.quiet { for remark in await reader.remarks { Terminal.write(remark) } }
+        report.skipped = await reader.skipped
         try IngestSummary(
             report: report,
-            skipped: await reader.skipped,
             place: ledger.log.identity.lanes.text(report.positions)
         ).finish(output, isVerbose: verbose, isStrict: strict)
     }
@@ -150,7 +142,7 @@ struct IngestCommand: AsyncParsableCommand {
         _ work: IngestWork
     ) async throws {
         Interrupt.heed()
-        var progress = Progress(work.label, isQuiet: work.isQuiet)
+        let progress = Progress(work.label, isQuiet: work.isQuiet)
         let found = try await IngestPlan.read(
             next: { try await reader.next() },
             verifier: AppStoreVerifier(policy: policy),
@@ -159,11 +151,11 @@ struct IngestCommand: AsyncParsableCommand {
             processors: ProcessInfo.processInfo.activeProcessorCount,
             skipped: { await reader.skipped },
             isStopped: { Interrupt.isRequested },
-            progress: { work.show($0, on: &progress) }
+            progress: { work.show($0, on: progress) }
         )
         progress.finish()
         if !output.quiet { for remark in await reader.remarks { Terminal.write(remark) } }
-        if output.json { try Terminal.print(json: found) } else { found.printText() }
+        try output.print(found, found.text)
         if found.wasStopped { throw Exit.interrupted }
         if found.rejected > 0 || strict && found.leftOut > 0 { throw Exit.badInput }
     }

@@ -3,45 +3,34 @@ import Events
 import Subledger
 
 extension IngestPlan {
-    /// Prints the plan as text, all of it on stdout, because it is the answer.
-    func printText() {
-        Terminal.print(
+    /// The plan as text.
+    var text: [Block] {
+        let summary =
             "\(counted(payloads, "payload")), \(byteWords(byteCount)): "
-                + "\(counted(facts, "fact")) of \(counted(streams, "stream"))"
-                + (leftOut > 0 ? "; \(leftOut) more would be left out" : "")
-                + (rejected > 0 ? "; \(counted(rejected, "payload")) would be refused" : "")
-                + (skipped > 0 ? "; \(counted(skipped, "other file")) skipped" : "")
-        )
-        if let from = from.value, let to = to.value {
-            Terminal.print("from \(from.clock) to \(to.clock) UTC")
+            + "\(counted(facts, "fact")) of \(counted(streams, "stream"))"
+            + (leftOut > 0 ? "; \(leftOut) more would be left out" : "")
+            + (rejected > 0 ? "; \(counted(rejected, "payload")) would be refused" : "")
+            + (skipped > 0 ? "; \(counted(skipped, "other file")) skipped" : "")
+        let span = from.value.flatMap { from in
+            to.value.map { "from \(from.clock) to \($0.clock) UTC" }
         }
-
-        printTable(forms, "form", "payloads")
-        printTable(bundleIds, "app", "facts")
-        printTable(environments, "environment", "facts")
-        for line in IngestSummary.lines(leftOut: leftOutByReason)
+        let reasons =
+            IngestSummary.lines(leftOut: leftOutByReason)
             + IngestSummary.lines(refused: rejectedByReason)
-        {
-            Terminal.print(line)
-        }
-
-        Terminal.print(
+        let end = [
             "an ingest will take roughly \(durationWords(estimatedSeconds)): reading and verifying "
-                + "took \(durationWords(readingSeconds)); writing depends on the database"
-        )
-        Terminal.print(
+                + "took \(durationWords(readingSeconds)); writing depends on the database",
             wasStopped
                 ? "interrupted, so these figures are incomplete; nothing was written"
-                : "nothing was written"
-        )
+                : "nothing was written",
+        ]
+        return [.line(summary)] + [span].compactMap { $0.map(Block.line) }
+            + table(forms, "form", "payloads") + table(bundleIds, "app", "facts")
+            + table(environments, "environment", "facts") + (reasons + end).map(Block.line)
     }
 
-    private func printTable(_ counts: [Count], _ title: String, _ counted: String) {
-        guard !counts.isEmpty else { return }
-        var table = TextTable([title, counted])
-        for count in counts {
-            table.add([count.word.isEmpty ? "(not named)" : count.word, "\(count.count)"])
-        }
-        Terminal.print(table.text)
+    private func table(_ counts: [Count], _ title: String, _ counted: String) -> [Block] {
+        let rows = counts.map { [$0.word.isEmpty ? "(not named)" : $0.word, "\($0.count)"] }
+        return rows.isEmpty ? [] : [.table([title, counted], rows)]
     }
 }

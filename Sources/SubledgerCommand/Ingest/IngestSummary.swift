@@ -7,7 +7,6 @@ import Subledger
 /// The result of an ingest as text: the summary on stdout, and what was left out on stderr.
 struct IngestSummary {
     let report: IngestReport
-    let skipped: Int
     /// The positions up to which the log now contains it; empty if nothing is new.
     let place: String
     /// Whether the payloads had been refused before.
@@ -24,7 +23,7 @@ struct IngestSummary {
             + (report.leftOut > 0 ? "; \(counted(report.leftOut, "fact")) left out" : "")
             + (report.unchanged > 0
                 ? "; \(counted(report.unchanged, "payload")) without news" : "")
-            + (skipped > 0 ? "; \(counted(skipped, "other file")) skipped" : "")
+            + (report.skipped > 0 ? "; \(counted(report.skipped, "other file")) skipped" : "")
             + (place.isEmpty ? "" : "; in the log up to \(place)")
     }
 
@@ -133,11 +132,7 @@ struct IngestSummary {
     /// Prints it, and fails the command if it was stopped, if anything was refused or, with
     /// `isStrict`, left out.
     func finish(_ output: OutputOptions, isVerbose: Bool, isStrict: Bool) throws {
-        if output.json {
-            try Terminal.print(json: IngestDocument(report, skipped: skipped))
-        } else {
-            Terminal.print(result)
-        }
+        try output.print(report, [result])
         if !output.quiet, !output.json {
             for line in (isVerbose ? single : []) + groups + erasures { Terminal.write(line) }
             if report.wasStopped {

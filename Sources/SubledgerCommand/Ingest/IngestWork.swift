@@ -22,14 +22,14 @@ struct IngestWork {
         on log: EventLog,
         _ work: ((IngestReport.Progress) -> Void) async throws -> IngestReport
     ) async throws -> IngestReport {
-        var progress = Progress(label, isQuiet: isQuiet)
+        let progress = Progress(label, isQuiet: isQuiet)
         var last: IngestReport.Progress?
         let watch = Task { try await giveUpAfterInterrupt(log) }
         defer { watch.cancel() }
         do {
             let report = try await work {
                 last = $0
-                show($0, on: &progress)
+                show($0, on: progress)
             }
             progress.finish()
             return report
@@ -40,7 +40,7 @@ struct IngestWork {
     }
 
     /// Shows the progress.
-    func show(_ done: IngestReport.Progress, on progress: inout Progress) {
+    func show(_ done: IngestReport.Progress, on progress: Progress) {
         progress.report(
             done.payloads,
             "payload",

@@ -102,22 +102,18 @@ struct MigrateCommand: AsyncParsableCommand {
             )
 
             if !dryRun || changes.applied.isEmpty { try await reportViews(settings) }
-            if output.json {
-                try Terminal.print(json: Report(changes, dryRun: dryRun))
-                return
-            }
-
             let (applied, mended, built, distributed) =
                 dryRun
                 ? ("would apply", "would repair", "would build", "would create")
                 : ("applied", "repaired", "built", "created")
-            for step in changes.applied { Terminal.print("\(applied)  \(step.name)") }
-            for what in changes.mended { Terminal.print("\(mended)  \(what)") }
-            for name in changes.indexed { Terminal.print("\(built)  index \(name)") }
-            for what in changes.distributed { Terminal.print("\(distributed)  \(what)") }
+            var lines = changes.applied.map { "\(applied)  \($0.name)" }
+            lines += changes.mended.map { "\(mended)  \($0)" }
+            lines += changes.indexed.map { "\(built)  index \($0)" }
+            lines += changes.distributed.map { "\(distributed)  \($0)" }
             if changes.isEmpty {
-                Terminal.print("the schema is up to date (version \(Migrator.newestVersion))")
+                lines = ["the schema is up to date (version \(Migrator.newestVersion))"]
             }
+            try output.print(Report(changes, dryRun: dryRun), lines)
         }
 
         // An owner of the log alone may not read them; `doctor` does.
@@ -161,13 +157,10 @@ struct MigrateCommand: AsyncParsableCommand {
 
         func run() async throws {
             let steps = try await Migrator.status(try await database.settings())
-            if output.json {
-                try Terminal.print(json: steps.map(Line.init))
-                return
-            }
-            for step in steps {
-                Terminal.print("\(step.isApplied ? "applied" : "missing")  \(step.name)")
-            }
+            try output.print(
+                steps.map(Line.init),
+                steps.map { "\($0.isApplied ? "applied" : "missing")  \($0.name)" }
+            )
         }
 
         private struct Line: Encodable {

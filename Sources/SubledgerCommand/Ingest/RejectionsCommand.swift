@@ -116,7 +116,9 @@ struct RejectionsCommand: AsyncParsableCommand, ZonedCommand {
             limit: limit ?? RejectionsCommand.limitDefault
         )
         await ledger.close()
-        if output.json { try Terminal.print(json: answer) } else { printTable(answer) }
+        try output.print(answer, text(answer))
+        let more = answer.count - Int64(answer.rejections.count)
+        if more > 0, !output.json { Terminal.write("… and \(more) more; --limit N lists more") }
     }
 
     private var filter: RejectionFilter {
@@ -129,11 +131,7 @@ struct RejectionsCommand: AsyncParsableCommand, ZonedCommand {
     }
 
     private func takeAgain() async throws {
-        let ledger = try await Ledger.open(
-            try await database.settings(),
-            policy: try trust.policy(),
-            options: try DatabaseOptions.logOptions()
-        )
+        let ledger = try await database.openLedger(policy: try trust.policy())
         DatabaseOptions.warnOfLoss(ledger.log, "retry", isQuiet: output.quiet)
         Interrupt.heed()
         let work = IngestWork(label: "retry", isQuiet: output.quiet)
@@ -148,7 +146,6 @@ struct RejectionsCommand: AsyncParsableCommand, ZonedCommand {
         await ledger.log.close()
         try IngestSummary(
             report: report,
-            skipped: 0,
             place: ledger.log.identity.lanes.text(report.positions),
             isRetry: true
         ).finish(output, isVerbose: false, isStrict: false)
@@ -171,31 +168,28 @@ struct RejectionsCommand: AsyncParsableCommand, ZonedCommand {
         Terminal.put(bytes: Array(bytes))
     }
 
-    private func printTable(_ answer: RejectionsDocument) {
-        let rejections = answer.rejections
-        guard !rejections.isEmpty else {
-            Terminal.print(
+    private func text(_ answer: RejectionsDocument) -> [Block] {
+        let rows = answer.rejections.map { rejection in
+            [
+                rejection.receivedAt.clock, rejection.takenAt?.clock ?? "–",
+                rejection.reason, "\(rejection.byteCount)",
+                rejection.source, rejection.digest.hex, rejection.location,
+            ]
+        }
+        guard rows.isEmpty else {
+            return [
+                .table(
+                    ["refused", "accepted", "reason", "bytes", "source", "digest", "found at"],
+                    rows
+                )
+            ]
+        }
+        return [
+            .line(
                 open
                     ? "no open rejections: no payload was refused, or all were accepted later"
                     : "no payload was refused"
             )
-            return
-        }
-        var table = TextTable([
-            "refused", "accepted", "reason", "bytes", "source", "digest", "found at",
-        ])
-        for rejection in rejections {
-            table.add([
-                rejection.receivedAt.clock, rejection.takenAt.value?.clock ?? "–",
-                rejection.reason, "\(rejection.byteCount)",
-                rejection.source, rejection.digest, rejection.location,
-            ])
-        }
-        Terminal.print(table.text)
-        if answer.count > rejections.count {
-            Terminal.write(
-                "… and \(answer.count - Int64(rejections.count)) more; --limit N lists more"
-            )
-        }
+        ]
     }
 }

@@ -70,7 +70,7 @@ struct BackfillCommand: AsyncParsableCommand {
         }
 
         Interrupt.heed()
-        let progress = SharedProgress("backfill", isQuiet: options.output.quiet)
+        let progress = Progress("backfill", isQuiet: options.output.quiet)
         defer { progress.finish() }
         let report = try await plan.withPoller(pause: 0, isQuiet: options.output.quiet) {
             try await $0.backfill(scope, isStopped: { Interrupt.isRequested }) {

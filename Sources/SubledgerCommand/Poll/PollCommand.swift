@@ -67,7 +67,7 @@ struct PollCommand: AsyncParsableCommand {
             return
         }
         Interrupt.heed()
-        let progress = SharedProgress("poll", isQuiet: options.output.quiet)
+        let progress = Progress("poll", isQuiet: options.output.quiet)
         defer { progress.finish() }
         let report = try await plan.withPoller(pause: pause, isQuiet: options.output.quiet) {
             try await $0.poll(selection, isStopped: { Interrupt.isRequested }) {

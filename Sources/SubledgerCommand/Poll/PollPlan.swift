@@ -116,7 +116,7 @@ struct PollPlan {
     }
 }
 
-extension SharedProgress {
+extension Progress {
     /// Reports the progress of asking Apple.
     func report(_ progress: PollProgress) {
         switch progress {

@@ -64,16 +64,12 @@ struct MoveEvidenceCommand: AsyncParsableCommand {
         await log.close()
 
         let document = MovedEvidenceDocument(files)
-        if output.json {
-            try Terminal.print(json: document)
-            return
-        }
-        Terminal.print(
+        let text =
             files.isEmpty
-                ? "nothing to move"
-                : "moved \(counted(document.payloads, "payload")) "
-                    + "(\(byteWords(Int64(document.bytes)))) to "
-                    + "\(counted(document.files, "file")) in \(folder)"
-        )
+            ? "nothing to move"
+            : "moved \(counted(document.payloads, "payload")) "
+                + "(\(byteWords(Int64(document.bytes)))) to \(counted(document.files, "file")) in "
+                + folder
+        try output.print(document, [text])
     }
 }

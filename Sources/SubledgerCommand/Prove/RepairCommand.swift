@@ -51,22 +51,17 @@ struct RepairCommand: AsyncParsableCommand {
             isDryRun: dryRun
         )
         await log.close()
-        if output.json {
-            try Terminal.print(json: RepairDocument(repaired: !dryRun, rows: removed))
-            return
-        }
-        guard !removed.isEmpty else {
-            Terminal.print("nothing to repair")
-            return
-        }
-        var table = TextTable(["table", "lane", "row", "removed because"])
-        for row in removed { table.add([row.table, "\(row.lane)", row.key, row.reason]) }
-        Terminal.print(table.text)
-        Terminal.print(
+        let end =
             dryRun
-                ? "dry run: nothing was changed"
-                : "removed \(counted(removed.count, "row")); ledger.repair keeps them. Now run "
-                    + "`subledger verify`"
+            ? "dry run: nothing was changed"
+            : "removed \(counted(removed.count, "row")); ledger.repair keeps them. Now run "
+                + "`subledger verify`"
+        let rows = removed.map { [$0.table, "\($0.lane)", $0.key, $0.reason] }
+        try output.print(
+            RepairDocument(repaired: !dryRun, rows: removed),
+            rows.isEmpty
+                ? [.line("nothing to repair")]
+                : [.table(["table", "lane", "row", "removed because"], rows), .line(end)]
         )
     }
 }

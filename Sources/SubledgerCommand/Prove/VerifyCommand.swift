@@ -156,8 +156,8 @@ struct VerifyCommand: AsyncParsableCommand {
 
     private func show(_ findings: Findings, _ inputs: Inputs) throws {
         let text = VerifyText(
-            findings.chain,
-            inputs.documents,
+            report: findings.chain,
+            documents: inputs.documents,
             isPinned: !inputs.keys.isEmpty,
             proof: findings.proof
         )
@@ -178,7 +178,7 @@ struct VerifyCommand: AsyncParsableCommand {
     }
 
     private func verify(_ log: EventLog, _ inputs: Inputs) async throws -> VerificationReport {
-        let progress = SharedProgress("verify", isQuiet: output.quiet)
+        let progress = Progress("verify", isQuiet: output.quiet)
         var options = VerificationOptions()
         options.kept = inputs.documents.map(\.heads)
         options.since = inputs.since?.checkpoint?.checkpoint
@@ -194,7 +194,7 @@ struct VerifyCommand: AsyncParsableCommand {
         _ inputs: Inputs
     ) async throws -> SignatureReport? {
         guard signatures else { return nil }
-        let progress = SharedProgress("signatures", isQuiet: output.quiet)
+        let progress = Progress("signatures", isQuiet: output.quiet)
         let verification = SignatureVerification(
             log: log,
             roots: RootCertificate.apple + inputs.roots,

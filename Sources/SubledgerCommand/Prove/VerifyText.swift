@@ -4,29 +4,13 @@ import Subledger
 
 /// The text that `verify` prints: only what was proved.
 struct VerifyText {
-    private let report: VerificationReport
-    private let documents: [KeptDocument]
-    private let isPinned: Bool
-    private let proof: SignatureReport?
-
-    /// The text of a report.
-    ///
-    /// - Parameters:
-    ///   - report: The report.
-    ///   - documents: The documents compared, for their signatures.
-    ///   - isPinned: Whether only documents of given keys were accepted.
-    ///   - proof: The result for the signatures; nil if they were not verified.
-    init(
-        _ report: VerificationReport,
-        _ documents: [KeptDocument],
-        isPinned: Bool,
-        proof: SignatureReport?
-    ) {
-        self.proof = proof
-        self.report = report
-        self.documents = documents
-        self.isPinned = isPinned
-    }
+    let report: VerificationReport
+    /// The documents compared, for their signatures.
+    let documents: [KeptDocument]
+    /// Whether only documents of given keys were accepted.
+    let isPinned: Bool
+    /// The result for the signatures; nil if they were not verified.
+    let proof: SignatureReport?
 
     /// Its lines.
     var lines: [String] {

@@ -73,7 +73,7 @@ struct AnomaliesReport: LogReportCommand, KnowledgeCommand {
 
     func run() async throws {
         let clocks = knowledge.clocks()
-        let progress = SharedProgress("anomalies", isQuiet: output.quiet)
+        let progress = Progress("anomalies", isQuiet: output.quiet)
         try await report { ledger in
             let answer = try await ledger.anomalies(
                 limit: limit,

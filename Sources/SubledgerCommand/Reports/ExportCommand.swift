@@ -91,7 +91,7 @@ struct ExportCommand: AsyncParsableCommand, TakingWord {
 
     func run() async throws {
         let ledger = try await database.openLedger(isQuiet: output.quiet)
-        let progress = SharedProgress("export", isQuiet: output.quiet)
+        let progress = Progress("export", isQuiet: output.quiet)
         let document = try await ledger.export(request) { table, rows in
             progress.report(rows, "row", note: " of \(table)")
         }

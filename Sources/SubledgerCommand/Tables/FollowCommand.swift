@@ -229,11 +229,11 @@ struct FollowCommand: AsyncParsableCommand {
 
 /// Reports on stderr how far following has come, and records whether it reached the end.
 private final class FollowProgress: Sendable {
-    private let progress: SharedProgress
+    private let progress: Progress
     private let hasArrived = Atomic<Bool>(false)
 
     init(isQuiet: Bool) {
-        progress = SharedProgress("follow", isQuiet: isQuiet)
+        progress = Progress("follow", isQuiet: isQuiet)
     }
 
     /// Whether nothing was left to do after the last complete look at the log.

@@ -12,7 +12,7 @@ struct RebuildRun {
     let chosen: [any Projection]?
     let whatIf: Projector.WhatIf?
     let options: Projector.RebuildOptions
-    let progress: SharedProgress
+    let progress: Progress
     let log: EventLog
 
     func rebuild() async throws -> ExitCode {

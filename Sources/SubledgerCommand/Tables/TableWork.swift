@@ -80,7 +80,7 @@ struct TableWork {
         let projector = Projector(log: log, settings: settings) {
             FoldContext(catalogs: try await CatalogStore(log: log).history())
         }
-        let progress = SharedProgress("rebuild", isQuiet: output.quiet)
+        let progress = Progress("rebuild", isQuiet: output.quiet)
         var options = Projector.RebuildOptions()
         options.jobs = connections
         options.progress = { progress.report($0, "event") }

@@ -4,15 +4,25 @@ import Subledger
 import Synchronization
 
 /// Progress on stderr: one line that rewrites itself on a terminal, a plain line every ten seconds
-/// elsewhere, nothing with `--quiet`.
-struct Progress {
+/// elsewhere, nothing with `--quiet`; any thread may report it.
+final class Progress: Sendable {
     private let label: String
     private let isQuiet: Bool
     private let isTerminal: Bool
     private let started = ContinuousClock.now
-    private var reported = ContinuousClock.now
-    private var hasLine = false
-    private var noted = ""
+    private let state = Mutex(State())
+
+    private struct State {
+        var reported = ContinuousClock.now
+        var hasLine = false
+        var noted = ""
+
+        mutating func clearLine() {
+            guard hasLine else { return }
+            StandardStream.writeErrors(Array("\r\u{1B}[K".utf8))
+            hasLine = false
+        }
+    }
 
     private static let terminalInterval = Duration.milliseconds(100)
     private static let plainInterval = Duration.seconds(10)
@@ -25,7 +35,7 @@ struct Progress {
 
     /// Reports the progress of the work; `bytes` is the number read and the total, if known, and
     /// `note` any additional text.
-    mutating func report(
+    func report(
         _ count: Int,
         _ noun: String,
         bytes: (done: Int64, total: Int64)? = nil,
@@ -33,18 +43,20 @@ struct Progress {
     ) {
         // What a test captures must not depend on how long a command takes.
         guard !isQuiet, StandardStream.captured == nil else { return }
-        let now = ContinuousClock.now
-        guard now - reported >= (isTerminal ? Progress.terminalInterval : Progress.plainInterval)
-        else { return }
-        reported = now
-        let seconds = (now - started) / .seconds(1)
-        let line =
-            "\(label): " + Progress.words(count, noun, bytes: bytes, after: seconds) + note
-        if isTerminal {
-            StandardStream.writeErrors(Array("\r\u{1B}[K\(line)".utf8))
-            hasLine = true
-        } else {
-            Terminal.write(line)
+        state.withLock { state in
+            let now = ContinuousClock.now
+            let interval = isTerminal ? Progress.terminalInterval : Progress.plainInterval
+            guard now - state.reported >= interval else { return }
+            state.reported = now
+            let seconds = (now - started) / .seconds(1)
+            let line =
+                "\(label): " + Progress.words(count, noun, bytes: bytes, after: seconds) + note
+            if isTerminal {
+                StandardStream.writeErrors(Array("\r\u{1B}[K\(line)".utf8))
+                state.hasLine = true
+            } else {
+                Terminal.write(line)
+            }
         }
     }
 
@@ -67,40 +79,17 @@ struct Progress {
             + "\(rate)/s, about \(durationWords(left)) left"
     }
 
-    /// Writes a line of its own, unless it was the last one written.
-    mutating func note(_ words: String) {
-        guard !isQuiet, words != noted else { return }
-        noted = words
-        finish()
-        Terminal.write("\(label): \(words)")
+    /// Writes a line of its own, unless it was the last one written: what the work waits for.
+    func note(_ words: String) {
+        guard !isQuiet else { return }
+        state.withLock { state in
+            guard words != state.noted else { return }
+            state.noted = words
+            state.clearLine()
+            Terminal.write("\(label): \(words)")
+        }
     }
 
     /// Clears the line.
-    mutating func finish() {
-        guard hasLine else { return }
-        StandardStream.writeErrors(Array("\r\u{1B}[K".utf8))
-        hasLine = false
-    }
-}
-
-/// A progress that can be updated from any thread.
-final class SharedProgress: Sendable {
-    private let progress: Mutex<Progress>
-
-    init(_ label: String, isQuiet: Bool) {
-        progress = Mutex(Progress(label, isQuiet: isQuiet))
-    }
-
-    func report(_ count: Int, _ noun: String, note: String = "") {
-        progress.withLock { $0.report(count, noun, note: note) }
-    }
-
-    /// Reports what the work waits for: once, however often it is said.
-    func note(_ words: String) {
-        progress.withLock { $0.note(words) }
-    }
-
-    func finish() {
-        progress.withLock { $0.finish() }
-    }
+    func finish() { state.withLock { $0.clearLine() } }
 }

@@ -33,7 +33,7 @@ struct DemoDeliveries {
     /// Ingests each at its time of arrival, one after the other, as a service does.
     func ingest(into ledger: Ledger, isQuiet: Bool) async throws -> DemoCounts {
         var counts = DemoCounts()
-        var progress = Progress("ingest", isQuiet: isQuiet)
+        let progress = Progress("ingest", isQuiet: isQuiet)
         for arrival in arrivals {
             clock.set(arrival.arrivesAt)
             let ingestion = try await deliver(arrival, to: ledger)

@@ -145,7 +145,7 @@ struct SimulateCommand: AsyncParsableCommand {
         try writer.write(root: simulator.store.pki.rootDER)
         try writer.write(catalog: SimulatedCatalog.storekit)
         let truthFile = try truth.map(SimulationWriter.create)
-        var progress = Progress("simulate", isQuiet: output.quiet)
+        let progress = Progress("simulate", isQuiet: output.quiet)
 
         for (index, life) in simulator.lives(subscriptions).enumerated() {
             for format in SimulationFormat.chosen(formats) {
