@@ -78,6 +78,26 @@ extension Ledger {
         _ isStopped: () -> Bool,
         _ progress: (IngestReport.Progress) -> Void
     ) async throws -> IngestReport {
+        let report = try await ingest(next, by: channel, isStopped, progress)
+        try await log.record(
+            IngestionRun(
+                id: run,
+                source: channel.source,
+                startedAt: channel.startedAt,
+                finishedAt: channel.clock(),
+                wasStopped: report.wasStopped,
+                counts: report.counts
+            )
+        )
+        return report
+    }
+
+    private func ingest(
+        _ next: @escaping @Sendable () async throws -> [LocatedPayload]?,
+        by channel: Channel,
+        _ isStopped: () -> Bool,
+        _ progress: (IngestReport.Progress) -> Void
+    ) async throws -> IngestReport {
         let lanes = min(log.identity.lanes.value, Ledger.ingestWindowLanesMax)
         var work = RunningIngest(window: Ledger.ingestWindow * lanes)
         do {
@@ -88,16 +108,6 @@ extension Ledger {
             throw error
         }
         work.report.sortByInput()
-        try await log.record(
-            IngestionRun(
-                id: run,
-                source: channel.source,
-                startedAt: channel.startedAt,
-                finishedAt: channel.clock(),
-                wasStopped: work.report.wasStopped,
-                counts: work.report.counts
-            )
-        )
         return work.report
     }
 
