@@ -89,8 +89,8 @@ extension ProductCatalog {
         /// The offers on it, in the catalog's order.
         public let offers: [CatalogOffer]
 
-        /// Members without a value are omitted: a version without bundles has the bytes that earlier
-        /// programs stored.
+        // Members without a value are omitted: a version without bundles has the bytes that
+        // earlier programs stored.
         private enum CodingKeys: String, CodingKey {
             case productId, subscriptionGroupIdentifier, groupName, level, duration, kind
             case bundledProductIds, referenceName, displayName, prices, billingPlans, offers

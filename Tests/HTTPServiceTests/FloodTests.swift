@@ -95,10 +95,10 @@ struct FloodTests {
                 }
                 #expect(try await service.post(Self.path, genuine).status == 400)
                 let listed = try await service.ledger.rejections().rejections
-                let junk = listed.filter { $0.standing == "unproven" }
-                #expect(junk.count == 5 && junk.count { $0.bodyByteCount.value != nil } == 3)
-                let kept = listed.filter { $0.standing == "proven" }
-                #expect(kept.map { $0.bodyByteCount.value } == [genuine.count])
+                let junk = listed.filter { $0.standing == .unproven }
+                #expect(junk.count == 5 && junk.count { $0.bodyByteCount != nil } == 3)
+                let kept = listed.filter { $0.standing == .proven }
+                #expect(kept.map { $0.bodyByteCount } == [genuine.count])
             }
             let ledger = Ledger(
                 log: try await EventLog.open(settings),

@@ -29,7 +29,7 @@ extension ConsoleRoutes {
     private func reading(_ search: ConsoleAddress, _ clocks: Clocks) async throws -> CustomerReading
     {
         let ledger = routes.ledger
-        let asked = SubjectID(search.id, in: search.environment.map(Call.environment))
+        let asked = SubjectID(search.id, in: search.environment.map(Events.Environment.inAnyCase))
         var subject = try await ledger.recognised(asked)
         let known = try await environments(of: subject.id)
         // As for other questions, only production counts where several environments are known.
@@ -112,13 +112,10 @@ extension ConsoleRoutes {
             document.appAccountTokens.isEmpty
                 ? nil : "app account token \(document.appAccountTokens.joined(separator: ", "))",
         ].compactMap(\.self)
-        let streams = (document.streams + document.related).flatMap { stream in
-            [
-                Block.line(
-                    ([stream.originalTransactionId] + [stream.bundleId].compactMap(\.self)
-                        + stream.productIds).joined(separator: " · ")
-                ), stream.ownersText,
-            ]
+        let streams = (document.streams + document.related).flatMap { stream -> [Block] in
+            let bundles = [stream.bundleId].compactMap(\.self)
+            let words = [stream.originalTransactionId] + bundles + stream.productIds
+            return [Block.line(words.joined(separator: " · ")), stream.ownersText]
         }
         return CustomerReading.Table(
             title: "Whose it was",
@@ -154,6 +151,16 @@ struct CustomerReading: Sendable {
     }
 }
 
+/// The two times of a page.
+struct Clocks: Sendable {
+    /// The instant asked about.
+    let instant: Instant
+    /// How much of the log is used.
+    let knownAt: KnownAt
+    /// The time zone in which times are given and shown.
+    let zone: QuestionZone
+}
+
 extension ConsoleAddress {
     /// The two times of the page, parsed as those of other questions.
     fileprivate func clocks(now: Instant) throws -> Clocks {
@@ -175,9 +182,9 @@ extension ConsoleAddress {
             }
         }
         let zone = try read("tz", tz, "UTC, Europe/Berlin or +05:30", QuestionZone.init) ?? .utc
+        let asked = try read("at", at, AskedTime.forms, AskedTime.init)
         return Clocks(
-            now: now,
-            at: try read("at", at, AskedTime.forms, AskedTime.init)?.instant(now: now, in: zone),
+            instant: asked?.instant(now: now, in: zone) ?? now,
             knownAt: try read("known-at", knownAt, AskedKnowledge.forms, AskedKnowledge.init)?
                 .knownAt(now: now, in: zone) ?? .latest,
             zone: zone

@@ -85,9 +85,9 @@ struct ErasureOptions: ParsableArguments {
             Terminal.write(
                 "Tables, reports and exports contain what was erased until `subledger follow "
                     + "--once` has applied the erasure. The old bytes stay in the database's files "
-                    + "until PostgreSQL overwrites them. To remove them now, run after that, as the "
-                    + "owner of the tables: VACUUM (FULL, ANALYZE) (appends and reads wait while it "
-                    + "runs)"
+                    + "until PostgreSQL overwrites them. To remove them now, run after that, as "
+                    + "the owner of the tables: VACUUM (FULL, ANALYZE) (appends and reads wait "
+                    + "while it runs)"
             )
         }
         if !output.json { for exception in document.left { Terminal.print(exception.words) } }

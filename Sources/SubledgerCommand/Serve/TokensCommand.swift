@@ -110,13 +110,12 @@ extension TokensCommand {
             let header = [
                 "name", "roles", "created", "last used", "revoked", "expires", "per minute",
             ]
-            let rows = tokens.map { token in
+            let rows = tokens.map { token -> [String] in
                 [
                     token.name, token.roles.words, "\(token.createdAt)",
-                    token.lastUsedAt.map { "\($0)" } ?? "never",
-                    token.revokedAt.map { "\($0)" } ?? "",
-                    token.expiresAt.map { "\($0)" } ?? "",
-                    token.requestsPerMinute.map { "\($0)" } ?? "",
+                    token.lastUsedAt?.description ?? "never", token.revokedAt?.description ?? "",
+                    token.expiresAt?.description ?? "",
+                    token.requestsPerMinute?.description ?? "",
                 ]
             }
             try output.print(
