@@ -83,7 +83,7 @@ struct UpCommand: AsyncParsableCommand {
 
     private func serve(_ settings: ConnectionSettings) async throws {
         let logger = Logger(label: "subledger") { _ in
-            TextLogHandler(level: .warning) { Terminal.write($0) }
+            LineLogHandler(.text, level: .warning) { Terminal.write($0) }
         }
         Allocator.boundFreeMemory()
         let clock = DemoClock()
