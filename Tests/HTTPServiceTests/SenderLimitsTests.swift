@@ -50,30 +50,37 @@ struct SenderLimitsTests {
         async throws
     {
         let turns = Turns<Int>()
-        let order = Mutex<[String]>([])
+        let order = Order()
         let (began, ended) = (Signal(), Signal())
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
                 try await turns.inTurn(1, within: 0) {
                     began.give()
                     await ended.wait()
-                    order.withLock { $0.append("first") }
+                    order.add("first")
                 }
             }
             await began.wait()
             let late = await #expect(throws: Problem.self) {
-                try await turns.inTurn(1, within: 0.01) { order.withLock { $0.append("late") } }
+                try await turns.inTurn(1, within: 0.01) { order.add("late") }
             }
             #expect(late?.status == .serviceUnavailable)
             // Another thing has turns of its own.
-            try await turns.inTurn(2, within: 0.01) { order.withLock { $0.append("other") } }
+            try await turns.inTurn(2, within: 0.01) { order.add("other") }
             group.addTask {
-                try await turns.inTurn(1, within: 0) { order.withLock { $0.append("second") } }
+                try await turns.inTurn(1, within: 0) { order.add("second") }
             }
             ended.give()
             try await group.waitForAll()
         }
-        #expect(order.withLock { $0 } == ["other", "first", "second"])
+        #expect(order.words == ["other", "first", "second"])
+    }
+
+    /// What happened, in order.
+    private final class Order: Sendable {
+        private let all = Mutex<[String]>([])
+        var words: [String] { all.withLock { $0 } }
+        func add(_ word: String) { all.withLock { $0.append(word) } }
     }
 
     /// Something that one task waits for.
