@@ -235,8 +235,7 @@ extension LedgerRoutes {
         let start = ContinuousClock.now
         // A logger that drops metadata has no request id.
         let id = context.logger[metadataKey: "hb.request.id"].map { "\($0)" } ?? UUID().uuidString
-        var (caller, failure): (String?, String?)
-        var isOutage = false
+        var (caller, failure, isOutage): (String?, String?, Bool) = (nil, nil, false)
         let address = trustedProxies.client(of: request, from: context.peerAddress)
 
         var response: Response

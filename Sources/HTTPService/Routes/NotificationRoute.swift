@@ -82,7 +82,7 @@ extension LedgerRoutes {
         let receivedAt = clock()
         do {
             // What is refused is also recorded in turn: a flood must not queue for the database.
-            if inTurn, try await !isVerified(body, receivedAt) {
+            if inTurn, try await !passes(body, receivedAt) {
                 let secondsMax = limits.strangerTurnSecondsMax
                 _ = try await state.strangers.inTurn(.recording, within: secondsMax) {
                     try await ingest(body, receivedAt)
@@ -98,7 +98,7 @@ extension LedgerRoutes {
         }
     }
 
-    private func isVerified(_ body: [UInt8], _ receivedAt: Instant) async throws -> Bool {
+    private func passes(_ body: [UInt8], _ receivedAt: Instant) async throws -> Bool {
         try await state.strangers.inTurn(.verifying, within: limits.strangerTurnSecondsMax) {
             do throws(Rejection) {
                 _ = try ledger.verifier.verify(

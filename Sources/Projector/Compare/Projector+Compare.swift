@@ -263,8 +263,7 @@ private struct Comparing: Sendable {
                 in: tables.schema,
                 reader
             )
-            await holder.close()
-            await reader.close()
+            for session in [holder, reader] { await session.close() }
             let found = Projector.Comparison(
                 difference: difference,
                 citationMismatches: citationMismatches,
@@ -274,8 +273,7 @@ private struct Comparing: Sendable {
             )
             return (found, held)
         } catch {
-            await holder.close()
-            await reader.close()
+            for session in [holder, reader] { await session.close() }
             throw error
         }
     }

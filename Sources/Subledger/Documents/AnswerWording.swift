@@ -214,3 +214,22 @@ extension Environment {
         }
     }
 }
+
+extension SubscriptionGroup {
+    /// Apple's identifier; nil if no format named it.
+    var identifier: String? {
+        switch self {
+        case .identified(let identifier): identifier
+        case .ofStream: nil
+        }
+    }
+}
+
+extension [String] {
+    /// The strings without duplicates, in the order of their bytes.
+    var uniqueByBytes: [String] {
+        sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }.reduce(into: []) { unique, id in
+            if unique.last.map({ !$0.utf8.elementsEqual(id.utf8) }) ?? true { unique.append(id) }
+        }
+    }
+}

@@ -311,16 +311,6 @@ extension AccessDocument.Period {
     }
 }
 
-extension SubscriptionGroup {
-    /// Apple's identifier; nil if no format named it.
-    var identifier: String? {
-        switch self {
-        case .identified(let identifier): identifier
-        case .ofStream: nil
-        }
-    }
-}
-
 extension AccessDocument.Elsewhere {
     fileprivate var line: String {
         let place = environment.placeWords
@@ -328,15 +318,6 @@ extension AccessDocument.Elsewhere {
         let end = until.map { ", until \($0.clock)" } ?? ""
         return "in \(place)  access\(end), by \(products.joined(separator: ", ")); purchases there "
             + "do not count in production"
-    }
-}
-
-extension [String] {
-    /// The strings without duplicates, in the order of their bytes.
-    fileprivate var uniqueByBytes: [String] {
-        sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }.reduce(into: []) { unique, id in
-            if unique.last.map({ !$0.utf8.elementsEqual(id.utf8) }) ?? true { unique.append(id) }
-        }
     }
 }
 
