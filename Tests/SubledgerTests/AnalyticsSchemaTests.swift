@@ -197,10 +197,7 @@ private struct Moved: Projection {
     var version: Int { original.version + 100 }
     var columns: [String] { original.columns }
     var tableSQL: String {
-        original.tableSQL.replacing(
-            "group_level                   integer ",
-            with: "group_level bigint "
-        )
+        original.tableSQL.replacing(/group_level +integer/, with: "group_level bigint")
     }
     var indexSQL: String { original.indexSQL }
 
