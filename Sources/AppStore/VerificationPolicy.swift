@@ -59,8 +59,8 @@ extension VerificationPolicy {
         )
     }
 
-    /// Refuses an environment that is not accepted, or that the signer cannot sign for: `isLocal`
-    /// tells whether the payload was signed on a developer's machine.
+    /// Refuses an environment that is not accepted, or that the signer cannot sign for; `isLocal` is
+    /// true if the payload was signed on a developer's machine.
     func checkAccepted(_ environment: Environment, isLocal: Bool = false) throws(Rejection) {
         if isLocal {
             guard environment == .xcode || environment == .localTesting else {

@@ -5,8 +5,9 @@ extension EventLog {
     /// Why an append would fail now; nil if it would be accepted.
     ///
     /// A recent commit shows that it would. Otherwise this does what an append does first, without
-    /// writing to the log: it takes the locks of an append, writes a temporary file on the server,
-    /// and compares the clocks, on the connection of the appends.
+    /// writing to the log, on the connection of the appends: it takes the locks of an append and of
+    /// the recording of a rejection, writes a temporary file on the server, compares the clocks, and
+    /// looks whether the place of the next event is free.
     ///
     /// - Parameters:
     ///   - freshSeconds: For how long a commit shows that appends work.
@@ -42,20 +43,22 @@ extension Appender {
         // A server that has restarted since the last append ended the connection.
         if let session, await !session.isReusable { drop(session) }
         let session = try await opened(by: deadline)
-        // Before the transaction begins, because the limit of the last use has long passed.
-        await session.setDeadline(deadline)
         let (lanes, making) = (identity.lanes.value, making)
         do {
-            try await session.atomically { session in
-                try session.execute(AppendProbe.locks(secondsMax: waitSeconds))
-                let rows = try session.pipeline([
-                    PostgresStatement(AppendProbe.writeFile),
-                    PostgresStatement(AppendProbe.clock),
-                    PostgresStatement(AppendProbe.newest, [.int4(Int32(lanes))]),
-                    PostgresStatement(AppendProbe.taken, [.int4(Int32(lanes))]),
-                ])
-                if let row = rows[3].first { throw AppendProbe.placeTaken(try row.int4(0)) }
-                try AppendProbe.check(rows[1], rows[2], making)
+            try await session.together { session in
+                // Before the transaction begins, because the limit of the last use has long passed.
+                session.setDeadline(deadline)
+                try session.atomically { session in
+                    try session.execute(AppendProbe.locks(secondsMax: waitSeconds))
+                    let rows = try session.pipeline([
+                        PostgresStatement(AppendProbe.writeFile),
+                        PostgresStatement(AppendProbe.clock),
+                        PostgresStatement(AppendProbe.newest, [.int4(Int32(lanes))]),
+                        PostgresStatement(AppendProbe.taken, [.int4(Int32(lanes))]),
+                    ])
+                    if let row = rows[3].first { throw AppendProbe.placeTaken(try row.int4(0)) }
+                    try AppendProbe.check(rows[1], rows[2], making)
+                }
             }
         } catch let error as PostgresError where error.sqlState == "55P03" {
             throw AppendProbe.locked
@@ -75,13 +78,15 @@ private enum AppendProbe {
     /// Seconds for a connection: whoever reads the metrics waits for ten in all.
     static let connectSecondsMax = 2.0
 
-    // Locking assigns no transaction id, so the commit writes nothing.
+    // Locking assigns no transaction id, so the commit writes nothing. In the order in which an
+    // append and a repair lock the tables.
     static func locks(secondsMax: Double) -> String {
         """
         SET LOCAL lock_timeout = \(max(1, Int(secondsMax * 1000)));
         SET LOCAL work_mem = '64kB';
-        LOCK TABLE ledger.event, ledger.evidence, ledger.evidence_segment, ledger.confirmation,
-            ledger.root_certificate, ledger.commit, ledger.rejection, ledger.rejection_taken
+        LOCK TABLE ledger.commit, ledger.root_certificate, ledger.evidence_segment,
+            ledger.evidence, ledger.confirmation, ledger.event, ledger.rejection,
+            ledger.rejection_taken
             IN ROW EXCLUSIVE MODE
         """
     }

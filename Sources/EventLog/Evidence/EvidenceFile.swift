@@ -147,7 +147,7 @@ extension EvidenceFile {
         let isThere = access(place.path, F_OK) == 0
         if !isThere {
             let part = place.path + ".part"
-            // An interrupted move may have left a file there, or somebody a link to another one.
+            // An interrupted move may have left a file there, and another user may have put a link to another file there.
             unlink(part)
             let descriptor = open(part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
             guard descriptor >= 0 else { throw failure(part, "written") }

@@ -54,8 +54,9 @@ extension EventLog {
                 SELECT *, count(*) OVER () AS total,
                     count(*) FILTER (WHERE is_recent) OVER () AS recent
                 FROM (
-                    SELECT c.original_transaction_id, p.answered_at, coalesce(p.answered_at
-                        > clock_timestamp() - $2 * interval '1 millisecond', false) AS is_recent
+                    SELECT c.original_transaction_id, p.answered_at, coalesce(
+                        p.answered_at > clock_timestamp() - $2 * interval '1 millisecond'
+                            AND \(EventLog.isAnswerDated("p")), false) AS is_recent
                     FROM (\(EventLog.customersSQL)) c
                     LEFT JOIN operation.poll p USING (lane, environment, original_transaction_id)
                     WHERE c.is_subscription OR NOT $4

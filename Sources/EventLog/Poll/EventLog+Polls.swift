@@ -50,8 +50,10 @@ extension EventLog {
             VALUES ($1, $2, $3, $4, clock_timestamp() + $5 * interval '1 millisecond')
             ON CONFLICT ON CONSTRAINT poll_pkey DO UPDATE
                 SET holder = excluded.holder, expires_at = excluded.expires_at
-                WHERE coalesce(NOT (\(EventLog.isPollLeased)), true) AND coalesce(
-                    poll.answered_at <= clock_timestamp() - $6 * interval '1 millisecond', true)
+                WHERE coalesce(NOT (\(EventLog.isPollLeased)), true)
+                    AND (NOT coalesce(\(EventLog.isAnswerDated("poll")), false)
+                        OR poll.answered_at
+                            <= clock_timestamp() - $6 * interval '1 millisecond')
             RETURNING continuation
             """
         let values =
@@ -170,6 +172,15 @@ extension EventLog {
             AND poll.expires_at <= clock_timestamp() + interval '\(leaseSecondsMax) seconds'
         """
 
+    /// Whether a row of `operation.poll` says when Apple answered, and not in the future: any writer
+    /// could date one so that the customer is never asked about again.
+    ///
+    /// With an allowance of five minutes for the clocks of other servers of the same database.
+    static func isAnswerDated(_ row: String) -> String {
+        "(isfinite(\(row).answered_at) AND \(row).answered_at "
+            + "<= clock_timestamp() + interval '300 seconds')"
+    }
+
     private func holder(
         _ condition: String,
         _ values: [PostgresValue]
@@ -232,7 +243,7 @@ extension EventLog {
                 JOIN unnest($1::int[], $2::text[], $3::text[])
                     AS asked (lane, environment, original_transaction_id)
                     USING (lane, environment, original_transaction_id)
-                WHERE answered_at IS NOT NULL
+                WHERE \(EventLog.isAnswerDated("poll"))
                 """,
                 values(of: streams)
             )

@@ -50,7 +50,7 @@ struct StoredCheckpoints {
         var page = Page()
         for row in rows {
             after = (try row.text(0), try row.bytea(1))
-            let fault = try row.bool(6) ? "" : ", which is dated later than the server's clock,"
+            let fault = try row.bool(6) ? "" : " (dated later than the server's clock)"
             let takenAt = try row.timestamptzIfPresent(5).map(Instant.init(microseconds:))
             guard let takenAt, let signed = try signed(row), signed.checkpoint.takenAt == takenAt
             else {
