@@ -1,7 +1,7 @@
 /// The meaning of the columns of tables and views: one comment for each name, wherever it occurs.
 ///
-/// `columns.txt` contains them. A table's own DDL defines a column's type; a lint in the tests
-/// checks that a name has one type and one comment everywhere.
+/// `columns.txt` contains them. The value that a projection declares defines a column's type; a lint
+/// in the tests checks that a name has one type and one comment everywhere.
 package enum ColumnVocabulary {
     /// The comment of a column with that name; nil for a name that is not ours.
     package static func comment(on column: String) -> String? { comments[column] }

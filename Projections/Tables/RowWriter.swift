@@ -57,33 +57,26 @@ extension RowWriter {
     /// Writes NULL.
     mutating func null() { begin(.null, byteCount: 0) }
 
-    /// Writes a `bigint`, or NULL.
-    mutating func integer(_ value: Int64?) {
-        guard let value else { return null() }
+    /// Writes a `bigint`.
+    mutating func integer(_ value: Int64) {
         begin(.integer, byteCount: 8)
         number(value)
     }
 
-    /// Writes a `bigint` of milliseconds, or NULL.
-    mutating func milliseconds(_ instant: Instant?) { integer(instant?.milliseconds) }
-
-    /// Writes an `integer`, clamped to its range, or NULL.
-    mutating func int32(_ value: Int?) {
-        guard let value else { return null() }
+    /// Writes an `integer`, clamped to its range.
+    mutating func int32(_ value: Int) {
         begin(.int32, byteCount: 8)
         number(Int64(Int32(clamping: value)))
     }
 
-    /// Writes a `boolean`, or NULL.
-    mutating func boolean(_ value: Bool?) {
-        guard let value else { return null() }
+    /// Writes a `boolean`.
+    mutating func boolean(_ value: Bool) {
         begin(.boolean, byteCount: 1)
         number(UInt8(value ? 1 : 0))
     }
 
-    /// Writes a `timestamptz`, or NULL.
-    mutating func timestamp(_ instant: Instant?) {
-        guard let instant else { return null() }
+    /// Writes a `timestamptz`.
+    mutating func timestamp(_ instant: Instant) {
         if !ColumnValue.timestampMilliseconds.contains(instant.milliseconds), unfitValue == nil {
             unfitValue = Int(valueCount)
         }
@@ -91,9 +84,8 @@ extension RowWriter {
         number(instant.milliseconds)
     }
 
-    /// Writes a `text`, or NULL.
-    mutating func text(_ value: String?) {
-        guard let value else { return null() }
+    /// Writes a `text`.
+    mutating func text(_ value: String) {
         begin(.text, byteCount: RowWriter.byteCount(of: value))
         counted(value)
     }

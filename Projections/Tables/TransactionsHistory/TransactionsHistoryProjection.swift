@@ -13,12 +13,13 @@ struct TransactionsHistoryProjection: DeclaredProjection {
     let version = 1 + TransactionsProjection().version
     let definition = PackageResources.transactions_sql
     let indexes = PackageResources.transactions_history_indexes_sql
+    private let transactions = TransactionsProjection()
 
     func declare<Visitor: ColumnVisitor & ~Copyable>(
         _ column: inout Visitor,
         of row: UnsafePointer<TransactionState>
     ) {
-        TransactionsProjection().declare(&column, of: row.stored(\.transaction))
+        transactions.declare(&column, of: row.stored(\.transaction))
         column("first_lane_offset", row.pointee.transaction.firstPosition.offset)
         column("known_from", row.pointee.knownFrom)
         column("known_to", row.pointee.knownTo)

@@ -9,7 +9,7 @@ enum ProjectionSchema {
     /// The beginning of a transaction as the role that owns the tables.
     static let asOwner = "\(staysHere); SET LOCAL ROLE ledger_projector"
 
-    /// Executed before each rebuild; does nothing after the first.
+    /// Executed before tables are built, compared, promoted or discarded; repeating it changes nothing.
     static let bootstrap = String(
         sql: PackageResources.bootstrap_sql,
         filling: [

@@ -40,13 +40,14 @@ struct ClearedRows {
             ]
         )
 
+        let columnCount = projection.columns.count
         for row in deleted {
             let stream = StreamID(
                 environment: Environment(try row.text(0)),
                 originalTransactionId: try row.text(1)
             )
             var values: [ColumnValue] = []
-            for column in projection.columns.indices { values.append(try row.value(column + 2)) }
+            for column in 0..<columnCount { values.append(try row.value(column + 2)) }
             rows[stream, default: []].append(ProjectionRow(values: values, positions: []))
         }
         for (stream, rows) in rows { lost.remove(rows, of: stream) }

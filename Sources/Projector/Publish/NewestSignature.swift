@@ -34,8 +34,6 @@ package enum NewestSignature {
                 """
         }
 
-        // The bounds as arrays, because Citus joins a distributed table in this way with nothing
-        // else. OFFSET 0 makes the planner look events up by lane and offset.
         return String(
             sql: PackageResources.newest_signature_kept_sql,
             filling: [
@@ -47,14 +45,13 @@ package enum NewestSignature {
 
     /// Advances the stored value of a lane to an offset; it may be there already, or further.
     static func kept(lane: Int, upTo offset: Int64) -> PostgresStatement {
-        PostgresStatement(
-            String(
-                sql: PackageResources.newest_signature_sql,
-                filling: ["is_apples": isApples]
-            ),
-            [.int4(Int32(lane)), .int8(offset)]
-        )
+        PostgresStatement(advance, [.int4(Int32(lane)), .int8(offset)])
     }
+
+    private static let advance = String(
+        sql: PackageResources.newest_signature_sql,
+        filling: ["is_apples": isApples]
+    )
 
     /// The lanes whose stored values are not those of the log: `analytics.last_signed_at` rests on
     /// them.

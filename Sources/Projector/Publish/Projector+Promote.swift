@@ -196,6 +196,10 @@ extension Projector {
         _ isOtherLog: Bool,
         in session: PostgresSession
     ) async throws(PostgresError) -> Double? {
+        // Before any lock is taken.
+        let statements = tables.names.map {
+            LiveViews.point($0, to: ProjectionSchema.table($0, in: tables.schema))
+        }
         let begin = ContinuousClock.now
         let isDone = try await session.transaction { session throws(PostgresError) in
             try session.execute(LiveViews.begin)
@@ -205,11 +209,7 @@ extension Projector {
                 "FOR UPDATE"
             )
             guard isOtherLog || isFarEnough(tables, parts) else { return false }
-            for name in tables.names {
-                try session.execute(
-                    LiveViews.point(name, to: ProjectionSchema.table(name, in: tables.schema))
-                )
-            }
+            for statement in statements { try session.execute(statement) }
             try AnalyticsSchema.publish(in: session)
             try Table.State.live.unregister(tables.names, in: session)
             try Table.State.live.set(tables, in: session)

@@ -1,4 +1,4 @@
--- Schema projection and the tables about its tables; executed before each rebuild.
+-- Schema projection and the tables about its tables; may be executed again.
 BEGIN;
 SET LOCAL client_min_messages = warning;
 {{stays_here}};

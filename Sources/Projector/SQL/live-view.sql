@@ -57,12 +57,15 @@ BEGIN
         -- its columns that the new table has too. The owner makes all grants.
         SELECT array_agg(said.statement) INTO kept FROM (
             SELECT format('GRANT %s ON projection.{{name}} TO %s%s', a.privilege_type,
-                CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE a.grantee::regrole::text END, CASE WHEN a.is_grantable THEN ' WITH GRANT OPTION' ELSE '' END) AS statement
+                CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE a.grantee::regrole::text END,
+                CASE WHEN a.is_grantable THEN ' WITH GRANT OPTION' ELSE '' END) AS statement
             FROM pg_class c, aclexplode(c.relacl) a
             WHERE c.oid = {{view}}::regclass AND a.grantee <> c.relowner
             UNION ALL
             SELECT format('GRANT %s (%I) ON projection.{{name}} TO %s%s', a.privilege_type,
-                o.attname, CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE a.grantee::regrole::text END, CASE WHEN a.is_grantable THEN ' WITH GRANT OPTION' ELSE '' END)
+                o.attname,
+                CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE a.grantee::regrole::text END,
+                CASE WHEN a.is_grantable THEN ' WITH GRANT OPTION' ELSE '' END)
             FROM pg_attribute o JOIN pg_attribute n
                 ON n.attrelid = {{table}}::regclass
                     AND n.attname = o.attname AND n.attnum > 0,

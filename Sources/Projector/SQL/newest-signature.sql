@@ -1,4 +1,5 @@
 -- Advances the stored value of the lane $1 to the offset $2; it may be there already, or further.
+-- OFFSET 0 makes the planner look events up by lane and offset.
 INSERT INTO operation.newest_signature (lane, environment, lane_offset, as_of_ms)
 SELECT $1, f.environment, $2, max(f.as_of_ms)
 FROM (
