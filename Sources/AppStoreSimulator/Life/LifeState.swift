@@ -200,3 +200,16 @@ extension LifeState.Revocation {
         self.init(date: at, reason: Int64(number % 2), percentage: percentage, cause: .refund)
     }
 }
+
+extension SubscriptionStatus {
+    /// Apple's number, stated here again: payloads must not follow what the folds take it for.
+    var appleNumber: Int64 {
+        switch self {
+        case .active: 1
+        case .expired: 2
+        case .billingRetry: 3
+        case .gracePeriod: 4
+        case .revoked: 5
+        }
+    }
+}

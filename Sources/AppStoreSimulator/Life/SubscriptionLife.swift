@@ -51,7 +51,7 @@ public struct SubscriptionLife: Sendable {
                 step: chapter.step,
                 happenedAt: chapter.step.at,
                 signedAt: chapter.signedAt,
-                status: chapter.state.status(at: chapter.signedAt)?.rawValue
+                status: chapter.state.status(at: chapter.signedAt)?.appleNumber
             )
         }
     }

@@ -73,7 +73,7 @@ extension SubscriptionLife {
             if let renewal = content.renewalInfo(of: state) {
                 json.add("signedRenewalInfo", plain: store.pki.sign(payloadJSON: renewal))
             }
-            json.add("status", state.status(at: signedAt)?.rawValue)
+            json.add("status", state.status(at: signedAt)?.appleNumber)
         case .oneTimePurchase(let number):
             let transaction = content.transaction(state.oneTimePurchases[number])
             json.add("signedTransactionInfo", plain: store.pki.sign(payloadJSON: transaction))

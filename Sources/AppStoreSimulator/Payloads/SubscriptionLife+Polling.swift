@@ -63,7 +63,7 @@ extension SubscriptionLife {
             let transaction = content.transaction(newest, of: state)
             var last = JSONWriter()
             last.add("originalTransactionId", identity.originalTransactionId)
-            last.add("status", state.status(at: instant)?.rawValue)
+            last.add("status", state.status(at: instant)?.appleNumber)
             last.add("signedTransactionInfo", plain: store.pki.sign(payloadJSON: transaction))
             last.add("signedRenewalInfo", plain: store.pki.sign(payloadJSON: renewal))
             var group = JSONWriter()

@@ -206,6 +206,15 @@ extension KnownLife {
 }
 
 extension SimulatedMovement.Kind {
-    // The position in the order of kinds.
-    fileprivate var rank: Int { Self.allCases.firstIndex(of: self) ?? 0 }
+    // The promised order at one instant, stated here again, because the folds are tested against it.
+    private static let order: [Self] = [
+        .offerStart, .paidStart, .offerRenewal, .conversion, .renewal, .seatsAdded,
+        .oneTimePurchase, .exitPlanChange, .billingIssueEntered, .billingIssueRecovered,
+        .churnVoluntary, .churnInvoluntary, .churnPriceIncrease, .churnProductUnavailable,
+        .churnUnknown, .exitRefund, .familyRevoke, .assignmentEnded, .refundReversed,
+        .refundRequested, .refundDeclined, .extension, .autoRenewOff, .autoRenewOn,
+        .planChangeScheduled, .planChangeCancelled,
+    ]
+
+    fileprivate var rank: Int { Self.order.firstIndex(of: self) ?? Self.order.count }
 }
