@@ -169,8 +169,8 @@ struct ChargesTests {
         #expect(
             again.summary
                 == sentences
-                + " The last charge for monthly was on 1 February 2026; renewal was switched off on "
-                + "3 February 2026, after it; paid until 1 March 2026. Dates are in Berlin time."
+                + " Renewal was switched off on 3 February 2026, after it; paid until 1 March 2026. "
+                + "Dates are in Berlin time."
         )
     }
 
@@ -214,9 +214,8 @@ struct ChargesTests {
         ])
         #expect(
             off.summary.hasSuffix(
-                "and the subscription had ended. The last charge for monthly was on 1 March 2026; "
-                    + "renewal was switched off on 5 March 2026, after it; paid until 1 April 2026. "
-                    + "Dates are in UTC."
+                "and the subscription had ended. Renewal was switched off on 5 March 2026, after it; "
+                    + "paid until 1 April 2026. Dates are in UTC."
             ),
             "\(off.summary)"
         )

@@ -47,7 +47,7 @@ struct ElsewhereTests {
             "No access in production: nothing was bought there, and purchases in the sandbox do not "
             + "count. Access in the sandbox on 10 January 2026: monthly was paid for from 1 January "
             + "2026 to 1 February 2026."
-        let cases: [(Environment?, Bool)] = [(nil, true), (.production, true), (.sandbox, false)]
+        let cases: [(Environment?, Bool)] = [(nil, true), (.sandbox, false)]
         for (environment, isTold) in cases {
             let answer = try await ChargedFact.withLedger(Self.tested) { ledger in
                 try await ledger.explain(SubjectID("1000", in: environment), at: Self.at)
@@ -65,10 +65,26 @@ struct ElsewhereTests {
         #expect(answer.environment == .sandbox)
         #expect(
             answer.summary
-                == "No charge in production is known. These are purchases in the sandbox, where "
-                + "Apple charges nothing. One charge, on 1 January 2026 for monthly: 9.99 USD. Dates "
-                + "are in UTC."
+                == "No charge in production is known. These are test purchases in the sandbox: no "
+                + "money was charged, and the amounts are list prices. One charge, on 1 January 2026 "
+                + "for monthly: 9.99 USD. Dates are in UTC."
         )
+    }
+
+    @Test func `who asks about production itself is never answered about the sandbox`()
+        async throws
+    {
+        let subject = SubjectID("1000", in: .production)
+        try await ChargedFact.withLedger(Self.tested) { ledger in
+            let questions: [() async throws -> Void] = [
+                { _ = try await ledger.explain(subject, at: Self.at) },
+                { _ = try await ledger.charges(of: subject, now: Self.at) },
+            ]
+            for question in questions {
+                let error = await #expect(throws: QuestionError.self) { try await question() }
+                #expect(error?.code == .otherEnvironment)
+            }
+        }
     }
 
     @Test func `a tester is a new customer for the offers of production`() async throws {

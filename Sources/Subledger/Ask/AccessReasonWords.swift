@@ -84,13 +84,14 @@ extension AccessReasonWords {
         let span = "from \(date(row.validFrom)) \(end(of: row))"
         let shared =
             row.kind == .grace ? timeline?.sharing(of: row).map { ", \($0.words)" } ?? "" : ""
+        let verb = isAhead(row.validTo) ? "is" : "was"
         let phrase =
             switch row.kind {
             case .grace:
                 "the renewal of \(name(row.productId)) could not be charged, and Apple granted a "
                     + "billing grace period \(span)"
             case .trial:
-                "\(name(row.productId)) \(isAhead(row.validTo) ? "is" : "was") in a free trial \(span)"
+                "\(name(row.productId)) \(verb) in a free trial \(span)"
             case .intro: "\(name(row.productId)) was bought with an introductory offer, \(span)"
             case .offer: "\(name(row.productId)) was bought with an offer, \(span)"
             case .paid: "\(name(row.productId)) was paid for \(span)"

@@ -17,9 +17,9 @@ struct ChargesSummary {
     // What a tester bought is not money of a customer.
     private var place: [String] {
         guard known.environment != .production else { return [] }
-        let isFree = known.environment == .sandbox ? ", where Apple charges nothing" : ""
         return (asked == known.environment ? [] : ["No charge in production is known."]) + [
-            "These are purchases in \(known.environment.placeWords)\(isFree)."
+            "These are test purchases in \(known.environment.placeWords): no money was charged, and "
+                + "the amounts are list prices."
         ]
     }
 
@@ -55,7 +55,7 @@ struct ChargesSummary {
     // The newest charge for a time that another charge had paid for already.
     private var overlap: [String] {
         let kept = charges.filter { charge in
-            charge.expiresDate != nil && charge.reason != "seats"
+            charge.expiresDate != nil && charge.reason != "seats" && !isOvertaken(charge)
                 && !charge.refunds.contains { $0.state == .refunded }
         }
         for (index, charge) in kept.enumerated().reversed() {
@@ -87,17 +87,36 @@ struct ChargesSummary {
 
     // How renewal was switched around the last charge for a subscription.
     private var renewal: [String] {
-        guard let last = charges.last(where: { $0.expiresDate != nil }) else { return [] }
-        return cancellation(before: last) + renewalOff(after: last)
+        let last = charges.last { $0.expiresDate != nil && !isOvertaken($0) }
+        guard let last else { return [] }
+        let told = cancellation(before: last)
+        return told + renewalOff(after: last, isNamed: !told.isEmpty)
+    }
+
+    // Whether it was a renewal charged ahead, which another purchase replaced before it began.
+    private func isOvertaken(_ charge: ChargesDocument.Charge) -> Bool {
+        guard let timeline = timeline(of: charge) else { return false }
+        return ActivePeriods(timeline).rows.contains {
+            $0.purchaseDate == charge.purchaseDate && $0.expiresDate == charge.expiresDate
+                && $0.validFrom == $0.validTo
+                && ($0.endReason == .upgraded || $0.endReason == .replaced)
+        }
+    }
+
+    private func timeline(of charge: ChargesDocument.Charge) -> Timeline? {
+        known.timelines.first {
+            areSameBytes($0.stream.originalTransactionId, charge.originalTransactionId)
+        }
     }
 
     // A cancellation before the last charge that did not prevent it: it was taken back in time, or
     // the charge was for a new purchase.
     private func cancellation(before last: ChargesDocument.Charge) -> [String] {
-        let previous = charges.last { $0.isPaidBefore(last) }
+        let previous = charges.last { $0.isPaidBefore(last) && !isOvertaken($0) }
+        // What was switched after an early charge was not switched before it.
         let states = states(of: previous ?? last).filter { row in
             previous.map { $0.purchaseDate <= row.validFrom } ?? true
-                && row.validFrom < last.purchaseDate
+                && row.validFrom < last.purchaseDate && row.charge != .succeeded
         }
         let off = states.reversed().drop { $0.isAutoRenewOn != false }
             .prefix { $0.isAutoRenewOn == false }.last
@@ -106,7 +125,10 @@ struct ChargesSummary {
             states.first { off < $0.validFrom && $0.isAutoRenewOn == true }?.validFrom
         }
         let charged = "the last charge for \(name(last))"
-        if last.reason == "renewal", let off, let on {
+        let isRenewal =
+            last.reason == "renewal"
+            && (previous?.expiresDate ?? last.purchaseDate) <= last.purchaseDate
+        if isRenewal, let off, let on {
             return [
                 "Renewal was switched off on \(day(off)) and on again on \(day(on)), before "
                     + "\(charged) on \(day(last.purchaseDate)), which was a renewal."
@@ -118,7 +140,7 @@ struct ChargesSummary {
         let preposition = off == previous?.expiresDate ? "by" : "on"
         let cancelled = on == nil ? off : nil
         return [
-            "\(charged.prefix(1).uppercased() + charged.dropFirst()), on "
+            "\(charged.capitalizedFirst), on "
                 + "\(day(last.purchaseDate)), was for a new purchase and not a renewal: "
                 + (cancelled.map {
                     "renewal had been switched off \(preposition) \(day($0)), and "
@@ -129,31 +151,40 @@ struct ChargesSummary {
 
     // The states of the subscription of a charge, as far as they are asked about.
     private func states(of charge: ChargesDocument.Charge) -> [RenewalState] {
-        let timeline = known.timelines.first {
-            $0.stream.originalTransactionId.utf8.elementsEqual(charge.originalTransactionId.utf8)
-        }
-        return timeline.map { RenewalStates($0).rows }?
+        timeline(of: charge).map { RenewalStates($0).rows }?
             .filter { row in instant.map { row.validFrom <= $0 } ?? true } ?? []
     }
 
-    // When renewal was switched off for good, before or after the last charge.
-    private func renewalOff(after last: ChargesDocument.Charge) -> [String] {
-        let off = states(of: last).reversed().prefix { $0.isAutoRenewOn == false }.last
-        guard let off = off?.validFrom, let end = last.expiresDate else { return [] }
-        let charge = "The last charge for \(name(last)) was on \(day(last.purchaseDate)); "
+    // When renewal was switched off for good, before or after the last charge, which a sentence
+    // before this one may have named.
+    private func renewalOff(
+        after last: ChargesDocument.Charge,
+        isNamed: Bool
+    ) -> [String] {
+        let states = states(of: last).reversed().prefix { $0.isAutoRenewOn == false }
+        guard let row = states.last, let end = last.expiresDate else { return [] }
+        let off = row.validFrom
+        let charge =
+            isNamed
+            ? "" : "The last charge for \(name(last)) was on \(day(last.purchaseDate)); "
+        func sentence(_ words: String) -> [String] { [(charge + words).capitalizedFirst] }
         let refund = last.refunds.last { $0.state == .refunded }
         // Apple switches renewal off when it refunds.
         if let refund, let date = refund.refunded, date <= off, refund.isOfWhole {
             let ended = refund.timing == .current ? ", which ended the subscription" : ""
-            return [charge + "it was refunded on \(day(date))\(ended)."]
+            let it = isNamed ? "that charge" : "it"
+            return sentence("\(it) was refunded on \(day(date))\(ended).")
         }
         // Only the end of a subscription that could not be charged, or was not, was stated.
         guard off < end else {
-            return [charge + "paid until \(day(end)), and nothing was charged after that."]
+            let paid = "paid until \(day(end)), and nothing was charged after that."
+            return sentence(isNamed ? "it was " + paid : paid)
         }
-        let order = off < last.purchaseDate ? "before" : "after"
+        let order =
+            off >= last.purchaseDate
+            ? "after it" : row.charge == .succeeded ? "after Apple had charged for it" : "before it"
         let fate = refund == nil ? "paid until \(day(end))" : "that charge was refunded"
-        return [charge + "renewal was switched off on \(day(off)), \(order) it; \(fate)."]
+        return sentence("renewal was switched off on \(day(off)), \(order); \(fate).")
     }
 
     private func day(_ instant: Instant) -> String { instant.dayWords ?? instant.clock }
@@ -195,4 +226,9 @@ extension ChargesDocument.Charge {
 extension RefundCase {
     // Whether it took the purchase back, and not only some of its items or seats.
     fileprivate var isOfWhole: Bool { kind != .items && kind != .seats }
+}
+
+extension String {
+    // With a capital letter, as at the beginning of a sentence.
+    fileprivate var capitalizedFirst: String { prefix(1).uppercased() + dropFirst() }
 }

@@ -102,6 +102,7 @@ extension Ledger {
         at instant: Instant,
         product: String?,
         knownAt: KnownAt,
+        askedAs asked: KnownAt? = nil,
         sandbox: SandboxPolicy = .never
     ) async throws -> ExplanationAnswer {
         try await log.onOneConnection {
@@ -109,17 +110,19 @@ extension Ledger {
             var subject = subject
             let rule = try await sandboxRule(subject, at: instant, product, knownAt: used, sandbox)
             if rule != nil { subject.environment = .sandbox }
-            // A subscription alone is in its own environment, whatever its customer bought.
-            let other = rule == nil && !subject.isAlone ? try await elsewhere(subject) : nil
+            // A subscription alone is in its own environment, whatever its customer bought, and an
+            // environment that was asked about is never replaced.
+            let isOpen = rule == nil && !subject.isAlone && subject.environment == nil
+            let other = isOpen ? try await elsewhere(subject) : nil
             subject = other ?? subject
-            let asked = try await recorded(subject, at: instant, knownAt: used)
+            let known = try await recorded(subject, at: instant, knownAt: used)
             var answer = try await explanation(
-                of: asked,
+                of: known,
                 product: product,
                 at: instant,
                 knownAt: used,
-                askedAs: knownAt,
-                connections: try await connections(of: asked, to: subject, after: instant)
+                askedAs: asked ?? knownAt,
+                connections: try await connections(of: known, to: subject, after: instant)
             )
             answer.sandboxRule = rule
             // A policy for this customer may count the sandbox at another time.

@@ -13,7 +13,8 @@ package enum AccessQuestion: Question {
         account, it says so. Within a group, the product of the highest level in the catalog \
         counts, otherwise the period that began last. Family sharing gives access. A sandbox \
         purchase gives no access in production, except with --sandbox-customer and \
-        --sandbox-from: if only the sandbox knows ID, the answer is no, with what it has there. A non-consumable that was bought and not revoked is owned: access \
+        --sandbox-from. If only one other environment knows ID, the answer is no, and the text \
+        lists what ID has there. A non-consumable that was bought and not revoked is owned: access \
         without end. Consumables and non-renewing subscriptions are listed but not judged: \
         only the app knows what is left of them. A refunded or revoked purchase of any type \
         gives no access. The type is Apple's or, if a receipt does not name it, the catalog's.

@@ -120,7 +120,9 @@ extension Ledger {
             do {
                 known = try await self.known(of: subject, at: instant ?? now, knownAt: knownAt)
             } catch let error as QuestionError where error.code == .otherEnvironment {
-                guard let other = try await elsewhere(subject) else { throw error }
+                guard subject.environment == nil, let other = try await elsewhere(subject) else {
+                    throw error
+                }
                 known = try await self.known(of: other, at: instant ?? now, knownAt: knownAt)
             }
             let asked = subject.environment ?? .production
@@ -198,8 +200,8 @@ extension TransactionRow {
     fileprivate var reasonOfCharge: String {
         if time.end == nil || !terms.isAutoRenewable { return "one_time" }
         if seats?.addedTo != nil { return "seats" }
-        if place.previousProductId != nil { return "plan_change" }
         if place.isResubscribe { return "resubscribe" }
+        if place.previousProductId != nil { return "plan_change" }
         return (place.renewalNumber ?? 1) > 1 ? "renewal" : "first"
     }
 }

@@ -23,9 +23,9 @@ struct SubjectOptions: ParsableArguments {
             "Where the purchases were made: Production, Sandbox, Xcode or LocalTesting.",
             discussion: """
                 Default: the environment in which ID is known; required if there are several. \
-                `access`, `charges` and `eligibility` default to Production, so test purchases \
-                never count by accident; `access`, `charges` and `explain` say if only another \
-                environment knows ID.
+                `access` and `eligibility` default to Production, so test purchases never count \
+                by accident. `charges` and `explain` ask Production first; if only one other \
+                environment knows ID, they answer for that one, and say so.
                 """,
             valueName: "word"
         ),
