@@ -14,7 +14,7 @@ struct Call: Sendable {
     /// The path parameters of the route.
     let parameters: Parameters
     /// The name of the token; nil if the route needs none.
-    var caller: String?
+    let caller: String?
     /// The address of the client; nil if unknown.
     let address: String?
     /// The id of the request in the log.

@@ -2,6 +2,9 @@ internal import EventLog
 internal import HTTPTypes
 internal import Hummingbird
 
+/// Names the token of a request that has one of the roles; nil if none is needed.
+typealias Identification = @Sendable (Request, [TokenRole]) async throws -> String?
+
 extension LedgerRoutes {
     /// The name of the request's token, if it has one of the roles.
     func caller(of request: Request, for wanted: [TokenRole]) async throws -> String? {

@@ -163,6 +163,7 @@ extension LedgerRoutes {
     ///   - router: The router to register it with.
     ///   - role: The role that its token needs; nil for no token.
     ///   - other: Another role that is sufficient.
+    ///   - identify: Names the token; nil for the one of the header Authorization.
     ///   - refuse: Makes the response to a problem.
     ///   - answer: Makes the response; an error it throws becomes a problem.
     func on(
@@ -171,6 +172,7 @@ extension LedgerRoutes {
         of router: some RouterMethods<some RequestContext>,
         for role: TokenRole?,
         or other: TokenRole? = nil,
+        identifiedBy identify: Identification? = nil,
         refusedBy refuse: @escaping @Sendable (Problem) throws -> Response = { try $0.response() },
         _ answer: @escaping @Sendable (Call) async throws -> Response
     ) {
@@ -186,6 +188,7 @@ extension LedgerRoutes {
                 method.rawValue,
                 path,
                 for: roles,
+                identifiedBy: identify ?? caller,
                 refusedBy: refuse,
                 method == .get && !roles.isEmpty ? limited(answer, context) : answer
             )
@@ -219,6 +222,7 @@ extension LedgerRoutes {
     ///   - method: The method, as named in metrics.
     ///   - path: The route, as named in metrics.
     ///   - roles: Roles any of which its token needs; empty for no token.
+    ///   - identify: Returns the name of the token, if it has one of the roles.
     ///   - refuse: Makes the response to a problem.
     ///   - answer: Makes the response; an error it throws becomes a problem.
     /// - Returns: The response.
@@ -229,6 +233,7 @@ extension LedgerRoutes {
         _ method: String,
         _ path: String,
         for roles: [TokenRole],
+        identifiedBy identify: Identification,
         refusedBy refuse: @Sendable (Problem) throws -> Response = { try $0.response() },
         _ answer: @Sendable (Call) async throws -> Response
     ) async throws -> Response {
@@ -240,7 +245,7 @@ extension LedgerRoutes {
 
         var response: Response
         do {
-            caller = try await self.caller(of: request, for: roles)
+            caller = try await identify(request, roles)
             let call = Call(
                 request: request,
                 parameters: context.parameters,
@@ -276,8 +281,7 @@ extension LedgerRoutes {
                 response.status,
                 caller,
                 failure,
-                // Whoever guesses tokens is named; others only where their question is.
-                [401, 403, 429].contains(response.status.code) ? address : nil,
+                address,
                 duration
             )
         )
@@ -300,7 +304,10 @@ extension LedgerRoutes {
         ]
         if let caller { metadata["token"] = "\(caller)" }
         if let failure { metadata["problem"] = "\(failure)" }
-        if let address { metadata["address"] = "\(address)" }
+        // Whoever guesses tokens is named; others only where their question is.
+        if let address, [401, 403, 429].contains(status.code) {
+            metadata["address"] = "\(address)"
+        }
         return metadata
     }
 

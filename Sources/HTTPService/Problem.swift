@@ -112,8 +112,8 @@ extension Problem {
         var problem = Problem(
             .serviceUnavailable,
             "busy",
-            "Earlier requests wait for the database, and this one has waited for them as long as "
-                + "it may. Send the request again."
+            "The service is still working on earlier requests, and this one has waited for them as "
+                + "long as it may. Send the request again."
         )
         problem.retryAfterSeconds = retrySeconds
         return problem

@@ -18,7 +18,14 @@ struct UnansweredRequests<Context: RequestContext>: RouterMiddleware {
             return try await next(request, context)
         } catch let error as HTTPError where error.status == .notFound {
             let methods = routes.methods(of: request.uri.path)
-            return try await routes.respond(to: request, context, Self.route, Self.route, for: []) {
+            return try await routes.respond(
+                to: request,
+                context,
+                Self.route,
+                Self.route,
+                for: [],
+                identifiedBy: routes.caller
+            ) {
                 _ in
                 throw Problem(to: request.method, at: methods)
             }

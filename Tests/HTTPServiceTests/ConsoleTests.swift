@@ -204,7 +204,7 @@ struct ConsoleTests {
             try await console.fill(1)
             let cookie = try await console.session(.support, named: "anna")
             let stream = try #require(try await console.ledger.log.streams(limit: 1).first)
-            let paths = Self.pages(stream.originalTransactionId).dropFirst()
+            let paths = Self.pages(stream.originalTransactionId)
             for path in paths { _ = try await console.get(path, cookie: cookie) }
             let session = try await PostgresSession.connect(console.ledger.log.settings)
             let rows = try await session.query(
@@ -215,6 +215,7 @@ struct ConsoleTests {
             }
             #expect(
                 audited == [
+                    ["anna", "newest-events", ""],
                     ["anna", "customer", stream.originalTransactionId], ["anna", "event", "1"],
                     ["anna", "payload", "1"],
                 ]

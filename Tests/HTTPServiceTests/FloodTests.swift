@@ -74,6 +74,26 @@ struct FloodTests {
         }
     }
 
+    @Test func `what Apple signed is appended while the rejection of a stranger waits for a lock`()
+        async throws
+    {
+        let genuine = try #require(TestService.notifications(1).first)
+        try await TestServer.shared.withDatabase(from: .served) { settings in
+            try await TestService.run(on: settings) { service in
+                let lock = try await StuckReadTests.Lock(on: "ledger.rejection", settings)
+                async let junk = service.post(Self.path, Self.junk(1))
+                #expect(try await lock.waiting(for: 1))
+                async let signed = service.post(Self.path, genuine)
+                var looks = 0
+                while try await service.ledger.log.heads().isEmpty, looks < 20_000 { looks += 1 }
+                #expect(try await !service.ledger.log.heads().isEmpty)
+                try await lock.end()
+                #expect(try await junk.status == 400)
+                #expect(try await signed.status == 200)
+            }
+        }
+    }
+
     @Test
     func `what Apple signed keeps its bytes when junk has filled the store, and is recovered`()
         async throws

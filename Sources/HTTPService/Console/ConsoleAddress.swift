@@ -27,6 +27,11 @@ struct ConsoleAddress {
     /// The time zone; nil for UTC.
     var tz: String?
 
+    /// An instant as a field: milliseconds, which a reader of times takes for such from 1973 on.
+    static func field(_ instant: Instant) -> String {
+        instant.milliseconds >= 100_000_000_000 ? "\(instant.milliseconds)" : "\(instant)"
+    }
+
     /// The path and its query.
     var text: String {
         let fields = [

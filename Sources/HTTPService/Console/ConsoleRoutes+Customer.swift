@@ -9,28 +9,49 @@ extension ConsoleRoutes {
     func customer(_ call: Call) async throws -> HTML {
         let search = ConsoleAddress(try FormFields(call.request.uri.query ?? ""))
         guard !search.id.isEmpty else {
-            throw Problem(.badRequest, "query", "Enter an id of the customer or of a purchase.")
+            throw Problem(query: "Enter an id of the customer or of a purchase.")
         }
         try await routes.audit(call, "customer", about: search.id)
         let clocks = try search.clocks(now: routes.clock())
         return try await QuestionZone.$shown.withValue(clocks.zone) {
             try await routes.ledger.log.onOneConnection {
-                let reading = try await reading(search, clocks)
+                var used = clocks
+                used.knownAt = try await fixed(clocks.knownAt)
+                let reading = try await reading(search, used, askedAs: clocks.knownAt)
                 return ConsolePage.page(
                     search.id,
                     search: search,
                     note: note,
-                    CustomerPage(reading, search, clocks).html
+                    CustomerPage(reading, search).html
                 )
             }
         }
     }
 
-    private func reading(_ search: ConsoleAddress, _ clocks: Clocks) async throws -> CustomerReading
-    {
+    // The end of the log, if that was asked for or is meant: everything on a page is read at one
+    // knowledge, also while events arrive.
+    private func fixed(_ knownAt: KnownAt) async throws -> KnownAt {
+        let log = routes.ledger.log
+        switch knownAt {
+        case .offsets: return try await log.wholeCommits(knownAt)
+        case .time(let instant) where instant <= routes.clock(): return knownAt
+        default: break
+        }
+        let heads = try await log.heads()
+        let lanes = 0..<log.identity.lanes.value
+        return .offsets(
+            Dictionary(uniqueKeysWithValues: lanes.map { ($0, heads[$0]?.offset ?? 0) })
+        )
+    }
+
+    private func reading(
+        _ search: ConsoleAddress,
+        _ clocks: Clocks,
+        askedAs asked: KnownAt
+    ) async throws -> CustomerReading {
         let ledger = routes.ledger
-        let asked = SubjectID(search.id, in: search.environment.map(Events.Environment.inAnyCase))
-        var subject = try await ledger.recognised(asked)
+        let environment = search.environment.map(Events.Environment.inAnyCase)
+        var subject = try await ledger.recognised(SubjectID(search.id, in: environment))
         let known = try await environments(of: subject.id)
         // As for other questions, only production counts where several environments are known.
         if subject.environment == nil, known.count == 1 { subject.environment = known.first }
@@ -39,10 +60,12 @@ extension ConsoleRoutes {
             at: clocks.instant,
             product: nil,
             knownAt: clocks.knownAt,
+            askedAs: asked,
             sandbox: routes.sandbox
         )
         var reading = CustomerReading(
             answer: answer,
+            knowledge: ledger.log.text(clocks.knownAt),
             otherEnvironments: known.filter { $0 != answer.customer.environment }
         )
         subject.environment = answer.customer.environment
@@ -128,6 +151,8 @@ extension ConsoleRoutes {
 struct CustomerReading: Sendable {
     /// The explanation of the instant.
     let answer: ExplanationAnswer
+    /// How much of the log everything was read from, as an address has it.
+    let knowledge: String
     /// Other environments that know the id.
     let otherEnvironments: [Events.Environment]
     /// What is about the customer.
@@ -156,7 +181,7 @@ struct Clocks: Sendable {
     /// The instant asked about.
     let instant: Instant
     /// How much of the log is used.
-    let knownAt: KnownAt
+    var knownAt: KnownAt
     /// The time zone in which times are given and shown.
     let zone: QuestionZone
 }
@@ -172,11 +197,7 @@ extension ConsoleAddress {
         ) throws -> Value? {
             try text.map { text in
                 guard let value = parse(text) else {
-                    throw Problem(
-                        .badRequest,
-                        "query",
-                        "\(name) is \"\(text.prefix(64))\"; expected \(forms)."
-                    )
+                    throw Problem(query: "\(name) is \"\(text.prefix(64))\"; expected \(forms).")
                 }
                 return value
             }

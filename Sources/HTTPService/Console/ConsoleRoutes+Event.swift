@@ -16,7 +16,7 @@ extension ConsoleRoutes {
         let address = ConsoleAddress(
             id: stream.originalTransactionId,
             environment: stream.environment.word,
-            at: "\(stored.event.fact.effective.milliseconds)"
+            at: ConsoleAddress.field(stored.event.fact.effective)
         )
         let customer: [HTML] =
             stream.originalTransactionId.isEmpty
@@ -58,8 +58,11 @@ extension ConsoleRoutes {
     }
 
     private func payload(of stored: StoredEvent) -> HTML {
-        guard case .whole(let evidence) = stored.evidence else {
-            return "<p>The payload is not there; the ledger keeps why.</p>"
+        let evidence: Evidence
+        do {
+            evidence = try LedgerRoutes.evidence(of: stored)
+        } catch {
+            return "<p role=\"alert\">\(Problem(error).detail)</p>"
         }
         let file: HTML = """
             <p><a href="\(ConsoleAddress.event(stored.event.position))/payload">All \

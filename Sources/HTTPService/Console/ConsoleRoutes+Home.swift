@@ -13,6 +13,7 @@ extension ConsoleRoutes {
     /// The first page: the newest events; for an empty ledger, what to do next.
     func home(_ call: Call) async throws -> HTML {
         let fields = try FormFields(call.request.uri.query ?? "")
+        try await routes.audit(call, "newest-events", about: "")
         let heads = try await routes.ledger.log.heads()
         guard !heads.isEmpty else {
             return page("Empty ledger", Self.refreshSeconds, Self.firstSteps)
@@ -27,13 +28,11 @@ extension ConsoleRoutes {
             <a href="\(ConsoleAddress.home)">Stop</a>
             """
             : "<a href=\"\(ConsoleAddress.home)?watch=on\">Watch what arrives</a>"
-        let last = heads.sorted { $0.key < $1.key }.map { lane, head in
-            heads.count == 1 ? "\(head.offset)" : "\(lane):\(head.offset)"
-        }
+        let last = routes.ledger.log.text(.offsets(heads.mapValues(\.offset)))
         let content: HTML = """
             <h1>What the ledger learned last</h1>
-            <p>Enter an id above to see what a customer has, had, and was told. The log ends at \
-            position \(last.joined(separator: ", ")). \(watch)</p>
+            <p>Enter an id above to see what access a customer has and had, and what the ledger answered. The log ends at \
+            position \(last). \(watch)</p>
             <div class="scroll" tabindex="0"><table class="report"><thead><tr>
             <th scope="col">position</th><th scope="col">recorded</th><th scope="col">late by</th>\
             <th scope="col">subscription</th><th scope="col">what</th></tr></thead>
@@ -54,20 +53,31 @@ extension ConsoleRoutes {
         )
     }
 
-    // Of the first lanes, in the order of recording.
     private func newestEvents(_ heads: [Int: EventLog.Head]) async throws -> [Event] {
         var events: [Event] = []
-        let lanes = heads.sorted { $0.key < $1.key }.prefix(Int(Self.eventsShown))
-        for (lane, head) in lanes {
-            let count = max(1, Self.eventsShown / Int64(lanes.count))
-            for offset in stride(from: head.offset, to: max(0, head.offset - count), by: -1) {
+        for lane in try await newestLanes(heads) {
+            let last = heads[lane]?.offset ?? 0
+            for offset in stride(from: last, to: max(0, last - Self.eventsShown), by: -1) {
                 let position = Position(lane: Lane(lane), offset: offset)
                 if let stored = try await routes.ledger.log.event(at: position) {
                     events.append(stored.event)
                 }
             }
         }
-        return events.sorted { $0.recordedAt > $1.recordedAt }
+        return Array(
+            events.sorted { $0.recordedAt > $1.recordedAt }.prefix(Int(Self.eventsShown))
+        )
+    }
+
+    // As many lanes as events are shown, those with the newest commits.
+    private func newestLanes(_ heads: [Int: EventLog.Head]) async throws -> [Int] {
+        guard heads.count > Self.eventsShown else { return Array(heads.keys) }
+        var times: [(lane: Int, time: Instant)] = []
+        for lane in heads.keys {
+            let newest = try await routes.ledger.log.newestCommit(lane: lane, knownAt: .latest)
+            if let newest { times.append((lane, newest.commit.committedAt)) }
+        }
+        return times.sorted { $0.time > $1.time }.prefix(Int(Self.eventsShown)).map(\.lane)
     }
 
     private func row(of event: Event) -> HTML {
@@ -75,7 +85,7 @@ extension ConsoleRoutes {
         let address = ConsoleAddress(
             id: fact.stream.originalTransactionId,
             environment: fact.stream.environment.word,
-            at: "\(fact.effective.milliseconds)"
+            at: ConsoleAddress.field(fact.effective)
         )
         let late = fact.statedAsOf.map {
             (event.recordedAt.milliseconds - $0.milliseconds) / 1000

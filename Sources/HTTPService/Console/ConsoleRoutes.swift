@@ -73,15 +73,21 @@ public struct ConsoleRoutes: Sendable {
         of router: some RouterMethods<some RequestContext>,
         _ answer: @escaping @Sendable (Call) async throws -> Response
     ) {
-        open(.get, path, of: router) { call in
-            guard let cookie = call.session, let token = sessions.token(of: cookie) else {
+        let identify: Identification = { request, roles in
+            guard let cookie = request.session, let token = sessions.token(of: cookie) else {
                 throw Problem(.unauthorized, "session-missing", "You are not signed in.")
             }
-            var signedIn = call
-            signedIn.caller = try await routes.name(of: token, for: [.support])
-            let call = signedIn
-            return try await routes.reading { try await answer(call) }
+            return try await routes.name(of: token, for: roles)
         }
+        routes.on(
+            .get,
+            path,
+            of: router,
+            for: .support,
+            identifiedBy: identify,
+            refusedBy: refuse,
+            answer
+        )
     }
 
     // Whoever is not signed in gets the page that signs in, and never data.
@@ -129,7 +135,7 @@ extension ConsoleRoutes {
 
     private func signOut(_ call: Call) async throws -> Response {
         _ = try await fields(of: call)
-        if let cookie = call.session { sessions.end(cookie) }
+        if let cookie = call.request.session { sessions.end(cookie) }
         var response = Response.html(ConsolePage.signIn("You are signed out."))
         response.headers[.setCookie] = cookie("", seconds: 0)
         return response
@@ -144,7 +150,7 @@ extension ConsoleRoutes {
     }
 
     private func cookie(_ value: String, seconds: Int64) -> String {
-        "\(Call.sessionCookie)=\(value); Path=\(ConsoleAddress.home); Max-Age=\(seconds); HttpOnly; "
+        "\(Request.sessionCookie)=\(value); Path=\(ConsoleAddress.home); Max-Age=\(seconds); HttpOnly; "
             + "SameSite=Strict" + (isSecure ? "; Secure" : "")
     }
 
@@ -166,13 +172,13 @@ extension ConsoleRoutes {
     }
 }
 
-extension Call {
+extension Request {
     /// The name of the cookie of a session.
-    static let sessionCookie = "subledger_session"
+    fileprivate static let sessionCookie = "subledger_session"
 
     /// The cookie of the session; nil without one.
     fileprivate var session: String? {
-        let cookies = request.headers[values: .cookie].flatMap { $0.split(separator: ";") }
+        let cookies = headers[values: .cookie].flatMap { $0.split(separator: ";") }
         for cookie in cookies {
             let parts = cookie.split(separator: "=", maxSplits: 1)
             guard parts.count == 2, parts[0].drop(while: { $0 == " " }) == Self.sessionCookie else {

@@ -49,7 +49,7 @@ final class ConsoleSessions: Sendable {
         return cookie
     }
 
-    /// The token of a session; nil if the cookie is of none, or of one that ended.
+    /// The token of a session; nil if there is no such session, or it has ended.
     func token(of cookie: String) -> AccessToken? {
         let grant = grants.withLock { $0.sessions[Self.digest(cookie)] }
         return grant.flatMap { $0.end > .now ? $0.token : nil }

@@ -3,20 +3,18 @@ internal import Events
 internal import Projections
 internal import Subledger
 
-/// The page of a customer: both verdicts beside each other, the picture, why, and the tables.
+/// The page of a customer: both verdicts next to each other, the picture, why, and the tables.
 struct CustomerPage {
     private let reading: CustomerReading
     private let search: ConsoleAddress
-    private let clocks: Clocks
     private let text: ExplanationText
 
     /// The most steps of knowledge that are listed, the last ones.
     private static let stepsMax = 30
 
-    init(_ reading: CustomerReading, _ search: ConsoleAddress, _ clocks: Clocks) {
+    init(_ reading: CustomerReading, _ search: ConsoleAddress) {
         self.reading = reading
         self.search = search
-        self.clocks = clocks
         // The page draws its own picture.
         text = ExplanationText(reading.answer, style: .unicode, width: 0)
     }
@@ -131,7 +129,7 @@ struct CustomerPage {
         guard !changes.isEmpty else { return [] }
         let items = changes.suffix(Self.stepsMax).map { known -> HTML in
             var address = pinned
-            address.knownAt = "\(known.knownFrom.milliseconds)"
+            address.knownAt = ConsoleAddress.field(known.knownFrom)
             return """
                 <li><a href="\(address.text)">known at \(known.knownFrom.clock)</a> \
                 \(known.answer.words)</li>
@@ -153,7 +151,7 @@ struct CustomerPage {
         let links = [("Before: ", before), ("After: ", after)].compactMap { word, instant in
             instant.map { instant -> HTML in
                 var address = search
-                address.at = "\(instant.milliseconds)"
+                address.at = ConsoleAddress.field(instant)
                 return "<a href=\"\(address.text)\">\(word)\(instant.clock)</a> "
             }
         }
@@ -164,8 +162,8 @@ struct CustomerPage {
     private var pinned: ConsoleAddress {
         var address = search
         address.environment = answer.customer.environment.word
-        address.at = "\(explanation.at.milliseconds)"
-        if search.knownAt == nil { address.knownAt = answer.now.text }
+        address.at = ConsoleAddress.field(explanation.at)
+        address.knownAt = reading.knowledge
         return address
     }
 

@@ -18,14 +18,10 @@ struct FormFields {
                 $0.replacing("+", with: " ").removingPercentEncoding
             }
             guard let name = decoded[0], let value = decoded[1], !value.utf8.contains(0) else {
-                throw Problem(.badRequest, "query", "A field of the form is not UTF-8 text.")
+                throw Problem(query: "A field of the form is not UTF-8 text.")
             }
             guard values[name] == nil else {
-                throw Problem(
-                    .badRequest,
-                    "query",
-                    "\(name.prefix(64)) is given more than once; give it once."
-                )
+                throw Problem(query: "\(name.prefix(64)) is given more than once; give it once.")
             }
             let trimmed = value.trimmingCharacters(in: .whitespacesAndNewlines)
             values[name] = trimmed.isEmpty ? nil : trimmed

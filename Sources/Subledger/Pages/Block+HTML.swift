@@ -35,8 +35,10 @@ extension Block {
     // Words such as `#17` and `#0:17` become links; everything else stays text.
     private static func linked(_ text: String, _ link: (Position) -> String) -> HTML {
         let pieces = text.split(separator: " ", omittingEmptySubsequences: false).map { word in
-            position(in: word).map { position -> HTML in
-                "<a href=\"\(link(position))\">\(String(word))</a>"
+            let end = word.last.map { ",:;.".contains($0) } == true ? word.suffix(1) : ""
+            let mark = word.dropLast(end.count)
+            return position(in: mark).map { position -> HTML in
+                "<a href=\"\(link(position))\">\(String(mark))</a>\(String(end))"
             } ?? "\(String(word))"
         }
         return HTML.joined(pieces, by: " ")

@@ -67,10 +67,10 @@ package struct ExplanationPicture {
     /// What the picture leaves out, as text; nil if it has everything.
     package var omitted: String? {
         let streams = answer.customer.histories.count - timelines.count
-        let events = max(0, events.count - ExplanationPicture.eventsMax)
+        let events = answer.customer.histories.reduce(0) { $0 + $1.events.count } - drawn.count
         let parts = [
             streams > 0 ? counted(streams, "more subscription") : nil,
-            events > 0 ? counted(events, "older event") : nil,
+            events > 0 ? counted(events, "more event") : nil,
         ].compactMap(\.self)
         return parts.isEmpty ? nil : "not drawn: " + parts.joined(separator: ", ")
     }
@@ -196,9 +196,20 @@ package struct ExplanationPicture {
         return pieces
     }
 
-    private var events: [Event] {
-        answer.customer.histories.flatMap(\.events).sorted { $0.recordedAt < $1.recordedAt }
+    // Those behind the answer, and as many of the others as fit, the newest first, of those that
+    // took effect or were recorded within the axis; in the order in which they are drawn, so that
+    // those behind the answer are on top.
+    private var drawn: [Event] {
+        let shown = drawing.axis.start..<drawing.axis.end
+        let events = answer.customer.histories.flatMap(\.events)
+            .filter { shown.contains($0.fact.effective) || shown.contains($0.recordedAt) }
+            .sorted { $0.recordedAt < $1.recordedAt }
+        let behind = events.filter { decisive.contains($0.position) }
+        let others = events.filter { !decisive.contains($0.position) }
+        return others.suffix(max(0, ExplanationPicture.eventsMax - behind.count)) + behind
     }
+
+    private var decisive: Set<Position> { Set(explanation.because.map(\.position)) }
 
     // Above when each event took effect, below when the log recorded it.
     private var evidence: [HTML] {
@@ -210,13 +221,7 @@ package struct ExplanationPicture {
             <text class="axis" x="0" y="\(top + 4)">effective</text>
             <text class="axis" x="0" y="\(bottom + 4)">recorded</text>
             """
-        let decisive = Set(explanation.because.map(\.position))
-        let drawn = events.suffix(ExplanationPicture.eventsMax)
-        // Those behind the answer are drawn over the others.
-        let ordered =
-            drawn.filter { !decisive.contains($0.position) }
-            + drawn.filter { decisive.contains($0.position) }
-        let marks = ordered.map { event -> HTML in
+        let marks = drawn.map { event -> HTML in
             let (from, to) = (drawing.x(event.fact.effective), drawing.x(event.recordedAt))
             let late = ExplanationPicture.isLate(event) ? " late" : ""
             let kind = (decisive.contains(event.position) ? "evidence decisive" : "evidence") + late

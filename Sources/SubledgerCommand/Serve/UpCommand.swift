@@ -46,8 +46,11 @@ struct UpCommand: AsyncParsableCommand {
 
     @OptionGroup var trust: TrustOptions
 
-    /// What the session of the printed link may do: everything that only reads.
-    private static let roles: Set<TokenRole> = [.support, .finance, .analyst, .operator]
+    /// The role that the console needs.
+    private static let roles: Set<TokenRole> = [.support]
+
+    /// How long the ledger keeps who looked at whom; the demo has no real customers.
+    private static let auditDays = 30
 
     private static let demoDatabaseName = "subledger_up_demo"
 
@@ -66,6 +69,8 @@ struct UpCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
+        // Until the service listens to signals, one ends the start and stops what was started.
+        Interrupt.heed()
         let server = Ledger.Database.embeddedServer
         var wasRunning = false
         if case .running = try await server.status() { wasRunning = true }
@@ -83,7 +88,7 @@ struct UpCommand: AsyncParsableCommand {
 
     private func serve(_ settings: ConnectionSettings) async throws {
         let logger = Logger(label: "subledger") { _ in
-            LineLogHandler(.text, level: .warning) { Terminal.write($0) }
+            LineLogHandler(.text, level: .notice) { Terminal.write($0) }
         }
         Allocator.boundFreeMemory()
         let clock = DemoClock()
@@ -94,6 +99,7 @@ struct UpCommand: AsyncParsableCommand {
         _ = try await ledger.log.add(token, UpCommand.roles)
 
         var limits = ServiceLimits()
+        if !demo { limits.auditDays = UpCommand.auditDays }
         limits.connectionsMax = OpenFiles.room(for: limits.connectionsMax) {
             Terminal.write("up: \($0)")
         }
@@ -118,7 +124,9 @@ struct UpCommand: AsyncParsableCommand {
             Terminal.write("up: open this link in a browser; it signs in once, within an hour:")
             Terminal.print(url + console.signInPath(for: token))
         }
-        let result = await UpCommand.result { try await service.run() }
+        let result = await UpCommand.result {
+            if !Interrupt.isRequested { try await service.run() }
+        }
         _ = try await ledger.log.revokeToken(named: token.name)
         await ledger.close()
         try result.get()
@@ -152,6 +160,17 @@ struct UpCommand: AsyncParsableCommand {
                 settings,
                 policy: try trust.policy(),
                 options: try DatabaseOptions.logOptions()
+            )
+        }
+        let isUsed = try await PostgresSession.using(settings) { session in
+            let others = "SELECT FROM pg_stat_activity WHERE datname = $1 LIMIT 1"
+            return try await !session.query(others, [.text(UpCommand.demoDatabaseName)]).isEmpty
+        }
+        guard !isUsed else {
+            throw Failure(
+                Exit.configuration,
+                "another `up --demo` uses the database \(UpCommand.demoDatabaseName); stop it first, "
+                    + "or set SUBLEDGER_HOME to another folder"
             )
         }
         let scratch = ScratchDatabase(server: settings, name: UpCommand.demoDatabaseName)
