@@ -22,7 +22,8 @@ struct UpTests {
                 try await Self.page(client, cookie).contains("What the ledger learned last")
             }
         }
-        try await demo.stop()
+        // Whoever looked at something is in what it writes.
+        #expect(try await demo.stop().contains("newest-events"))
 
         let empty = try Up(home)
         let other = try await empty.link()
@@ -30,7 +31,7 @@ struct UpTests {
             let cookie = try await Self.cookie(client, other.path)
             #expect(try await Self.page(client, cookie).contains("This ledger is empty"))
         }
-        try await empty.stop()
+        _ = try await empty.stop()
     }
 
     private static func cookie(_ client: TestClient, _ path: String) async throws -> String {
@@ -70,11 +71,12 @@ private struct Up {
         throw ServeProcessError(description: "up ended: \(ending.code) \(ending.errors)")
     }
 
-    /// Ends it as Ctrl-C does, and its server with it.
-    func stop() async throws {
+    /// Ends it as Ctrl-C does, and its server with it; returns what it wrote.
+    func stop() async throws -> String {
         program.signal(SIGINT)
         let ending = await program.ending()
         #expect(ending.code == 0, "\(ending.errors)")
         #expect(ending.errors.contains("up: stopped; the data stays in "))
+        return ending.errors
     }
 }

@@ -52,6 +52,9 @@ struct UpCommand: AsyncParsableCommand {
     /// How long the ledger keeps who looked at whom; the demo has no real customers.
     private static let auditDays = 30
 
+    /// Enough for the browsers of one machine, and for what Apple sends.
+    private static let connectionsMax = 1_000
+
     private static let demoDatabaseName = "subledger_up_demo"
 
     /// Enough for years of a demo, and few enough to hold all payloads in memory.
@@ -100,6 +103,7 @@ struct UpCommand: AsyncParsableCommand {
 
         var limits = ServiceLimits()
         if !demo { limits.auditDays = UpCommand.auditDays }
+        limits.connectionsMax = UpCommand.connectionsMax
         limits.connectionsMax = OpenFiles.room(for: limits.connectionsMax) {
             Terminal.write("up: \($0)")
         }
@@ -110,14 +114,17 @@ struct UpCommand: AsyncParsableCommand {
         var options = LedgerServer.Options()
         (options.port, options.follows, options.console) = (port, true, console)
         if demo {
-            let stream = DemoStream(
-                ledger: ledger,
-                simulator: simulator,
+            let deliveries = DemoDeliveries(
+                of: simulator,
                 subscriptions: subscriptions,
-                clock: clock,
-                logger: logger
+                clock: clock
             )
-            options.others = [stream]
+            clock.set(deliveries.start)
+            // Before the tables are built, so that they use it.
+            try await DemoLedger.importCatalog(into: ledger, at: deliveries.start)
+            options.others = [
+                DemoStream(ledger: ledger, deliveries: deliveries, logger: logger)
+            ]
         }
         let service = LedgerServer(routes, options: options, logger: logger) { url in
             Terminal.write("up: listening at \(url); Ctrl-C stops it")

@@ -1,4 +1,3 @@
-import AppStoreSimulator
 import Events
 import Logging
 import ServiceLifecycle
@@ -8,9 +7,7 @@ import Subledger
 /// once, and the last months while someone looks.
 struct DemoStream: Service {
     let ledger: Ledger
-    let simulator: AppStoreSimulator
-    let subscriptions: Int
-    let clock: DemoClock
+    let deliveries: DemoDeliveries
     let logger: Logger
 
     /// How much of the past is delivered while the clock runs: six minutes of it.
@@ -27,13 +24,6 @@ struct DemoStream: Service {
     }
 
     private func deliver() async throws {
-        let deliveries = DemoDeliveries(
-            of: simulator,
-            subscriptions: subscriptions,
-            clock: clock
-        )
-        clock.set(deliveries.start)
-        try await DemoLedger.importCatalog(into: ledger, at: deliveries.start)
         let now = Instant.systemClock().milliseconds
         try await deliveries.ingest(
             into: ledger,
