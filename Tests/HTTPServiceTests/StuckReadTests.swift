@@ -137,10 +137,14 @@ struct StuckReadTests {
         // A transaction sees the activity of its first look.
         private let watcher: PostgresSession
 
-        init(on table: String, _ settings: ConnectionSettings) async throws {
+        init(
+            on table: String,
+            mode: String = "ACCESS EXCLUSIVE",
+            _ settings: ConnectionSettings
+        ) async throws {
             watcher = try await PostgresSession.connect(settings)
             session = try await PostgresSession.connect(settings)
-            try await session.execute("BEGIN; LOCK TABLE \(table) IN ACCESS EXCLUSIVE MODE")
+            try await session.execute("BEGIN; LOCK TABLE \(table) IN \(mode) MODE")
         }
 
         /// The sessions that wait for a lock now.

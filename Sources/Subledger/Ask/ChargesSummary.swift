@@ -215,8 +215,12 @@ extension ChargesDocument.Charge {
                 && expiresDate <= other.purchaseDate
     }
 
-    // Whether both are for one group, so that one of them would have been enough.
+    // Whether both are for one group, so that one of them would have been enough. The products of
+    // one subscription are of one group, also where Apple did not name it.
     fileprivate func sellsTheSame(as other: Self) -> Bool {
+        if originalTransactionId.utf8.elementsEqual(other.originalTransactionId.utf8) {
+            return true
+        }
         guard let mine = subscriptionGroupIdentifier, let theirs = other.subscriptionGroupIdentifier
         else { return productId.utf8.elementsEqual(other.productId.utf8) }
         return mine.utf8.elementsEqual(theirs.utf8)
