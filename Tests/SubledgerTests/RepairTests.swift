@@ -197,13 +197,38 @@ struct RepairTests {
     }
 
     /// Far behind the head, where appends do not collide with it.
-    private static func plant(_ condition: String) -> String {
+    private static func plant(_ condition: String, at offset: Int64? = nil) -> String {
         """
         INSERT INTO ledger.event SELECT (jsonb_populate_record(NULL::ledger.event, to_jsonb(e)
-            || jsonb_build_object('lane_offset', e.lane_offset + 1000000000,
+            || jsonb_build_object(
+                'lane_offset', \(offset.map(String.init) ?? "e.lane_offset + 1000000000"),
                 'fact_key', gen_random_uuid()))).*
         FROM ledger.event e WHERE \(condition)
         """
+    }
+
+    @Test func `an erasure that finds a row in its place names it and what removes it`()
+        async throws
+    {
+        try await ErasureTests.withFilled(lanes: 1) { ledger, settings in
+            let head = try #require(try await ledger.log.heads()[0]).offset
+            try await Self.asWriter(settings) {
+                try await $0.execute(Self.plant("e.lane_offset = 1", at: head + 1))
+            }
+            let target = ErasureTarget(
+                stream: try await ErasureTests.longest(of: ledger),
+                scope: .subscription
+            )
+            func erase() async throws -> [StreamErasure] {
+                try await ledger.erase([target], reason: ErasureTests.reason, withSiblings: true)
+            }
+            let refusal = await #expect(throws: EventLogError.self) { try await erase() }
+            #expect(refusal?.code == .malformedLog)
+            #expect(refusal?.message.hasPrefix("erase: event has a row") == true)
+            #expect(refusal?.message.contains("`subledger repair` removes it") == true)
+            _ = try await ledger.log.repair(reason: "test", by: "test")
+            #expect(try await !erase().isEmpty)
+        }
     }
 
     @Test func `an erasure lists no row that no commit accounts for`() async throws {

@@ -67,6 +67,16 @@ struct AppendInsert {
         return key.hasSuffix("_pkey") || key.contains("fact_unique") || key.contains("fact_key")
     }
 
+    /// The refusal of what `isPlaceTaken` found, and how to go on.
+    static func placeTaken(_ error: PostgresError, doing: String) -> EventLogError {
+        EventLogError(
+            .malformedLog,
+            "\(doing): \(error.tableName ?? "the ledger") has a row that no commit accounts for, in "
+                + "the place or under the key of a new one; nothing was changed. `subledger verify` "
+                + "names it, and `subledger repair` removes it"
+        )
+    }
+
     /// The SQLSTATE of `ledger.refuse_orphan`.
     private static let orphanState = "LG002"
 

@@ -96,15 +96,6 @@ extension Appender {
         }
     }
 
-    private static func placeTaken(_ error: PostgresError) -> EventLogError {
-        EventLogError(
-            .malformedLog,
-            "append: \(error.tableName ?? "the ledger") has a row that no commit accounts for, in the "
-                + "place or under the key of a new one; nothing was appended. `subledger verify` "
-                + "names it, and `subledger repair` removes it"
-        )
-    }
-
     // Whether there was anything to write.
     private static func write(
         _ plan: AppendPlan,
@@ -221,7 +212,9 @@ extension Appender {
         }
         if AppendInsert.isCatalogTaken(error) { return .catalogTaken }
         if AppendInsert.isSharedPartTaken(error) { return .sharedPartTaken }
-        if AppendInsert.isPlaceTaken(error) { return .refused(Appender.placeTaken(error)) }
+        if AppendInsert.isPlaceTaken(error) {
+            return .refused(AppendInsert.placeTaken(error, doing: "append"))
+        }
 
         var cause = EventLogError(error, doing: "append")
         if error.sqlState == "57014" {

@@ -302,7 +302,13 @@ private struct ErasureAttempt: Sendable {
         let insert = AppendInsert(plan, stored: SharedParts(), ledgerId: log.identity.ledgerId)
         // No id leads to an erasure, so it lists none; an append that was decided before it waits.
         try LaneDirectory.announce(plan, in: session)
-        try insert.write(in: session)
+        do {
+            try insert.write(in: session)
+        } catch let error as PostgresError
+            where !AppendInsert.isLostRace(error) && AppendInsert.isPlaceTaken(error)
+        {
+            throw AppendInsert.placeTaken(error, doing: "erase")
+        }
         var done: [StreamErasure] = []
         for ((stream, rows), new) in zip(rows, plan.events) {
             try blank(rows, new.event.position, in: session)
