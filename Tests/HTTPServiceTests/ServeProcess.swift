@@ -20,6 +20,16 @@ struct ServeProcess {
         under wrapper: [String] = [],
         environment: [String: String] = [:]
     ) async throws -> ServeProcess {
+        try await start(settings, arguments, under: wrapper, environment: environment)
+    }
+
+    /// The same with a list of arguments.
+    static func start(
+        _ settings: ConnectionSettings,
+        _ arguments: [String],
+        under wrapper: [String] = [],
+        environment: [String: String] = [:]
+    ) async throws -> ServeProcess {
         let root = FileManager.default.temporaryDirectory
             .appendingPathComponent("root-\(UUID().uuidString).der")
         try Data(TestService.simulator.store.pki.rootDER).write(to: root)

@@ -45,6 +45,18 @@ struct ServeCommand: AsyncParsableCommand {
     )
     var follow: Bool?
 
+    @Flag(
+        inversion: .prefixedNo,
+        help: ArgumentHelp(
+            "Also serve the console at /console, for browsers.",
+            discussion: """
+                Whoever has a token signs in with it. Browsers keep the session only on HTTPS if \
+                --tls-certificate or --trusted-proxy is given.
+                """
+        )
+    )
+    var console: Bool?
+
     @Flag(inversion: .prefixedNo, help: "Also ask Apple, as `subledger poll` does.")
     var poll: Bool?
 
@@ -242,10 +254,15 @@ struct ServeCommand: AsyncParsableCommand {
             trustedProxies: plan.trustedProxies,
             logger: logger
         )
+        if plan.hasConsole {
+            let isSecure = options.tls != nil || !plan.trustedProxies.isEmpty
+            options.console = ConsoleRoutes(routes, isSecure: isSecure)
+        }
         options.others = asking.map { [Polling(asking: $0, routes: routes, logger: logger)] } ?? []
 
         let server = LedgerServer(routes, options: options, logger: logger) { url in
             announce("listening at \(url)")
+            if plan.hasConsole { announce("the console is at \(url)/console") }
         }
         do {
             try await server.run()

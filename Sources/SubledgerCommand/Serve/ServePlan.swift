@@ -19,6 +19,8 @@ struct ServePlan {
     let trustedProxies: [AddressRange]
     /// The files of the certificate; nil for HTTP.
     let tlsFiles: (certificate: String, key: String)?
+    /// Whether the console is served.
+    let hasConsole: Bool
     /// Days for which the ledger stores who asked about whom; 0 for not at all.
     let auditDays: Int
     /// What is trusted.
@@ -63,6 +65,7 @@ struct ServePlan {
         }.compactMap(AddressRange.init)
         server.drainSeconds = try settings.seconds(.drainSeconds, 0...3600, default: 0)
         server.follows = try settings.flag(.follow)
+        hasConsole = try settings.flag(.console)
         logFormat = try settings.word(.logFormat, default: .text)
         logLevel = try settings.word(.logLevel, default: .info)
         tlsFiles = try ServePlan.tlsFiles(&settings)
@@ -195,6 +198,7 @@ extension ServeCommand {
         if !trustedProxy.isEmpty { flags[.trustedProxy] = .stringArray(trustedProxy) }
         flags[.drainSeconds] = drainSeconds.map(ConfigContent.double)
         flags[.follow] = follow.map(ConfigContent.bool)
+        flags[.console] = console.map(ConfigContent.bool)
         flags[.poll] = poll.map(ConfigContent.bool)
         flags[.pollInterval] = pollInterval.map(ConfigContent.string)
         flags[.pollPause] = pollPause.map(ConfigContent.string)
