@@ -195,6 +195,14 @@ def service():
     )
 
 
+def browser():
+    """The console in a real browser; pictures of its pages go to .build/acceptance/console."""
+    install("chromium", "chromium")
+    install("chromedriver", "chromium-driver")
+    version = output("chromium", "--version", "--no-sandbox").split()
+    return tests("browser", "BrowserTests", version=" ".join(version[:2]))
+
+
 def whole(name, build, environment=None):
     """Every test, in another build than `make test` uses."""
     return tests(name, ".", {**PLAIN, **(environment or {})}, build=build, skip=None)
@@ -249,6 +257,7 @@ def events():
 LINES = {
     "layouts": lambda: tests("layouts", r"^(EventLogTests|SubledgerTests)\."),
     "service": service,
+    "browser": browser,
     "kills": lambda: tests("kills", "CrashTests|RebuildKillTests", {
         "SUBLEDGER_KILLS": setting("SUBLEDGER_KILLS", "1000"),
     }),

@@ -1,0 +1,148 @@
+import Events
+import Foundation
+import Subledger
+import TestSupport
+import Testing
+
+@testable import HTTPService
+
+/// The console in a real browser.
+@Suite(
+    .serialized,
+    .enabled { await TestServer.isAvailable },
+    .enabled(if: Acceptance.isRunning, "make acceptance runs it")
+)
+struct BrowserTests {
+    /// The pictures of every page, for whoever looks at them.
+    private static let pictures = URL(fileURLWithPath: #filePath)
+        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        .appendingPathComponent(".build/acceptance/console")
+
+    @Test func `a person signs in, searches, follows the links and signs out`() async throws {
+        try await Self.run(lives: 12) { console, browser, host in
+            try await browser.open(host + console.console.signInPath(for: console.token(.support)))
+            try await browser.click("main a")
+            #expect(try await browser.text(of: "document.title").hasPrefix("Console"))
+            let stream = try #require(try await console.ledger.log.streams(limit: 5).last)
+            let id = stream.originalTransactionId
+            try await browser.type("  \(id)\n", into: "input[name=id]")
+            try await eventually("the page of the customer is open") {
+                try await browser.text(of: "location.search").contains(id)
+            }
+            let heading = try await browser.text(of: "document.querySelector('h1').innerText")
+            #expect(heading.hasPrefix(id))
+            try await browser.click(".verdicts ~ * a[href*='/console/events/']")
+            #expect(try await browser.text(of: "location.pathname").hasPrefix("/console/events/"))
+            try await browser.click("form.out button")
+            try await browser.open(host + "/console/customer?id=\(id)")
+            let text = try await browser.text(of: "document.body.innerText")
+            #expect(text.contains("Sign in to Subledger") && !text.contains(id))
+            #expect(try await browser.complaints().filter { !$0.contains("401") } == [])
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func `the verdicts on the page are those of explain at random points`(
+        script: Bool
+    )
+        async throws
+    {
+        try await Self.run(lives: 60) { console, browser, host in
+            try await browser.open(host + console.console.signInPath(for: console.token(.support)))
+            try await browser.runsScripts(script)
+            let seed = UInt64.random(in: 0...999_999)
+            var generator = SeededGenerator(seed: seed)
+            var asked = 0
+            for stream in try await console.ledger.log.streams(limit: 200) where asked < 200 {
+                let subject = SubjectID(stream.originalTransactionId, in: stream.environment)
+                let periods = try await console.ledger.periods(of: subject).periods
+                guard let first = periods.map(\.validFrom.milliseconds).min(),
+                    let last = periods.map(\.validTo.milliseconds).max()
+                else { continue }
+                for _ in 0..<4 {
+                    let at = Int64.random(in: first - 86_400_000...last, using: &generator)
+                    asked += 1
+                    try await browser.open(
+                        "\(host)/console/customer?id=\(stream.originalTransactionId)"
+                            + "&environment=\(stream.environment.word)&at=\(at)"
+                    )
+                    let answer = try await console.ledger.explain(
+                        subject,
+                        at: Instant(milliseconds: at)
+                    )
+                    let shown = try await browser.text(
+                        of: "document.querySelector('main').outerHTML"
+                    )
+                    let wanted = [answer.entitled.access.value, answer.served.access.value]
+                        .map { $0.map { $0 ? "yes" : "no" } ?? "unknown" }
+                    let cards = shown.matches(of: /verdict-card (\w+)/).map { String($0.1) }
+                    #expect(cards == wanted, "seed \(seed), \(subject.id) at \(at)")
+                    #expect(shown.contains(HTML("\(answer.summary)").text), "seed \(seed)")
+                }
+            }
+            #expect(asked == 200)
+            #expect(try await browser.complaints() == [])
+        }
+    }
+
+    @Test func `every page is drawn in both sizes and schemes, without a complaint`()
+        async throws
+    {
+        let folder = Self.pictures
+        try? FileManager.default.removeItem(at: folder)
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        try await Self.run(lives: 12) { console, browser, host in
+            let token = try await console.token(.support, .analyst, .operator)
+            try await browser.open(host + "/console")
+            try await Self.draw(browser, "sign-in", folder)
+            try await browser.open(host + console.console.signInPath(for: token))
+            for (name, path) in try await Self.pages(of: console) {
+                try await browser.open(host + path)
+                try await Self.draw(browser, name, folder)
+            }
+            try await browser.prefers(dark: false)
+            let customer = try #require(try await Self.pages(of: console)["customer"])
+            try await browser.open(host + customer)
+            #expect(try await browser.printedPages() <= 3)
+            #expect(try await browser.complaints().filter { !$0.contains("401") } == [])
+        }
+    }
+
+    // In both sizes and schemes; nothing is wider than the window.
+    private static func draw(_ browser: Browser, _ name: String, _ folder: URL) async throws {
+        for width in [390, 1280] {
+            try await browser.resize(width, 900)
+            for dark in [false, true] {
+                try await browser.prefers(dark: dark)
+                let file = folder.appendingPathComponent(
+                    "\(name)-\(width)-\(dark ? "dark" : "light").png"
+                )
+                try await browser.picture().write(to: file)
+            }
+            let widest = try await browser.number(of: "document.documentElement.scrollWidth")
+            #expect(widest <= Double(width), "\(name) at \(width) px")
+        }
+    }
+
+    private static func pages(of console: TestConsole) async throws -> [String: String] {
+        let stream = try #require(try await console.ledger.log.streams(limit: 5).last)
+        return [
+            "home": "/console", "event": "/console/events/1",
+            "customer": "/console/customer?id=\(stream.originalTransactionId)",
+            "unknown": "/console/customer?id=nobody",
+        ]
+    }
+
+    private static func run(
+        lives: Int,
+        _ body: @escaping @Sendable (TestConsole, Browser, String) async throws -> Void
+    ) async throws {
+        try await TestConsole.run { console in
+            try await console.fill(lives)
+            let port = try #require(console.client.port)
+            try await Browser.run { browser in
+                try await body(console, browser, "http://127.0.0.1:\(port)")
+            }
+        }
+    }
+}
