@@ -32,8 +32,9 @@ extension EventLog {
     /// Runs the reads that answer one question on one connection.
     ///
     /// Otherwise each read waits for a connection of its own, which costs more than the read.
-    /// Concurrent reads in the body run one after the other. Keys are looked up once: what they
-    /// lead to does not change within the body. A call within the body changes nothing.
+    /// Concurrent reads in the body run one after the other. Keys are looked up once, and a
+    /// subscription is read once: neither changes within the body. A call within the body changes
+    /// nothing.
     ///
     /// - Parameter body: Reads from this log.
     /// - Returns: What the body returns.

@@ -113,6 +113,27 @@ struct StreamLookUpTests {
         }
     }
 
+    @Test func `a question reads a subscription once, and cuts it for each bound`() async throws {
+        try await Variant.fourLanes.withLog { log, _ in
+            func append(day: Int64) async throws {
+                let fact = TestFacts.transaction("1", purchased: day, asOf: day)
+                _ = try await log.append(verified(fact))
+            }
+            try await append(day: 1)
+            let stream = TestFacts.transaction("1").stream
+            let lane = log.identity.lanes.lane(of: "1")
+            try await log.onOneConnection {
+                #expect(try await log.history(of: stream).events.count == 1)
+                try await append(day: 31)
+                #expect(try await log.history(of: stream).events.count == 1)
+                #expect(try await log.recordedHistory(of: stream).events.count == 1)
+                let nothing = try await log.history(of: stream, knownAt: .offsets([lane: 0]))
+                #expect(nothing.events.isEmpty)
+            }
+            #expect(try await log.history(of: stream).events.count == 2)
+        }
+    }
+
     @Test(arguments: Variant.all)
     func `a receipt leads to all it proved or confirmed, in every lane`(
         variant: Variant

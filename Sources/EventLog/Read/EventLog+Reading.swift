@@ -38,7 +38,21 @@ extension EventLog {
         try await recordedHistories(of: [stream])[0]
     }
 
+    // Within `onOneConnection`, a subscription that was read before is not read again.
     private func recordedHistories(
+        of streams: [StreamID]
+    ) async throws(EventLogError) -> [RecordedHistory] {
+        var known = streams.map { foundStreams?[$0] }
+        let unread = streams.indices.filter { known[$0] == nil }
+        let read = try await readHistories(of: unread.map { streams[$0] })
+        for (index, history) in zip(unread, read) {
+            known[index] = history
+            foundStreams?[history.stream] = history
+        }
+        return known.compactMap(\.self)
+    }
+
+    private func readHistories(
         of streams: [StreamID]
     ) async throws(EventLogError) -> [RecordedHistory] {
         guard let first = streams.first else { return [] }
