@@ -191,6 +191,7 @@ let package = Package(
             ],
             resources: [
                 .embedInCode("Console/console.css"),
+                .embedInCode("Console/console.js"),
                 .embedInCode("openapi.json"),
             ],
             swiftSettings: strict

@@ -114,6 +114,11 @@ struct TestConsole {
 extension TestService.Answer {
     var text: String { String(decoding: body, as: UTF8.self) }
 
+    /// The page without its two lists of times, which are always those of everything known.
+    var withoutTimes: String {
+        text.replacing(/(?s)<nav class="times".*?<\/nav>/, with: "")
+    }
+
     /// The session that the answer begins; nil if it begins none.
     var cookie: String? {
         headers[.setCookie]?.firstMatch(of: /^subledger_session=([0-9a-f]{64});/)

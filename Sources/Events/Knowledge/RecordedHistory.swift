@@ -96,6 +96,14 @@ extension RecordedHistory {
         )
     }
 
+    /// The history as if an event, and everything that repeated it, had never been recorded.
+    public func without(_ position: Position) -> RecordedHistory {
+        cut(
+            events.filter { $0.position != position },
+            repetitions.filter { $0.confirmation.position != position }
+        )
+    }
+
     private func cut(_ events: [Event], _ repetitions: [Repetition]) -> RecordedHistory {
         var history = RecordedHistory(stream: stream, events: events, repetitions: repetitions)
         history.unreadable = unreadable

@@ -10,6 +10,8 @@ struct ConsoleAddress {
     static let signIn = "/console/sign-in"
     static let signOut = "/console/sign-out"
     static let style = "/console/style.css"
+    static let script = "/console/console.js"
+    static let live = "/console/live"
     static let customer = "/console/customer"
     static let events = "/console/events"
 

@@ -7,6 +7,9 @@ enum ConsolePage {
     static let style =
         PageStyle.css.text + "\n" + String(decoding: PackageResources.console_css, as: UTF8.self)
 
+    /// The only script, without which every page works, too.
+    static let script = String(decoding: PackageResources.console_js, as: UTF8.self)
+
     /// A page for a session.
     ///
     /// - Parameters:
@@ -31,7 +34,7 @@ enum ConsolePage {
         }
         return frame(
             title,
-            refresh ?? [],
+            (refresh ?? []) + ["<script src=\"\(ConsoleAddress.script)\" defer=\"\"></script>"],
             """
             <header>
             <a class="home" href="\(ConsoleAddress.home)">Subledger</a>

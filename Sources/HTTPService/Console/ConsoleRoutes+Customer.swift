@@ -69,6 +69,7 @@ extension ConsoleRoutes {
             otherEnvironments: known.filter { $0 != answer.customer.environment }
         )
         subject.environment = answer.customer.environment
+        reading.stops = try await stops(of: subject, and: answer.customer.histories)
         reading.tables = [
             try await table(ChargesQuestion.self, "Charges and refunds", subject, clocks),
             try await table(EligibilityQuestion.self, "Offers", subject, clocks),
@@ -91,6 +92,20 @@ extension ConsoleRoutes {
             )
         }
         return reading
+    }
+
+    // Of everything known now, also on a page about the past.
+    private func stops(
+        of subject: SubjectID,
+        and histories: [RecordedHistory]
+    ) async throws -> TimeStops {
+        let customer = try await routes.ledger.found(subject, knownAt: .latest)
+        let streams = Set((customer.streams.map(\.stream)) + histories.map(\.stream))
+        var known: [RecordedHistory] = []
+        for stream in streams.sorted() {
+            known.append(try await routes.ledger.log.recordedHistory(of: stream))
+        }
+        return TimeStops(known)
     }
 
     private func environments(of id: String) async throws -> [Events.Environment] {
@@ -155,6 +170,8 @@ struct CustomerReading: Sendable {
     let knowledge: String
     /// Other environments that know the id.
     let otherEnvironments: [Events.Environment]
+    /// The times that the page leads to.
+    var stops = TimeStops([])
     /// What is about the customer.
     var tables: [Table] = []
     /// What is about each subscription.
@@ -188,7 +205,7 @@ struct Clocks: Sendable {
 
 extension ConsoleAddress {
     /// The two times of the page, parsed as those of other questions.
-    fileprivate func clocks(now: Instant) throws -> Clocks {
+    func clocks(now: Instant) throws -> Clocks {
         func read<Value>(
             _ name: String,
             _ text: String?,

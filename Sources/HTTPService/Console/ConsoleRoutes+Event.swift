@@ -26,6 +26,14 @@ extension ConsoleRoutes {
                 <p><a href="\(address.text)">The customer's page when it took effect</a></p>
                 """
             ]
+        let without: [HTML] =
+            stored.event.fact.mayBeLeftOut
+            ? [
+                """
+                <p><a href="\(ConsoleAddress.event(stored.event.position))/without">What if this \
+                event were missing</a></p>
+                """
+            ] : []
         return ConsolePage.page(
             "Event \(position)",
             search: ConsoleAddress(id: stream.originalTransactionId),
@@ -33,7 +41,7 @@ extension ConsoleRoutes {
             """
             <h1>Event \(stored.event.position.mark)</h1>
             <p class="summary">\(stored.event.fact.summary)</p>
-            \(customer)
+            \(customer)\(without)
             <nav class="pages" aria-label="Events">\(step(stored.event.position, -1, "Previous", upTo: head))\
             \(step(stored.event.position, 1, "Next", upTo: head))</nav>
             <div class="sides">

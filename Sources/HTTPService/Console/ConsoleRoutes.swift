@@ -10,8 +10,9 @@ internal import Subledger
 ///
 /// A page needs a session, which begins with a link that signs in once (``signInPath(for:)``), or
 /// with a token that is entered on the page that signs in. The roles, the expiry and the revocation
-/// of the token apply to the session; who looked at whom is audited as for other questions. No
-/// script runs, and nothing is loaded from elsewhere.
+/// of the token apply to the session; who looked at whom is audited as for other questions. One
+/// script of our own runs, without which every page works, too, and nothing is loaded from
+/// elsewhere.
 public struct ConsoleRoutes: Sendable {
     /// The routes that the same server has for programs.
     public let routes: LedgerRoutes
@@ -41,6 +42,9 @@ public struct ConsoleRoutes: Sendable {
         open(.get, ConsoleAddress.style, of: router) { _ in
             .text(ConsolePage.style, "text/css; charset=utf-8")
         }
+        open(.get, ConsoleAddress.script, of: router) { _ in
+            .text(ConsolePage.script, "text/javascript; charset=utf-8")
+        }
         open(.get, ConsoleAddress.signIn, of: router, signIn)
         open(.post, ConsoleAddress.signIn, of: router) { call in try await signInWithToken(call) }
         open(.post, ConsoleAddress.signOut, of: router) { call in try await signOut(call) }
@@ -48,6 +52,9 @@ public struct ConsoleRoutes: Sendable {
         page(ConsoleAddress.customer, of: router) { call in .html(try await customer(call)) }
         page("\(ConsoleAddress.events)/:position", of: router) { call in
             .html(try await event(call))
+        }
+        page("\(ConsoleAddress.events)/:position/without", of: router) { call in
+            .html(try await withoutEvent(call))
         }
         page("\(ConsoleAddress.events)/:position/payload", of: router) { call in
             let position = try routes.position(of: call)
@@ -191,12 +198,13 @@ extension Request {
 }
 
 extension Response {
-    /// A page that may load only our own style, and nothing else from anywhere.
+    /// A page that may load only our own style and script, and nothing else from anywhere.
     static func html(_ page: HTML, status: HTTPResponse.Status = .ok) -> Response {
         var headers: HTTPFields = [
             .contentType: "text/html; charset=utf-8", .cacheControl: "no-store",
             .contentSecurityPolicy: "default-src 'none'; style-src 'self'; img-src data:; "
-                + "form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+                + "script-src 'self'; connect-src 'self'; form-action 'self'; "
+                + "base-uri 'none'; frame-ancestors 'none'",
             .xContentTypeOptions: "nosniff",
         ]
         for (name, value) in [

@@ -25,12 +25,14 @@ struct CustomerPage {
 
     var html: HTML {
         """
+        \(reading.stops.html(at: search, explanation.at, known: answer.now.time))
+        <div id="content">
         <h1>\(answer.customer.id) <small>\(subtitle)</small></h1>
         \(others)
         <p class="summary">\(answer.summary)</p>
         <div class="verdicts">
-        \(card(text.entitled, more: text.others))
-        \(card(text.served, more: []))
+        \(text.entitled.card(more: text.others))
+        \(text.served.card())
         </div>
         \(difference)
         \(picture)
@@ -40,6 +42,7 @@ struct CustomerPage {
         <div class="tables">
         \(reading.tables.map { section($0, isOpen: true) })
         \(reading.streams.map(streamSection))
+        </div>
         </div>
         """
     }
@@ -58,25 +61,6 @@ struct CustomerPage {
                 never mixed: <a href="\(address.text)">show \(environment.word)</a></p>
                 """
         }
-    }
-
-    private func card(
-        _ verdict: ExplanationText.Verdict,
-        more: [String]
-    ) -> HTML {
-        let (kind, sign, words) =
-            switch verdict.word {
-            case "yes": ("yes", "✓", "Access")
-            case "no": ("no", "✗", "No access")
-            case "?": ("unknown", "?", "Erased")
-            default: ("unknown", "–", "Not asked")
-            }
-        let also = more.map { line -> HTML in "<p>\(line)</p>" }
-        return """
-            <section class="verdict-card \(kind)"><h2><span aria-hidden="true">\(sign)</span> \
-            \(words) <small>\(verdict.knowledge)</small></h2>
-            <p>\(verdict.reason)</p>\(also)</section>
-            """
     }
 
     private var difference: HTML {
@@ -186,6 +170,30 @@ struct CustomerPage {
         <section><h2>Subscription \(stream.stream.originalTransactionId)</h2>
         \(stream.tables.map { section($0, isOpen: true) })</section>
         """
+    }
+}
+
+extension ExplanationText.Verdict {
+    /// The verdict as a card.
+    ///
+    /// - Parameters:
+    ///   - basis: What it is based on; nil for the knowledge that it uses.
+    ///   - more: What else there is to say about it.
+    /// - Returns: The markup.
+    func card(_ basis: String? = nil, more: [String] = []) -> HTML {
+        let (kind, sign, words) =
+            switch word {
+            case "yes": ("yes", "✓", "Access")
+            case "no": ("no", "✗", "No access")
+            case "?": ("unknown", "?", "Erased")
+            default: ("unknown", "–", "Not asked")
+            }
+        let also = more.map { line -> HTML in "<p>\(line)</p>" }
+        return """
+            <section class="verdict-card \(kind)"><h2><span aria-hidden="true">\(sign)</span> \
+            \(words) <small>\(basis ?? knowledge)</small></h2>
+            <p>\(reason)</p>\(also)</section>
+            """
     }
 }
 

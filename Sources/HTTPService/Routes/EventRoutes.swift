@@ -43,7 +43,7 @@ extension LedgerRoutes {
             status: .ok,
             headers: [
                 .contentType: "application/octet-stream", .cacheControl: "no-store",
-                .contentDisposition: "attachment",
+                .contentDisposition: "attachment", .xContentTypeOptions: "nosniff",
             ],
             body: ResponseBody(byteBuffer: ByteBuffer(bytes: evidence.payload))
         )
