@@ -54,6 +54,10 @@ public struct ServiceLimits: Sendable {
     public var auditDays = 0
     /// Seconds between two looks whether an outage of the database is over.
     public var outageSeconds = 1.0
+    /// The most pages of the console that wait for new events: each looks for them once a second.
+    public var liveStreamsMax = 32
+    /// Seconds after which such a page asks again, so that the roles of its token are read again.
+    public var liveSecondsMax = 600.0
     /// The most concurrent connections; others wait to be accepted.
     public var connectionsMax = 20_000
     /// Seconds without a byte after which a connection is closed.

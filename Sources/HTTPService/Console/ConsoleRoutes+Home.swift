@@ -27,9 +27,17 @@ extension ConsoleRoutes {
             This page is loaded again every \(Self.refreshSeconds) seconds. \
             <a href="\(ConsoleAddress.home)">Stop</a>
             """
-            : "<a href=\"\(ConsoleAddress.home)?watch=on\">Watch what arrives</a>"
+            : """
+            A browser that runs scripts shows new events at once; \
+            <a href="\(ConsoleAddress.home)?watch=on">load this page again every \
+            \(Self.refreshSeconds) seconds</a> in any other.
+            """
         let last = routes.ledger.log.text(.offsets(heads.mapValues(\.offset)))
+        let live: HTML =
+            isWatching
+            ? "" : " data-live=\"\(ConsoleAddress.live)\" data-end=\"\(last)\""
         let content: HTML = """
+            <div id="content"\(live)>
             <h1>What the ledger learned last</h1>
             <p>Enter an id above to see what access a customer has and had, and what the ledger answered. The log ends at \
             position \(last). \(watch)</p>
@@ -39,6 +47,7 @@ extension ConsoleRoutes {
             <tbody>\(HTML.joined(rows))</tbody></table></div>
             <p class="quiet">A subscription leads to what was true when the event took effect, and \
             what the ledger answered then. Times are UTC.</p>
+            </div>
             """
         return page("Console", isWatching ? Self.refreshSeconds : nil, content)
     }

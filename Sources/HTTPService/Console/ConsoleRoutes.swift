@@ -19,6 +19,7 @@ public struct ConsoleRoutes: Sendable {
     let isSecure: Bool
     let note: String?
     let sessions = ConsoleSessions()
+    let streams = LiveStreams()
 
     /// The console of a ledger.
     ///
@@ -49,6 +50,7 @@ public struct ConsoleRoutes: Sendable {
         open(.post, ConsoleAddress.signIn, of: router) { call in try await signInWithToken(call) }
         open(.post, ConsoleAddress.signOut, of: router) { call in try await signOut(call) }
         page(ConsoleAddress.home, of: router) { call in .html(try await home(call)) }
+        page(ConsoleAddress.live, of: router, live)
         page(ConsoleAddress.customer, of: router) { call in .html(try await customer(call)) }
         page("\(ConsoleAddress.events)/:position", of: router) { call in
             .html(try await event(call))
