@@ -20,8 +20,8 @@ struct TimeStops: Sendable {
     /// When a commit recorded something, ascending, each once.
     let commits: [Stop]
 
-    /// The most stops of each list, the last ones; each is a line of the page.
-    static let countMax = 500
+    /// The most stops that are listed, the last ones; each is a line of the page.
+    private static let listedMax = 500
     /// The most things that a stop names.
     private static let namesMax = 3
 
@@ -54,7 +54,7 @@ struct TimeStops: Sendable {
     }
 
     private static func ordered(_ names: [Instant: [String]]) -> [Stop] {
-        names.sorted { $0.key < $1.key }.suffix(countMax).map { instant, names in
+        names.sorted { $0.key < $1.key }.map { instant, names in
             let more = names.count > namesMax ? ["and \(names.count - namesMax) more"] : []
             return Stop(
                 instant: instant,
@@ -95,19 +95,20 @@ extension TimeStops {
             return address.text
         }
         let current = stops.lastIndex { stop in shown.map { stop.instant <= $0 } ?? false }
-        let items = stops.enumerated().map { index, stop -> HTML in
+        let items = stops.enumerated().suffix(TimeStops.listedMax).map { index, stop -> HTML in
             let mark: HTML = index == current ? " aria-current=\"true\"" : ""
             return """
                 <li><a href="\(link(ConsoleAddress.field(stop.instant)))"\(mark)>\
                 \(stop.instant.zonedClock)</a> \(stop.words)</li>
                 """
         }
-        let rest = stops.count == TimeStops.countMax ? ", the last \(stops.count) only" : ""
+        let left = max(0, stops.count - TimeStops.listedMax)
+        let rest = left > 0 ? " · the first \(left) are not listed" : ""
         return """
-            <details id="\(name)"><summary data-name="\(title)">\(title) \
-            <span>\(shown?.zonedClock ?? "a time when nothing was known")</span></summary>
-            <p class="quiet">\(counted(stops.count, "time"))\(rest) · \
-            <a href="\(link(nil))">now</a></p>
+            <details id="\(name)"><summary data-name="\(title)"><span>\(title) \
+            <time>\(shown?.zonedClock ?? "a time when nothing was known")</time> · </span>\
+            list of \(counted(stops.count, "time"))</summary>
+            <p class="quiet"><a href="\(link(nil))">Now</a>\(rest)</p>
             <ol>\(HTML.joined(items))</ol></details>
             """
     }

@@ -19,10 +19,11 @@ async function show(address) {
       const response = await fetch(shown);
       // Not signed in any more.
       if (response.status === 401) return location.assign(shown);
-      replace(new DOMParser().parseFromString(await response.text(), "text/html"));
+      const page = new DOMParser().parseFromString(await response.text(), "text/html");
+      const isWhole = replace(page);
       history.replaceState(null, "", shown);
+      if (isWhole && shown === wanted) sliders.forEach((slider) => slider.read());
     }
-    sliders.forEach((slider) => slider.read());
   } catch {
     content.querySelector("[role=alert]")?.remove();
     const words = "The service did not answer; reload the page.";
@@ -32,15 +33,16 @@ async function show(address) {
   }
 }
 
-// A refusal has no content, but says why in its main part.
+// Shows a page; a refusal has no content, but says why in its main part, and leaves the sliders.
 function replace(page) {
   const found = page.getElementById("content");
   content.replaceChildren(...(found ?? page.querySelector("main")).childNodes);
-  if (!found) return;
+  if (!found) return false;
   for (const list of times) list.replaceChildren(...page.getElementById(list.id).childNodes);
-  // On the first page, somebody may be writing into the form.
+  // On the first page, the form may have unsent text.
   const form = times.length ? document.querySelector("header .search") : null;
   form?.replaceWith(page.querySelector("header .search"));
+  return true;
 }
 
 function element(name, attributes, ...children) {
@@ -77,7 +79,7 @@ function slider(list) {
     show(address.href);
   });
   read();
-  const now = summary.querySelector("span").textContent;
+  const now = summary.querySelector("time").textContent;
   say(now, now);
   return { read };
 }
