@@ -17,6 +17,11 @@ extension Ledger {
     /// - Throws: `QuestionError` if the report does not accept the question, or the live tables
     ///   cannot answer; `EventLogError`, `ProjectorError`, `PostgresError`.
     public func report(_ question: ReportQuestion) async throws -> ReportDocument {
+        try await reportAnswer(question).document
+    }
+
+    /// Answers a report, and names the bound that gives it again.
+    package func reportAnswer(_ question: ReportQuestion) async throws -> ReportAnswer {
         try question.check()
         if case .offsets(let offsets) = question.knownAt {
             try await PositionVector(offsets).check("knownAt", in: log)
@@ -28,7 +33,7 @@ extension Ledger {
             knownAt: question.knownAt
         ) { session, ground in
             try await ReportRun(ledger: self, question: question, session: session, ground: ground)
-                .document()
+                .answer()
         }
     }
 }
@@ -182,9 +187,18 @@ private struct ReportRun {
         return try await session.query(ground.sql(statement.text), statement.parameters)
     }
 
-    func document() async throws -> ReportDocument {
+    func answer() async throws -> ReportAnswer {
         let bounds = try await bounds()
         let rows = try await rows(bounds)
+        let knownAt = try await knownAt()
+        return ReportAnswer(document: try document(bounds, rows, knownAt), knownAt: knownAt)
+    }
+
+    private func document(
+        _ bounds: Bounds,
+        _ rows: PostgresRows,
+        _ knownAt: KnownAt?
+    ) throws -> ReportDocument {
         let columns = question.report.columns(by: question.by) + money.columns
         let names = columns.map(\.jsonName)
         return ReportDocument(
@@ -202,7 +216,7 @@ private struct ReportRun {
             money: question.money.isAsked ? question.money : nil,
             erasures: bounds.erasures,
             refusedSubscriptions: ground.refused,
-            command: try await knownAt().map { command(bounds, knownAt: $0) },
+            command: knownAt.map { command(bounds, knownAt: ledger.log.text($0)) },
             isComplete: rows.count <= question.limit,
             columns: columns,
             rows: try rows.prefix(question.limit).map { row in
@@ -217,7 +231,7 @@ private struct ReportRun {
 
     // The bound that gives the same events, catalog and rates again: the positions or, if something
     // was imported after them, the instant of the last import.
-    private func knownAt() async throws -> String? {
+    private func knownAt() async throws -> KnownAt? {
         let offsets = KnownAt.offsets(ledger.whole(ground.offsets))
         let store = ledger.catalogStore
         let rates = try await newestRate()
@@ -225,7 +239,7 @@ private struct ReportRun {
         let isCatalogKnown =
             try await store.history(knownAt: offsets).newestVersion == ground.catalogVersion
         if isCatalogKnown, rates ?? bound <= bound {
-            return ledger.log.text(offsets)
+            return offsets
         }
         let judging = try await store.versions().first {
             $0.record.version == ground.catalogVersion
@@ -237,7 +251,7 @@ private struct ReportRun {
             try await store.history(knownAt: .time(imported)).newestVersion
                 == ground.catalogVersion
         else { return nil }
-        return imported.description
+        return .time(imported)
     }
 
     // When the newest rate that the report could use was imported; nil if it uses none.
@@ -253,9 +267,9 @@ private struct ReportRun {
     }
 
     private func command(_ bounds: Bounds, knownAt: String) -> String {
-        let by = question.by.isEmpty ? "none" : question.by.map(\.rawValue).joined(separator: ",")
-        return "subledger report \(question.report.name) --from \(bounds.from.day) "
-            + "--to \(bounds.to.day) --by \(by) --environment \(question.environment.word) "
+        "subledger report \(question.report.name) --from \(bounds.from.day) "
+            + "--to \(bounds.to.day) --by \(Report.Dimension.text(question.by)) "
+            + "--environment \(question.environment.word) "
             + "--known-at \(knownAt)\(question.money.arguments)"
             + (question.limit == ReportQuestion.limitDefault ? "" : " --limit \(question.limit)")
     }

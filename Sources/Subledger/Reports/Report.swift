@@ -90,6 +90,38 @@ extension Report.Dimension {
         case .offer: "offer_type"
         }
     }
+
+    /// The accepted forms of a breakdown, for errors.
+    package static let breakdownForms = "none, or of month, product, country and offer"
+    private static let noBreakdown = "none"
+
+    /// Parses a breakdown.
+    ///
+    /// - Parameters:
+    ///   - text: Dimensions, separated by commas, or `none`.
+    ///   - refuse: Makes the error of a word that is not a dimension.
+    /// - Returns: The dimensions, in that order.
+    /// - Throws: That error.
+    package static func breakdown(
+        _ text: String,
+        orThrow refuse: (String) -> any Error
+    ) throws -> [Self] {
+        if text == noBreakdown { return [] }
+        return try text.split(separator: ",", omittingEmptySubsequences: false).map { word in
+            guard let dimension = Self(rawValue: String(word)) else { throw refuse(String(word)) }
+            return dimension
+        }
+    }
+
+    /// A breakdown as it is written in a question.
+    package static func text(_ breakdown: [Self]) -> String {
+        breakdown.isEmpty ? noBreakdown : breakdown.map(\.rawValue).joined(separator: ",")
+    }
+}
+
+extension Report {
+    /// Whether some of its numbers are money.
+    package var hasMoney: Bool { columns.contains { $0.kind == .money } }
 }
 
 extension Report.Column {

@@ -75,6 +75,15 @@ public struct ReportDocument: Codable, Hashable, Sendable {
     public let rows: [[String: ReportValue]]
 }
 
+/// A report, and how much of the log gives it again.
+package struct ReportAnswer: Sendable {
+    /// The report.
+    package let document: ReportDocument
+    /// The bound that gives the same report at any later time; nil if none can, because a catalog or
+    /// rates imported later were used.
+    package let knownAt: KnownAt?
+}
+
 /// The available reports.
 public struct ReportListDocument: Codable, Hashable, Sendable {
     /// The reports, most asked-for first.
@@ -90,6 +99,12 @@ public struct ReportListDocument: Codable, Hashable, Sendable {
         public let definition: String
         /// What it can be broken down by.
         public let by: [Report.Dimension]
+
+        /// Its version, and what it can be broken down by, as text.
+        package var words: String {
+            let by = by.map(\.rawValue).joined(separator: ", ")
+            return "definition \(version)" + (by.isEmpty ? "" : "; by \(by)")
+        }
     }
 
     /// All reports: those over tables, and those that read the log itself.

@@ -36,7 +36,7 @@ public struct ReportMoney: Codable, Hashable, Sendable {
     /// Refuses combinations that make no sense.
     func check(_ report: Report) throws(QuestionError) {
         try QuestionError.refuse(
-            unless: !isAsked || report.columns.contains { $0.kind == .money },
+            unless: !isAsked || report.hasMoney,
             "report \(report.name) has no money; --currency and --commission are for reports that "
                 + "have"
         )

@@ -13,9 +13,7 @@ struct ListReportsCommand: AsyncParsableCommand {
     func run() async throws {
         let list = ReportListDocument.all
         let lines = list.reports.map { report in
-            let by = report.by.map(\.rawValue).joined(separator: ", ")
-            let words = "definition \(report.version)" + (by.isEmpty ? "" : "; by \(by)")
-            return "\(report.name) (\(words))\n  \(report.definition)"
+            "\(report.name) (\(report.words))\n  \(report.definition)"
         }
         try output.print(list, lines)
     }

@@ -1,6 +1,5 @@
 import ArgumentParser
 import CommandSupport
-import EventLog
 import Events
 import Subledger
 
@@ -91,14 +90,10 @@ struct TableReportCommand: AsyncParsableCommand, TakingWord {
     }
 
     private static func dimensions(_ text: String) throws -> [Report.Dimension] {
-        if text == "none" { return [] }
-        return try text.split(separator: ",", omittingEmptySubsequences: false).map { word in
-            guard let dimension = Report.Dimension(rawValue: String(word)) else {
-                throw ValidationError(
-                    "invalid --by '\(word)'; expected none, or of month, product, country and offer"
-                )
-            }
-            return dimension
+        try Report.Dimension.breakdown(text) { word in
+            ValidationError(
+                "invalid --by '\(word)'; expected \(Report.Dimension.breakdownForms)"
+            )
         }
     }
 
@@ -136,18 +131,6 @@ extension Terminal {
     /// Notes on stderr that the live tables that were read lack the newest events.
     static func noteLag(_ lag: Int64, of subject: String) {
         guard lag > 0 else { return }
-        write(
-            "the tables of this \(subject) are \(counted(lag, "event")) behind the log: `subledger "
-                + "follow --once` brings them up to date"
-        )
-    }
-}
-
-extension Ledger {
-    /// How many events the log has after these positions, by lane.
-    func lag(behind positions: [String: Int64]) async throws -> Int64 {
-        try await log.heads().reduce(0) { sum, head in
-            sum + max(0, head.value.offset - (positions["\(head.key)"] ?? 0))
-        }
+        write(lagWords(lag, of: subject))
     }
 }

@@ -1,5 +1,3 @@
-import Subledger
-
 /// The rows of a report as lines, over time or over numbers of periods.
 struct ReportChart {
     /// The column that the lines show.

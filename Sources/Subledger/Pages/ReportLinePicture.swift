@@ -1,5 +1,3 @@
-import Subledger
-
 /// Lines of one currency, or of none, over one axis.
 ///
 /// No line depends on its colour alone: each has dashes of its own, and a title at every point.

@@ -1,5 +1,3 @@
-import Subledger
-
 /// The picture of a report in a terminal: a bar for each row, for its share, otherwise its money,
 /// otherwise its first number.
 struct ReportBars {

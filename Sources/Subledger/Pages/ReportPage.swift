@@ -1,19 +1,18 @@
-import Events
-import Subledger
-
-/// A report as one self-contained HTML file: to read, to print, to file.
-struct ReportPage {
+/// A report as a page: one self-contained HTML file, to read, to print, to file; or its parts, for a
+/// page of the console.
+package struct ReportPage {
     private let report: ReportDocument
 
     /// The most rows that are drawn of a report without an axis.
     private static let barsMax = 30
 
-    init(_ report: ReportDocument) {
+    /// The page of a report.
+    package init(_ report: ReportDocument) {
         self.report = report
     }
 
     /// The file's text.
-    var text: String { page.text + "\n" }
+    package var text: String { page.text + "\n" }
 
     private var page: HTML {
         """
@@ -29,10 +28,9 @@ struct ReportPage {
         </head>
         <body>
         <main>
-        <h1>\(report.name)</h1>
-        <p class="definition">\(report.definition)</p>
+        \(heading)
         \(facts)
-        \(report.rows.isEmpty ? [nothing] : pictures + [table])
+        \(numbers)
         \(notes)
         </main>
         </body>
@@ -40,16 +38,29 @@ struct ReportPage {
         """
     }
 
+    /// Its title, and what it counts.
+    package var heading: HTML {
+        """
+        <h1>\(report.name)</h1>
+        <p class="definition">\(report.definition)</p>
+        """
+    }
+
+    /// The picture and the table.
+    package var numbers: [HTML] { report.rows.isEmpty ? [nothing] : pictures + [table] }
+
     private var nothing: HTML { "<p class=\"quiet\">nothing to report</p>" }
 
-    private var notes: [HTML] {
+    /// Notes on the numbers, and the command that prints them again.
+    package var notes: [HTML] {
         report.notes.map { note -> HTML in "<p class=\"quiet\">\(note)</p>" }
             + [report.command].compactMap { $0 }.map { command -> HTML in
                 "<p class=\"next\">again <code>\(command)</code></p>"
             }
     }
 
-    private var facts: HTML {
+    /// What the numbers are computed from.
+    package var facts: HTML {
         var facts = [
             ("days", "\(report.from) to \(report.to), UTC"),
             ("environment", report.environment.word),

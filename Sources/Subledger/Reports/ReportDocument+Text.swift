@@ -1,10 +1,8 @@
-import CommandSupport
-import Events
-import Subledger
+internal import Events
 
 extension ReportDocument {
     /// The report as text.
-    var text: [Block] {
+    package var text: [Block] {
         let bars = ReportBars(self, drawnColumn)
         let cells = rows.map { row in
             columns.map { text(of: $0, in: row) } + [bars.bar(of: row)]
@@ -61,7 +59,7 @@ extension ReportDocument {
     }
 
     /// The report as CSV (RFC 4180): a header, and lines that end with CR and LF.
-    var csv: String {
+    package var csv: String {
         let lines =
             [columns.map(\.name)]
             + rows.map { row in columns.map { field(of: $0, row[$0.jsonName] ?? .none) } }
@@ -69,7 +67,7 @@ extension ReportDocument {
     }
 
     /// Notes on the numbers.
-    var notes: [String] {
+    package var notes: [String] {
         var notes: [String] = []
         if !isComplete {
             notes.append("only the first \(rows.count) rows; --limit changes the number")
@@ -136,14 +134,14 @@ extension ReportDocument {
 }
 
 /// Subscriptions that are not `counted`, or otherwise used, and where to look.
-func refusedWords(_ count: Int, _ verb: String) -> String {
+package func refusedWords(_ count: Int, _ verb: String) -> String {
     "\(counted(count, "subscription")) that a fold refused \(count == 1 ? "is" : "are") not "
         + "\(verb); `SELECT * FROM projection.refused_stream` shows why"
 }
 
 extension [String: Int64] {
     /// Positions by lane, as a bound of knowledge is written.
-    var words: String {
+    package var words: String {
         let isOnly = count == 1 && keys.first == "0"
         return sorted { Int($0.key) ?? 0 < Int($1.key) ?? 0 }
             .map { isOnly ? "\($0.value)" : "\($0.key):\($0.value)" }.joined(separator: ",")
@@ -160,7 +158,7 @@ extension Report.Column {
 
 extension [[String]] {
     /// The lines as CSV (RFC 4180).
-    var csv: String {
+    package var csv: String {
         map { $0.map(\.quotedForCSV).joined(separator: ",") + "\r\n" }.joined()
     }
 }
