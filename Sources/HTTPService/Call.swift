@@ -8,7 +8,7 @@ internal import NIOCore
 internal import Subledger
 
 /// One accepted request.
-struct Call: Sendable {
+struct Call: ParameterSource, Sendable {
     /// The request.
     let request: Request
     /// The path parameters of the route.
@@ -31,6 +31,9 @@ struct Call: Sendable {
         }
         return value
     }
+
+    /// The names of the query parameters.
+    var names: [String] { request.uri.queryParameters.map { String($0.key) } }
 
     /// A query parameter; nil if it is absent.
     ///
@@ -57,58 +60,6 @@ struct Call: Sendable {
             }
             return String(value)
         }
-    }
-
-    /// A query parameter, parsed.
-    ///
-    /// - Throws: `Problem` 400 if it is present but cannot be parsed.
-    func query<Value>(
-        _ name: QueryParameter,
-        expecting form: String,
-        _ read: (String) -> Value?
-    ) throws -> Value? {
-        try query(name).map { text in
-            guard let value = read(text) else {
-                throw Problem(query: "\(name) is \"\(text.prefix(64))\"; expected \(form).")
-            }
-            return value
-        }
-    }
-
-    /// Refuses parameters that the route does not have: with a misspelt bound, the answer would be
-    /// taken for the bounded one.
-    func check(_ known: [QueryParameter]) throws {
-        for name in request.uri.queryParameters.map({ String($0.key) }) {
-            guard !known.contains(where: { $0.rawValue == name }) else { continue }
-            throw Problem(
-                query: "This route has no parameter \"\(name.prefix(64))\"; expected "
-                    + (known.isEmpty
-                        ? "none." : known.map(\.rawValue).joined(separator: ", ") + ".")
-            )
-        }
-    }
-
-    /// The time zone of the question's times, and of the sentences in its answer.
-    func zone() throws -> QuestionZone {
-        try query(.tz, expecting: "UTC, Europe/Berlin or +05:30", QuestionZone.init) ?? .utc
-    }
-
-    /// An instant, parsed as on the command line; nil if the parameter is absent.
-    func instant(_ name: QueryParameter, now: Instant, in zone: QuestionZone) throws -> Instant? {
-        try query(name, expecting: AskedTime.forms, AskedTime.init)?.instant(now: now, in: zone)
-    }
-
-    /// How much of the log may be used; all of it if the parameter is absent.
-    func knownAt(now: Instant, in zone: QuestionZone) throws -> KnownAt {
-        try query(.knownAt, expecting: AskedKnowledge.forms, AskedKnowledge.init)?
-            .knownAt(now: now, in: zone) ?? .latest
-    }
-
-    /// Where the purchases were made; nil if not given.
-    ///
-    /// Any word is accepted, because Apple may introduce another environment.
-    func environment() throws -> Events.Environment? {
-        try query(.environment).map(Events.Environment.inAnyCase)
     }
 
     /// The subject of the question.

@@ -2,7 +2,7 @@ internal import Foundation
 internal import HTTPTypes
 
 /// The fields of a form, from an address or a body.
-struct FormFields {
+struct FormFields: ParameterSource {
     private let values: [String: String]
 
     /// The most bytes of a form.
@@ -30,4 +30,8 @@ struct FormFields {
     }
 
     subscript(name: String) -> String? { values[name] }
+
+    var names: [String] { values.keys.sorted() }
+
+    func query(_ name: QueryParameter) -> String? { values[name.rawValue] }
 }

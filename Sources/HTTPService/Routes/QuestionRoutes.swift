@@ -45,7 +45,7 @@ extension LedgerRoutes {
                 subject,
                 now: now,
                 at: try call.instant(.at, now: now, in: zone),
-                knownAt: try call.knownAt(now: now, in: zone),
+                knownAt: try call.knownAt(now: now, in: zone) ?? .latest,
                 values: values,
                 sandbox: sandbox
             )

@@ -1,28 +1,60 @@
-internal import Events
+internal import EventLog
 internal import HTTPTypes
 internal import Hummingbird
 internal import Subledger
 
 extension LedgerRoutes {
-    /// `GET /v1/reports/{name}`: the reports over the live tables, which name no customer.
+    /// `GET /v1/reports/{name}`: the reports over the tables.
     func addReports(to router: some RouterMethods<some RequestContext>) {
         on(.get, "/v1/reports/:name", of: router, for: .finance, or: .analyst) { call in
-            try call.check([.from, .to, .environment])
-            let name = try call.parameter("name")
-            guard let report = Report.named(name) else {
-                throw Problem(
-                    .notFound,
-                    "unknown-report",
-                    "Unknown report \"\(name.prefix(64))\"; expected one of: "
-                        + Report.all.map(\.name).joined(separator: ", ") + "."
-                )
-            }
-            let now = clock()
-            var question = ReportQuestion(report)
-            question.from = try call.instant(.from, now: now, in: .utc)
-            question.to = try call.instant(.to, now: now, in: .utc)
-            question.environment = try call.environment() ?? .production
+            let question = try ReportQuestion(try report(of: call), call, now: clock())
             return try Response.json(try await ledger.report(question))
         }
+    }
+
+    /// The report that the path names.
+    func report(of call: Call) throws -> Report {
+        let name = try call.parameter("name")
+        guard let report = Report.named(name) else {
+            throw Problem(
+                .notFound,
+                "unknown-report",
+                "Unknown report \"\(name.prefix(64))\"; expected one of: "
+                    + Report.all.map(\.name).joined(separator: ", ") + "."
+            )
+        }
+        return report
+    }
+}
+
+extension ReportQuestion {
+    /// What a question to a report can have, in the order of its description.
+    static let parameters: [QueryParameter] = [
+        .from, .to, .by, .environment, .currency, .knownAt,
+    ]
+
+    /// A question with the parameters of a request or of a form.
+    ///
+    /// - Parameters:
+    ///   - report: The report.
+    ///   - source: Holds the parameters.
+    ///   - now: Our clock.
+    /// - Throws: `Problem` 400 for one that the report does not have, or that cannot be parsed.
+    init(_ report: Report, _ source: some ParameterSource, now: Instant) throws {
+        try source.check(Self.parameters)
+        self.init(report)
+        from = try source.instant(.from, now: now, in: .utc)
+        to = try source.instant(.to, now: now, in: .utc)
+        dimensions = try source.query(.by).map { text in
+            try Report.Dimension.breakdown(text) { word in
+                Problem(
+                    query: "by is \"\(word.prefix(64))\"; expected "
+                        + "\(Report.Dimension.breakdownForms)."
+                )
+            }
+        }
+        environment = try source.environment() ?? .production
+        money.currency = try source.query(.currency)
+        knownAt = try source.knownAt(now: now, in: .utc)
     }
 }
