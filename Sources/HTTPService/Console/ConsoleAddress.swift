@@ -14,6 +14,7 @@ struct ConsoleAddress {
     static let live = "/console/live"
     static let customer = "/console/customer"
     static let events = "/console/events"
+    static let reports = "/console/reports"
 
     /// The page of an event.
     static func event(_ position: Position) -> String { "\(events)/\(position)" }
@@ -39,10 +40,13 @@ struct ConsoleAddress {
         let fields = [
             ("id", id), ("environment", environment), ("at", at), ("known-at", knownAt), ("tz", tz),
         ]
-        let query = fields.compactMap { name, value in
-            value.map { "\(name)=\(ConsoleAddress.encoded($0))" }
-        }
-        return ConsoleAddress.customer + "?" + query.joined(separator: "&")
+        return ConsoleAddress.customer + "?" + ConsoleAddress.query(fields)
+    }
+
+    /// The query with these fields; those without a value are left out.
+    static func query(_ fields: [(String, String?)]) -> String {
+        fields.compactMap { name, value in value.map { "\(name)=\(encoded($0))" } }
+            .joined(separator: "&")
     }
 
     private static let unreserved = CharacterSet(

@@ -14,15 +14,17 @@ enum ConsolePage {
     ///
     /// - Parameters:
     ///   - title: Its title.
-    ///   - search: What the form has.
+    ///   - search: What the form for customers has; nil for a page without it.
     ///   - note: What every page says about this ledger.
+    ///   - section: The part of the console that it is in.
     ///   - refreshSeconds: After how long it is loaded again; nil for never.
     ///   - content: Its content.
     /// - Returns: The page.
     static func page(
         _ title: String,
-        search: ConsoleAddress,
+        search: ConsoleAddress?,
         note: String?,
+        in section: ConsoleSection = .customers,
         refreshSeconds: Int? = nil,
         _ content: HTML
     ) -> HTML {
@@ -38,7 +40,8 @@ enum ConsolePage {
             """
             <header>
             <a class="home" href="\(ConsoleAddress.home)">Subledger</a>
-            \(form(search))
+            \(navigation(section))
+            \(search.map { [form($0)] } ?? [])
             <form class="out" method="post" action="\(ConsoleAddress.signOut)">\
             <button>Sign out</button></form>
             </header>
@@ -50,31 +53,50 @@ enum ConsolePage {
         )
     }
 
+    private static func navigation(_ section: ConsoleSection) -> HTML {
+        let links = ConsoleSection.all.map { other -> HTML in
+            other.address == section.address
+                ? "<a href=\"\(other.address)\" aria-current=\"true\">\(other.words)</a>"
+                : "<a href=\"\(other.address)\">\(other.words)</a>"
+        }
+        return "<nav class=\"sections\" aria-label=\"Console\">\(HTML.joined(links))</nav>"
+    }
+
+    /// The environments to choose from.
+    ///
+    /// - Parameters:
+    ///   - chosen: The word that is chosen; empty for none.
+    ///   - empty: What it means to choose none; nil if one must be chosen.
+    /// - Returns: The field.
+    static func environments(_ chosen: String, empty: String?) -> HTML {
+        let none = empty.map { _ in [""] } ?? []
+        let words = none + ["Production", "Sandbox", "Xcode", "LocalTesting"]
+        let options = (words.contains(chosen) ? words : words + [chosen]).map { word -> HTML in
+            let name = word.isEmpty ? empty ?? "" : word
+            return word == chosen
+                ? "<option value=\"\(word)\" selected=\"\">\(name)</option>"
+                : "<option value=\"\(word)\">\(name)</option>"
+        }
+        let name = QueryParameter.environment.rawValue
+        return "<label>Environment <select name=\"\(name)\">\(options)</select></label>"
+    }
+
     private static func form(_ search: ConsoleAddress) -> HTML {
-        let environments = ["", "Production", "Sandbox", "Xcode", "LocalTesting"]
-        let chosen = search.environment ?? ""
-        let options = (environments.contains(chosen) ? environments : environments + [chosen])
-            .map { word -> HTML in
-                let name = word.isEmpty ? "where it is known" : word
-                return word == chosen
-                    ? "<option value=\"\(word)\" selected=\"\">\(name)</option>"
-                    : "<option value=\"\(word)\">\(name)</option>"
-            }
-        return """
-            <form class="search" method="get" action="\(ConsoleAddress.customer)" role="search">
-            <label class="id">Customer, token, transaction or order
-            <input name="id" value="\(search.id)" required="" autocomplete="off" \
-            spellcheck="false"/></label>
-            <label>At <input name="at" value="\(search.at ?? "")" placeholder="now" \
-            autocomplete="off"/></label>
-            <label>Known at <input name="known-at" value="\(search.knownAt ?? "")" \
-            placeholder="now" autocomplete="off"/></label>
-            <label>Environment <select name="environment">\(options)</select></label>
-            <label>Time zone <input name="tz" value="\(search.tz ?? "")" placeholder="UTC" \
-            autocomplete="off"/></label>
-            <button class="go">Show</button>
-            </form>
-            """
+        """
+        <form class="search" method="get" action="\(ConsoleAddress.customer)" role="search">
+        <label class="id">Customer, token, transaction or order
+        <input name="id" value="\(search.id)" required="" autocomplete="off" \
+        spellcheck="false"/></label>
+        <label>At <input name="at" value="\(search.at ?? "")" placeholder="now" \
+        autocomplete="off"/></label>
+        <label>Known at <input name="known-at" value="\(search.knownAt ?? "")" \
+        placeholder="now" autocomplete="off"/></label>
+        \(environments(search.environment ?? "", empty: "where it is known"))
+        <label>Time zone <input name="tz" value="\(search.tz ?? "")" placeholder="UTC" \
+        autocomplete="off"/></label>
+        <button class="go">Show</button>
+        </form>
+        """
     }
 
     /// The page that signs in, and why it is shown instead of another.
@@ -88,8 +110,9 @@ enum ConsolePage {
             <h1>Sign in to Subledger</h1>
             \(words)
             <p>Open the link that <code>subledger up</code> printed at its start: it signs in \
-            once. Or enter an access token with the role support, which \
-            <code>subledger tokens create NAME --role support</code> prints.</p>
+            once. Or enter an access token, which \
+            <code>subledger tokens create NAME --role ROLE</code> prints. Its role decides what \
+            you see: \(ConsoleSection.rolesInWords).</p>
             <form method="post" action="\(ConsoleAddress.signIn)">
             <label>Access token <input type="password" name="token" required="" \
             autocomplete="off"/></label>
@@ -100,27 +123,28 @@ enum ConsolePage {
         )
     }
 
-    /// The page after signing in, which leads to the first one.
-    static var begun: HTML {
+    /// The page after signing in, which leads to the first one that the token's role may see.
+    static func begun(_ first: ConsoleSection) -> HTML {
         frame(
             "Signed in",
-            ["<meta http-equiv=\"refresh\" content=\"0; url=\(ConsoleAddress.home)\"/>"],
+            ["<meta http-equiv=\"refresh\" content=\"0; url=\(first.address)\"/>"],
             """
             <main class="narrow"><h1>You are signed in</h1>
-            <p><a href="\(ConsoleAddress.home)">Continue</a></p></main>
+            <p><a href="\(first.address)">Continue</a></p></main>
             """
         )
     }
 
     /// The page of a question that was not answered.
-    static func refusal(_ problem: Problem, note: String?) -> HTML {
+    static func refusal(_ problem: Problem, note: String?, in section: ConsoleSection) -> HTML {
         let links = (problem.subscriptions ?? []).map { id -> HTML in
             "<li><a href=\"\(ConsoleAddress(id: id).text)\">\(id)</a></li>"
         }
         return page(
             problem.status.reasonPhrase,
-            search: ConsoleAddress(id: ""),
+            search: section.address == ConsoleAddress.home ? ConsoleAddress(id: "") : nil,
             note: note,
+            in: section,
             """
             <h1>\(problem.status.reasonPhrase)</h1>
             <p role="alert">\(problem.detail)</p>

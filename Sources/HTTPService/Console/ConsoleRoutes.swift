@@ -6,7 +6,7 @@ internal import Logging
 internal import NIOCore
 internal import Subledger
 
-/// The console: pages about a customer and an event, for a browser.
+/// The console: pages about a customer and an event, and the reports, for a browser.
 ///
 /// A page needs a session, which begins with a link that signs in once (``signInPath(for:)``), or
 /// with a token that is entered on the page that signs in. The roles, the expiry and the revocation
@@ -46,12 +46,13 @@ public struct ConsoleRoutes: Sendable {
         open(.get, ConsoleAddress.script, of: router) { _ in
             .text(ConsolePage.script, "text/javascript; charset=utf-8")
         }
-        open(.get, ConsoleAddress.signIn, of: router, signIn)
+        open(.get, ConsoleAddress.signIn, of: router) { call in try await signIn(call) }
         open(.post, ConsoleAddress.signIn, of: router) { call in try await signInWithToken(call) }
         open(.post, ConsoleAddress.signOut, of: router) { call in try await signOut(call) }
         page(ConsoleAddress.home, of: router) { call in .html(try await home(call)) }
         page(ConsoleAddress.live, of: router, live)
         page(ConsoleAddress.customer, of: router) { call in .html(try await customer(call)) }
+        addReports(to: router)
         page("\(ConsoleAddress.events)/:position", of: router) { call in
             .html(try await event(call))
         }
@@ -73,13 +74,21 @@ public struct ConsoleRoutes: Sendable {
         of router: some RouterMethods<some RequestContext>,
         _ answer: @escaping @Sendable (Call) async throws -> Response
     ) {
-        routes.on(method, path, of: router, for: nil, refusedBy: refuse, answer)
+        routes.on(
+            method,
+            path,
+            of: router,
+            for: nil,
+            refusedBy: { problem in refuse(problem, in: .customers) },
+            answer
+        )
     }
 
-    /// A page for a session whose token has the role `support`.
-    private func page(
+    /// A page for a session whose token has a role of its part of the console.
+    func page(
         _ path: String,
         of router: some RouterMethods<some RequestContext>,
+        in section: ConsoleSection = .customers,
         _ answer: @escaping @Sendable (Call) async throws -> Response
     ) {
         let identify: Identification = { request, roles in
@@ -92,18 +101,20 @@ public struct ConsoleRoutes: Sendable {
             .get,
             path,
             of: router,
-            for: .support,
+            for: section.role,
+            or: section.otherRole,
             identifiedBy: identify,
-            refusedBy: refuse,
+            refusedBy: { problem in refuse(problem, in: section) },
             answer
         )
     }
 
     // Whoever is not signed in gets the page that signs in, and never data.
-    private func refuse(_ problem: Problem) -> Response {
+    private func refuse(_ problem: Problem, in section: ConsoleSection) -> Response {
         let page =
             problem.status == .unauthorized
-            ? ConsolePage.signIn(problem.detail) : ConsolePage.refusal(problem, note: note)
+            ? ConsolePage.signIn(problem.detail)
+            : ConsolePage.refusal(problem, note: note, in: section)
         var response = Response.html(page, status: problem.status)
         if let seconds = problem.retryAfterSeconds { response.headers[.retryAfter] = "\(seconds)" }
         return response
@@ -111,7 +122,7 @@ public struct ConsoleRoutes: Sendable {
 }
 
 extension ConsoleRoutes {
-    private func signIn(_ call: Call) throws -> Response {
+    private func signIn(_ call: Call) async throws -> Response {
         let code = try FormFields(call.request.uri.query ?? "")["code"]
         // Programs that look at links without a person use HEAD, too.
         guard let code, call.request.method == .get else {
@@ -125,7 +136,7 @@ extension ConsoleRoutes {
                     + "the program."
             )
         }
-        return begun(cookie)
+        return begun(cookie, try await first(of: sessions.token(of: cookie)))
     }
 
     private func signInWithToken(_ call: Call) async throws -> Response {
@@ -137,9 +148,16 @@ extension ConsoleRoutes {
                 "This is not a token in the form that `subledger tokens create` prints."
             )
         }
-        let name = try await routes.name(of: token, for: [.support])
+        let roles = ConsoleSection.all.flatMap(\.roles)
+        let name = try await routes.name(of: token, for: roles)
         call.logger.notice("signed in to the console", metadata: ["token": "\(name)"])
-        return begun(sessions.session(for: token))
+        return begun(sessions.session(for: token), try await first(of: token))
+    }
+
+    // The first part that a token may see; without any, its page says so.
+    private func first(of token: AccessToken?) async throws -> ConsoleSection {
+        guard let token else { return .customers }
+        return ConsoleSection.first(for: try await routes.tokens.roles(of: token)) ?? .customers
     }
 
     private func signOut(_ call: Call) async throws -> Response {
@@ -152,8 +170,8 @@ extension ConsoleRoutes {
 
     // A browser sends a strict cookie only from a page of the same site, so this page leads on, and
     // not a redirect of whatever had the link.
-    private func begun(_ session: String) -> Response {
-        var response = Response.html(ConsolePage.begun)
+    private func begun(_ session: String, _ first: ConsoleSection) -> Response {
+        var response = Response.html(ConsolePage.begun(first))
         response.headers[.setCookie] = cookie(session, seconds: ConsoleSessions.sessionSeconds)
         return response
     }

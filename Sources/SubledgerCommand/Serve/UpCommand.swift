@@ -47,7 +47,7 @@ struct UpCommand: AsyncParsableCommand {
     @OptionGroup var trust: TrustOptions
 
     /// The role that the console needs.
-    private static let roles: Set<TokenRole> = [.support]
+    private static let roles: Set<TokenRole> = [.support, .analyst]
 
     /// How long the ledger keeps who looked at whom; the demo has no real customers.
     private static let auditDays = 30

@@ -1,0 +1,45 @@
+internal import EventLog
+
+/// A part of the console, to which the header of each page leads.
+struct ConsoleSection: Sendable {
+    /// The address of its first page.
+    let address: String
+    /// Its name.
+    let words: String
+    /// A role that may see it.
+    let role: TokenRole
+    /// Another one; nil for none.
+    let otherRole: TokenRole?
+
+    static let customers = ConsoleSection(
+        address: ConsoleAddress.home,
+        words: "Customers",
+        role: .support,
+        otherRole: nil
+    )
+    static let reports = ConsoleSection(
+        address: ConsoleAddress.reports,
+        words: "Reports",
+        role: .finance,
+        otherRole: .analyst
+    )
+
+    /// All parts, in the order of the header.
+    static let all = [customers, reports]
+
+    /// The roles any of which may see it, next to `admin`.
+    var roles: [TokenRole] { [role, otherRole].compactMap(\.self) }
+
+    /// Which role shows what, for the page that signs in.
+    static var rolesInWords: String {
+        all.map { section in
+            section.roles.map(\.rawValue).joined(separator: " or ") + " for "
+                + section.words.lowercased()
+        }.joined(separator: ", ")
+    }
+
+    /// The first part that some roles may see; nil for none.
+    static func first(for roles: Set<TokenRole>) -> ConsoleSection? {
+        all.first { !roles.isDisjoint(with: $0.roles + [.admin]) }
+    }
+}
