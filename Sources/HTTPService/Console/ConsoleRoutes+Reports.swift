@@ -37,11 +37,11 @@ extension ConsoleRoutes {
         )
     }
 
-    // No audit line, as over HTTP: a report is a question about nobody.
+    // No audit line, as for programs: a report is not a question about one customer.
     private func report(_ call: Call) async throws -> HTML {
-        let (report, fields) = try asked(call)
-        let question = try ReportQuestion(report, fields, now: routes.clock())
-        let ledger = routes.ledger
+        let fields = try FormFields(call.request.uri.query ?? "")
+        let question = try routes.reportQuestion(of: call, fields)
+        let (ledger, report) = (routes.ledger, question.report)
         let answer = try await ledger.reportAnswer(question)
         let positions = answer.document.positions
         let content = ReportContent(
@@ -55,21 +55,18 @@ extension ConsoleRoutes {
     }
 
     private func download(_ file: ReportAddress.File, _ call: Call) async throws -> Response {
-        let (report, fields) = try asked(call)
-        let question = try ReportQuestion(report, fields, now: routes.clock())
-        let document = try await routes.ledger.report(question)
+        let fields = try FormFields(call.request.uri.query ?? "")
+        let document = try await routes.ledger.report(
+            try routes.reportQuestion(of: call, fields)
+        )
         var response =
             switch file {
             case .csv: Response.text(document.csv, "text/csv; charset=utf-8; header=present")
             case .json: try Response.json(document)
             }
-        response.headers[.contentDisposition] = "attachment; filename=\"\(report.name).\(file)\""
+        response.headers[.contentDisposition] = "attachment; filename=\"\(document.name).\(file)\""
         response.headers[.xContentTypeOptions] = "nosniff"
         return response
-    }
-
-    private func asked(_ call: Call) throws -> (Report, FormFields) {
-        (try routes.report(of: call), try FormFields(call.request.uri.query ?? ""))
     }
 
     private func reportPage(_ title: String, _ content: HTML) -> HTML {

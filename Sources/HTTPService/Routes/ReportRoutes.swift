@@ -7,13 +7,20 @@ extension LedgerRoutes {
     /// `GET /v1/reports/{name}`: the reports over the tables.
     func addReports(to router: some RouterMethods<some RequestContext>) {
         on(.get, "/v1/reports/:name", of: router, for: .finance, or: .analyst) { call in
-            let question = try ReportQuestion(try report(of: call), call, now: clock())
-            return try Response.json(try await ledger.report(question))
+            try Response.json(try await ledger.report(try reportQuestion(of: call, call)))
         }
     }
 
-    /// The report that the path names.
-    func report(of call: Call) throws -> Report {
+    /// The question to the report that the path names.
+    ///
+    /// - Parameters:
+    ///   - call: The request.
+    ///   - source: Holds the parameters.
+    /// - Returns: The question.
+    /// - Throws: `Problem` 404 for an unknown report, 400 for a parameter that reports do not have,
+    ///   or that cannot be parsed.
+    func reportQuestion(of call: Call, _ source: some ParameterSource) throws -> ReportQuestion {
+        try source.check(ReportQuestion.parameters)
         let name = try call.parameter("name")
         guard let report = Report.named(name) else {
             throw Problem(
@@ -23,7 +30,7 @@ extension LedgerRoutes {
                     + Report.all.map(\.name).joined(separator: ", ") + "."
             )
         }
-        return report
+        return try ReportQuestion(report, source, now: clock())
     }
 }
 
@@ -39,9 +46,8 @@ extension ReportQuestion {
     ///   - report: The report.
     ///   - source: Holds the parameters.
     ///   - now: Our clock.
-    /// - Throws: `Problem` 400 for one that the report does not have, or that cannot be parsed.
-    init(_ report: Report, _ source: some ParameterSource, now: Instant) throws {
-        try source.check(Self.parameters)
+    /// - Throws: `Problem` 400 for one that cannot be parsed.
+    fileprivate init(_ report: Report, _ source: some ParameterSource, now: Instant) throws {
         self.init(report)
         from = try source.instant(.from, now: now, in: .utc)
         to = try source.instant(.to, now: now, in: .utc)
