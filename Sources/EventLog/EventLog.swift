@@ -15,6 +15,8 @@ public final class EventLog: Sendable {
     public let readersMax: Int
     /// How to connect to the database.
     public let settings: ConnectionSettings
+    /// Seconds between the clocks of both sides beyond which appends are refused.
+    package let clockSkewSecondsMax: Int64
     /// The connections for reading.
     let pool: PostgresPool
     /// The connections for what a payload needs besides its append: never occupied by questions.
@@ -139,6 +141,7 @@ public final class EventLog: Sendable {
         tokenPool = PostgresPool(settings, sessionsMax: 1)
         self.durabilityFault = durabilityFault
         self.settings = settings
+        clockSkewSecondsMax = options.clockSkewSecondsMax
         self.identity = identity
         self.dictionaries = dictionaries
         self.hasDirectory = hasDirectory

@@ -204,8 +204,8 @@ extension ServiceMetrics {
         measure(.clockAhead, database.clockAheadSeconds)
         set(.checkpointAt, (database.checkpointTakenAt?.milliseconds ?? 0) / 1000)
         if let space = database.dataFolder.flatMap(DiskSpace.init(of:)) {
-            set(.diskFree, space.free)
-            set(.diskSize, space.size)
+            set(.diskFree, space.freeBytes)
+            set(.diskSize, space.bytes)
         }
     }
 }

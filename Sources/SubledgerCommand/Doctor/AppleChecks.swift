@@ -2,6 +2,7 @@ import AppStoreServerAPI
 import CommandSupport
 import EventLog
 import Events
+import Subledger
 
 /// Whether Apple can be asked, and can reach the service.
 struct AppleChecks {

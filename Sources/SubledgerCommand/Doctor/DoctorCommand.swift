@@ -2,6 +2,7 @@ import AppStoreServerAPI
 import ArgumentParser
 import CommandSupport
 import Configuration
+import EmbeddedPostgres
 import EventLog
 import Foundation
 import Postgres
@@ -68,7 +69,7 @@ struct DoctorCommand: AsyncParsableCommand {
     func run() async throws {
         let plan = try await DoctorPlan(self, ProcessEnvironment.variables)
         var checks = [plan.settingsCheck]
-        checks += try await DatabaseChecks(options: plan.database, isQuiet: output.quiet).run()
+        checks += try await databaseChecks(plan.database)
         let roots = trust.rootCertificate + plan.serviceRoots(besides: trust)
         checks += RootChecks(files: roots).run()
         checks += try await AppleChecks(plan: plan, asks: askApple).run()
@@ -76,6 +77,17 @@ struct DoctorCommand: AsyncParsableCommand {
         try output.print(report, [report.table])
         if !output.json, !output.quiet { Terminal.write("doctor: \(report.summary)") }
         if !report.ok { throw Exit.no }
+    }
+
+    private func databaseChecks(_ database: DatabaseOptions) async throws -> [DoctorCheck] {
+        let settings: ConnectionSettings
+        do {
+            settings = try await database.settings(isQuiet: output.quiet)
+        } catch let error as EmbeddedServerError {
+            return DatabaseChecks.unreachable(error.description)
+        }
+        let skew = try DatabaseOptions.logOptions().clockSkewSecondsMax
+        return await DatabaseChecks(settings, clockSkewSecondsMax: skew).run()
     }
 
     /// The flags for settings that `serve` has, too; a key given by flag is checked as the key of

@@ -4,6 +4,7 @@ import EventLog
 import Events
 import Postgres
 import Projector
+import Subledger
 
 struct MigrateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

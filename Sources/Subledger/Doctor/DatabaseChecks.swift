@@ -1,15 +1,14 @@
-import CommandSupport
-import EmbeddedPostgres
-import EventLog
-import Events
-import Postgres
-import Projector
-import Subledger
+internal import EventLog
+internal import Events
+package import Postgres
+package import Projector
 
-/// What `doctor` checks in the database.
-struct DatabaseChecks {
-    let options: DatabaseOptions
-    let isQuiet: Bool
+/// What `doctor` checks in the database of a ledger.
+package struct DatabaseChecks: Sendable {
+    private let settings: ConnectionSettings
+    private let clockSkewSecondsMax: Int64
+    // The caller's open log; nil for one that is opened for the checks.
+    private let log: EventLog?
 
     /// The checks that need a session, in order.
     private static let names = [
@@ -17,34 +16,47 @@ struct DatabaseChecks {
         "checkpoint",
     ]
 
+    /// The checks of a database.
+    ///
+    /// - Parameters:
+    ///   - settings: How to connect.
+    ///   - clockSkewSecondsMax: Beyond this difference of the clocks, appends are refused.
+    package init(_ settings: ConnectionSettings, clockSkewSecondsMax: Int64) {
+        self.settings = settings
+        self.clockSkewSecondsMax = clockSkewSecondsMax
+        log = nil
+    }
+
+    /// The checks of the database of an open ledger.
+    package init(of ledger: Ledger) {
+        settings = ledger.log.settings
+        clockSkewSecondsMax = ledger.log.clockSkewSecondsMax
+        log = ledger.log
+    }
+
     /// Runs all of them; without a server the first fails, and the rest are not checked.
-    func run() async throws -> [DoctorCheck] {
-        let settings: ConnectionSettings
+    package func run() async -> [DoctorCheck] {
+        let inspector = LedgerInspector(settings)
         let server: LedgerInspector.Server
         do {
-            settings = try await options.settings(isQuiet: isQuiet)
-            server = try await LedgerInspector(settings).server()
-        } catch let error as EventLogError {
-            return unreachable(
+            server = try await inspector.server()
+        } catch {
+            return Self.unreachable(
                 error.description,
                 error.code == .tooManyConnections
                     ? "close connections that are not needed, or raise max_connections" : nil
             )
-        } catch let error as EmbeddedServerError {
-            return unreachable(error.description)
         }
 
-        let inspector = LedgerInspector(settings)
-        let skew = try DatabaseOptions.logOptions().clockSkewSecondsMax
         let clock = await checking("clock") {
-            try await inspector.clocks().check(skewSecondsMax: skew)
+            try await inspector.clocks().check(skewSecondsMax: clockSkewSecondsMax)
         }
         var checks = [
             .ok("database", "PostgreSQL \(server.version) answers"), server.durabilityCheck,
             server.roleCheck, server.namesCheck, clock, server.diskCheck,
         ]
 
-        let schema = await self.schema(settings, server)
+        let schema = await self.schema(server)
         checks.append(schema)
         guard schema.result == .ok else {
             let missing = Self.names.suffix(4).map {
@@ -52,8 +64,8 @@ struct DatabaseChecks {
             }
             return checks + missing
         }
-        checks.append(await objects(settings, inspector))
-        checks += await opened(settings, server, inspector)
+        checks.append(await objects(inspector))
+        checks += await opened(server, inspector)
         checks.append(
             await checking("checkpoint") {
                 let newest = try await inspector.newestCheckpoint()
@@ -63,14 +75,15 @@ struct DatabaseChecks {
         return checks
     }
 
-    private func unreachable(_ message: String, _ action: String? = nil) -> [DoctorCheck] {
+    /// The checks if there is no server to ask.
+    package static func unreachable(_ message: String, _ action: String? = nil) -> [DoctorCheck] {
         let first = DoctorCheck.wrong(
             "database",
             message,
             action
                 ?? "start the server, or correct --database-url, DATABASE_URL or the PG* variables"
         )
-        return [first] + Self.names.map { .notChecked($0, "the database does not answer") }
+        return [first] + names.map { .notChecked($0, "the database does not answer") }
     }
 
     // A check whose failure is its finding; the error's message says what to do.
@@ -85,10 +98,7 @@ struct DatabaseChecks {
         }
     }
 
-    private func schema(
-        _ settings: ConnectionSettings,
-        _ server: LedgerInspector.Server
-    ) async -> DoctorCheck {
+    private func schema(_ server: LedgerInspector.Server) async -> DoctorCheck {
         guard server.encoding == "UTF8" else {
             return .wrong(
                 "schema",
@@ -110,14 +120,17 @@ struct DatabaseChecks {
         }
     }
 
-    private func objects(
-        _ settings: ConnectionSettings,
-        _ inspector: LedgerInspector
-    ) async -> DoctorCheck {
+    private func objects(_ inspector: LedgerInspector) async -> DoctorCheck {
         await checking("objects") {
-            let views = try await Self.projecting(settings) { projector throws(ProjectorError) in
+            let read = { (projector: Projector) async throws(ProjectorError) in
                 try await projector.alteredViews().map(\.message)
             }
+            let views =
+                if let log {
+                    try await read(Projector(log: log, settings: settings))
+                } else {
+                    try await Self.projecting(settings, read)
+                }
             let found = try await inspector.differences() + views
             guard let first = found.first else {
                 return .ok(
@@ -136,7 +149,8 @@ struct DatabaseChecks {
         }
     }
 
-    static func projecting<Value>(
+    /// Gives a projector of a log that is opened for it.
+    package static func projecting<Value>(
         _ settings: ConnectionSettings,
         _ body: (Projector) async throws(ProjectorError) -> Value
     ) async throws -> Value {
@@ -163,21 +177,21 @@ struct DatabaseChecks {
 
     // The checks that need an open log.
     private func opened(
-        _ settings: ConnectionSettings,
         _ server: LedgerInspector.Server,
         _ inspector: LedgerInspector
     ) async -> [DoctorCheck] {
+        if let log { return [await append(log, server), await tables(log, inspector)] }
         var options = EventLog.Options()
         options.readersMax = 1
+        options.clockSkewSecondsMax = clockSkewSecondsMax
         let log: EventLog
         do {
-            options.clockSkewSecondsMax = try DatabaseOptions.logOptions().clockSkewSecondsMax
             log = try await EventLog.open(settings, options)
         } catch {
             let words = Self.words(of: error)
             return [.wrong("append", words, nil), .notChecked("tables", words)]
         }
-        let checks = [await append(log, server), await tables(log, settings, inspector)]
+        let checks = [await append(log, server), await tables(log, inspector)]
         await log.close()
         return checks
     }
@@ -192,11 +206,13 @@ struct DatabaseChecks {
         return .wrong("append", fault.description, nil)
     }
 
-    private func tables(
-        _ log: EventLog,
-        _ settings: ConnectionSettings,
-        _ inspector: LedgerInspector
-    ) async -> DoctorCheck {
+    /// The check of the tables alone.
+    package static func tables(of ledger: Ledger) async -> DoctorCheck {
+        let inspector = LedgerInspector(ledger.log.settings)
+        return await DatabaseChecks(of: ledger).tables(ledger.log, inspector)
+    }
+
+    private func tables(_ log: EventLog, _ inspector: LedgerInspector) async -> DoctorCheck {
         await checking("tables") {
             let tables = try await Projector(log: log, settings: settings).tables()
             let behind = tables.filter { $0.state == .live && $0.isCurrent && $0.lag > 0 }

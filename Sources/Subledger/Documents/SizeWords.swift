@@ -1,7 +1,5 @@
-import Subledger
-
 /// A number of bytes in the largest decimal unit that gives at least one: `98 kB`.
-func byteWords(_ count: Int64) -> String {
+package func byteWords(_ count: Int64) -> String {
     let units: [(String, Int64)] = [("GB", 1_000_000_000), ("MB", 1_000_000), ("kB", 1_000)]
     guard let (unit, size) = units.first(where: { count >= $0.1 }) else {
         return counted(count, "byte")
@@ -10,7 +8,7 @@ func byteWords(_ count: Int64) -> String {
 }
 
 /// A time span in one or two units, rounded: `40 s`, `12 min`, `3 h 5 min`.
-func durationWords(_ seconds: Double) -> String {
+package func durationWords(_ seconds: Double) -> String {
     let seconds = Int64(min(max(seconds, 0), 1e12).rounded(.up))
     if seconds < 100 { return "\(seconds) s" }
     let minutes = (seconds + 30) / 60

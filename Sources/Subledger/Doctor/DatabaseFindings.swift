@@ -1,9 +1,6 @@
-import CommandSupport
-import EventLog
-import Events
-import Foundation
-import Projector
-import Subledger
+internal import EventLog
+internal import Events
+internal import Projector
 
 /// Findings from the answers of a database, for the operator of its ledger.
 extension LedgerInspector.Server {
@@ -70,37 +67,10 @@ extension LedgerInspector.Server {
                     : "the server is on another machine, or connected to over TCP"
             )
         }
-        do {
-            let values = try FileManager.default.attributesOfFileSystem(forPath: dataFolder)
-            guard let free = (values[.systemFreeSize] as? NSNumber)?.int64Value,
-                let all = (values[.systemSize] as? NSNumber)?.int64Value
-            else { return .notChecked("disk", "the system does not say how much is free") }
-            return DiskSpace(freeBytes: free, bytes: all).check
-        } catch {
+        guard let space = DiskSpace(of: dataFolder) else {
             return .notChecked("disk", "the server's folder \(dataFolder) is not visible here")
         }
-    }
-}
-
-/// The free space of the file system with the database.
-struct DiskSpace {
-    let freeBytes: Int64
-    let bytes: Int64
-
-    /// Below this, PostgreSQL may stop at any checkpoint: WAL alone takes 1 GiB by default.
-    static let wrongBelowBytes: Int64 = 1 << 30
-    /// Below this share, there is little time left to act.
-    static let warningBelowShare = 0.1
-
-    /// Whether the space is sufficient.
-    var check: DoctorCheck {
-        let words = "\(byteWords(freeBytes)) of \(byteWords(bytes)) are free"
-        let action = "add room: a server whose disk is full takes no appends"
-        if freeBytes < DiskSpace.wrongBelowBytes { return .wrong("disk", words, action) }
-        if Double(freeBytes) < Double(bytes) * DiskSpace.warningBelowShare {
-            return .warning("disk", words, action)
-        }
-        return .ok("disk", words)
+        return space.check
     }
 }
 
