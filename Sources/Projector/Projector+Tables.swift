@@ -82,7 +82,7 @@ extension Projector {
         }
     }
 
-    private func reading<Value: Sendable>(
+    func reading<Value: Sendable>(
         _ action: String,
         _ body: (PostgresSession) async throws -> Value
     ) async throws(ProjectorError) -> Value {

@@ -62,7 +62,8 @@ extension Projector {
         _ = try await LeftOvers.drop(options, in: session)
     }
 
-    private func ready(
+    /// The tables that are ready, by schema; throws if there are none, or not all that were chosen.
+    func ready(
         _ chosen: [any Projection]?,
         in session: PostgresSession
     ) async throws -> [ShadowTables] {

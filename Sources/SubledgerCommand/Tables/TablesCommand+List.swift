@@ -51,34 +51,13 @@ extension TablesCommand {
             for table in tables {
                 text.add([
                     table.name, table.state.rawValue, table.schema,
-                    "\(table.version)\(remark(table))", "\(table.rows)",
+                    "\(table.version)\(table.remark)", "\(table.rows)",
                     "\(table.lag)", "\(table.refused)", "\(table.digest.hex.prefix(12))",
                 ])
             }
             Terminal.print(text.text)
 
-            let retired = tables.filter { $0.state == .live && !$0.isKnown }.map(\.name)
-            if !retired.isEmpty {
-                Terminal.write(
-                    "this program does not update tables of projections that it does not have; "
-                        + "if no other program does either, drop them: `subledger tables discard "
-                        + "\(retired.joined(separator: " "))`"
-                )
-            }
-            if tables.contains(where: {
-                $0.state == .live && $0.isKnown && !$0.isCurrent && $0.policy == nil
-            }) {
-                Terminal.write(
-                    "other folds than this program's built some of the live tables; `subledger "
-                        + "tables diff` shows what a rebuild would change"
-                )
-            }
-        }
-
-        private func remark(_ table: Projector.Table) -> String {
-            if table.policy != nil { return " (what-if)" }
-            guard table.isKnown else { return " (unknown here)" }
-            return table.isCurrent ? "" : " (other fold)"
+            for notice in tables.notices { Terminal.write(notice) }
         }
     }
 }

@@ -1,21 +1,22 @@
-import EventLog
-import Events
-import Projections
-import Projector
-import Subledger
+internal import EventLog
+internal import Events
+internal import Projections
+internal import Projector
 
-/// A difference as one self-contained HTML file: to read, to print, to file.
-struct DifferencePage {
+/// A difference as a page: one self-contained HTML file to read, to print, to file; or the content
+/// of a page of the console.
+package struct DifferencePage {
     private let report: DifferenceReport
 
-    init(_ report: DifferenceReport) {
+    /// The page of a report.
+    package init(_ report: DifferenceReport) {
         self.report = report
     }
 
     private var difference: ProjectionDifference { report.difference }
 
     /// The file's text.
-    var text: String { page.text + "\n" }
+    package var text: String { page.text + "\n" }
 
     private var page: HTML {
         """
@@ -32,6 +33,16 @@ struct DifferencePage {
         <body>
         \(PageStyle.patterns)
         <main>
+        \(content)
+        </main>
+        </body>
+        </html>
+        """
+    }
+
+    /// What is between the frame of a page.
+    package var content: HTML {
+        """
         <h1>Difference of two builds</h1>
         <p class="verdict">\(verdict)</p>
         \(subject)
@@ -41,9 +52,6 @@ struct DifferencePage {
         \(columns)
         \(money)
         \(samples)
-        </main>
-        </body>
-        </html>
         """
     }
 

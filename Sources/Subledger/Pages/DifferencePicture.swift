@@ -1,6 +1,5 @@
-import Events
-import Projections
-import Subledger
+internal import Events
+internal import Projections
 
 /// One sample as a picture: the access of both sides over one axis, and below them what was gained
 /// and lost.
