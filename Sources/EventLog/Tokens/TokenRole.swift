@@ -9,7 +9,8 @@ public enum TokenRole: String, CaseIterable, Codable, Hashable, Sendable {
     case finance
     /// Read reports, and nothing about a single customer.
     case analyst
-    /// Read the metrics and take checkpoints, and nothing about customers.
+    /// Read the metrics, see operations and tables in the console, promote tables, and take
+    /// checkpoints; nothing about customers.
     case `operator`
     /// All of these.
     case admin

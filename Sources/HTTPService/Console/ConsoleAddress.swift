@@ -15,6 +15,10 @@ struct ConsoleAddress {
     static let customer = "/console/customer"
     static let events = "/console/events"
     static let reports = "/console/reports"
+    static let operations = "/console/operations"
+    static let tables = "/console/tables"
+    static let difference = "/console/tables/difference"
+    static let promotion = "/console/tables/promotion"
 
     /// The page of an event.
     static func event(_ position: Position) -> String { "\(events)/\(position)" }

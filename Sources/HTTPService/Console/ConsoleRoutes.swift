@@ -6,7 +6,7 @@ internal import Logging
 internal import NIOCore
 internal import Subledger
 
-/// The console: pages about a customer and an event, and the reports, for a browser.
+/// The console: pages about customers, events, reports, operations and tables, for a browser.
 ///
 /// A page needs a session, which begins with a link that signs in once (``signInPath(for:)``), or
 /// with a token that is entered on the page that signs in. The roles, the expiry and the revocation
@@ -20,6 +20,7 @@ public struct ConsoleRoutes: Sendable {
     let note: String?
     let sessions = ConsoleSessions()
     let streams = LiveStreams()
+    let doctor: SharedDoctor
 
     /// The console of a ledger.
     ///
@@ -31,6 +32,7 @@ public struct ConsoleRoutes: Sendable {
         self.routes = routes
         self.isSecure = isSecure
         self.note = note
+        doctor = SharedDoctor(routes.ledger, secondsMax: routes.limits.answerSecondsMax)
     }
 
     /// The path of a link that signs in with a token: once, within an hour.
@@ -65,6 +67,7 @@ public struct ConsoleRoutes: Sendable {
             let stored = try routes.found(try await routes.ledger.log.event(at: position), call)
             return LedgerRoutes.download(try LedgerRoutes.evidence(of: stored))
         }
+        addOperations(to: router)
     }
 
     /// A route for everyone.
@@ -84,9 +87,11 @@ public struct ConsoleRoutes: Sendable {
         )
     }
 
-    /// A page for a session whose token has a role of its part of the console.
+    /// A page for a session whose token has a role of its part of the console; one that changes
+    /// something is posted.
     func page(
         _ path: String,
+        by method: HTTPRequest.Method = .get,
         of router: some RouterMethods<some RequestContext>,
         in section: ConsoleSection = .customers,
         _ answer: @escaping @Sendable (Call) async throws -> Response
@@ -98,7 +103,7 @@ public struct ConsoleRoutes: Sendable {
             return try await routes.name(of: token, for: roles)
         }
         routes.on(
-            .get,
+            method,
             path,
             of: router,
             for: section.role,
@@ -182,7 +187,7 @@ extension ConsoleRoutes {
     }
 
     // The fields of a form of ours: browsers say where a form is from.
-    private func fields(of call: Call) async throws -> FormFields {
+    func fields(of call: Call) async throws -> FormFields {
         let site = HTTPField.Name("Sec-Fetch-Site").flatMap { call.request.headers[$0] }
         guard site.map({ ["same-origin", "none"].contains($0) }) ?? true else {
             throw Problem(
@@ -204,7 +209,7 @@ extension Request {
     fileprivate static let sessionCookie = "subledger_session"
 
     /// The cookie of the session; nil without one.
-    fileprivate var session: String? {
+    var session: String? {
         let cookies = headers[values: .cookie].flatMap { $0.split(separator: ";") }
         for cookie in cookies {
             let parts = cookie.split(separator: "=", maxSplits: 1)

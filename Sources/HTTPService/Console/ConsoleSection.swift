@@ -24,8 +24,21 @@ struct ConsoleSection: Sendable {
         otherRole: .analyst
     )
 
+    static let operations = ConsoleSection(
+        address: ConsoleAddress.operations,
+        words: "Operations",
+        role: .operator,
+        otherRole: nil
+    )
+    static let tables = ConsoleSection(
+        address: ConsoleAddress.tables,
+        words: "Tables",
+        role: .operator,
+        otherRole: nil
+    )
+
     /// All parts, in the order of the header.
-    static let all = [customers, reports]
+    static let all = [customers, reports, operations, tables]
 
     /// The roles any of which may see it, next to `admin`.
     var roles: [TokenRole] { [role, otherRole].compactMap(\.self) }

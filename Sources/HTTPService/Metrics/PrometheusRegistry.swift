@@ -39,6 +39,12 @@ public final class PrometheusRegistry: MetricsFactory {
         return text
     }
 
+    /// The value of a counter or a gauge; nil if there is none.
+    func value(_ label: String, _ labels: [(String, String)]) -> Double? {
+        let key = SeriesKey(label, labels)
+        return series.withLock { $0[key] }?.number
+    }
+
     // A series of another type under the same name is not replaced.
     private func find<Made: Series>(
         _ label: String,

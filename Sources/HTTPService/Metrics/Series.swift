@@ -7,6 +7,8 @@ protocol Series: Sendable {
     var type: String { get }
     /// Its lines, with that name and those labels.
     func lines(_ key: SeriesKey) -> String
+    /// Its value; nil for a distribution.
+    var number: Double? { get }
 }
 
 /// A value that only increases.
@@ -21,6 +23,8 @@ final class CounterSeries: Series, CounterHandler {
     func reset() { set(0) }
 
     func set(_ value: Int64) { self.value.withLock { $0 = value } }
+
+    var number: Double? { Double(value.withLock { $0 }) }
 
     func lines(_ key: SeriesKey) -> String {
         "\(key.name)\(key.braced()) \(value.withLock { $0 })\n"
@@ -39,6 +43,8 @@ final class GaugeSeries: Series, MeterHandler, RecorderHandler {
     func record(_ value: Int64) { set(value) }
     func record(_ value: Double) { set(value) }
 
+    var number: Double? { value.withLock { $0 } }
+
     func lines(_ key: SeriesKey) -> String {
         let value = value.withLock { $0 }
         return "\(key.name)\(key.braced()) \(value.isNaN ? "NaN" : "\(value)")\n"
@@ -48,6 +54,7 @@ final class GaugeSeries: Series, MeterHandler, RecorderHandler {
 /// A distribution of values, in seconds for times.
 final class HistogramSeries: Series, RecorderHandler, TimerHandler {
     let type = "histogram"
+    let number: Double? = nil
 
     /// Upper bounds of the buckets: from a millisecond, the time of an answer, to three days, for
     /// which Apple repeats a notification.

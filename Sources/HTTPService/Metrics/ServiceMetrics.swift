@@ -71,6 +71,11 @@ struct ServiceMetrics: Sendable {
         Timer(label: name.rawValue, dimensions: labels, factory: registry)
     }
 
+    /// The value of a counter or a gauge, as a whole number; 0 if it has none.
+    func value(_ name: Name, _ labels: [(String, String)] = []) -> Int64 {
+        registry.value(name.rawValue, labels).flatMap(Int64.init(exactly:)) ?? 0
+    }
+
     func set(_ name: Name, _ value: Int64, _ labels: [(String, String)] = []) {
         Meter(label: name.rawValue, dimensions: labels, factory: registry).set(value)
     }

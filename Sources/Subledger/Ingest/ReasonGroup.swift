@@ -1,4 +1,4 @@
-internal import AppStore
+package import AppStore
 
 /// Payloads that were refused, or had something left out, for one reason.
 public struct ReasonGroup: Codable, Hashable, Sendable {
@@ -101,7 +101,7 @@ struct ReasonGroups: Sendable {
 
 extension Rejection.Code {
     /// The options of `ingest` that accept such payloads; nil if there are none.
-    var advice: String? {
+    package var advice: String? {
         switch self {
         case .unproven:
             "--vouch, if you know that these payloads came from Apple; --shared-secret-file FILE "
