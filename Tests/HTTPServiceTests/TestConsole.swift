@@ -7,6 +7,7 @@ import Hummingbird
 import HummingbirdTesting
 import Logging
 import NIOCore
+import Postgres
 import Subledger
 import TestSupport
 import Testing
@@ -23,30 +24,46 @@ struct TestConsole {
 
     static func run(
         limits: ServiceLimits = ServiceLimits(),
+        usesLogClock: Bool = false,
         _ body: @escaping @Sendable (TestConsole) async throws -> Void
     ) async throws {
         try await TestServer.shared.withDatabase(from: .served) { settings in
-            let clock = SetClock(.epoch)
-            var options = EventLog.Options()
-            options.clock = { clock.now }
-            let ledger = Ledger(
-                log: try await EventLog.open(settings, options),
-                verifier: try TestService.simulator.verifier()
-            )
-            let routes = LedgerRoutes(ledger, limits: limits, logger: Logger(label: "test"))
-            let console = ConsoleRoutes(routes)
-            let application = Application(
-                router: LedgerServer.router(of: routes, console),
-                server: try LedgerServer.http(for: routes),
-                configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: 0))
-            )
-            try await application.test(.live) { client in
-                try await body(
-                    TestConsole(ledger: ledger, clock: clock, console: console, client: client)
-                )
-            }
-            await ledger.close()
+            try await run(on: settings, limits: limits, usesLogClock: usesLogClock, body)
         }
+    }
+
+    /// The same, on the caller's database; its pages use this machine's clock, or that of the log.
+    static func run(
+        on settings: ConnectionSettings,
+        limits: ServiceLimits = ServiceLimits(),
+        usesLogClock: Bool = false,
+        _ body: @escaping @Sendable (TestConsole) async throws -> Void
+    ) async throws {
+        let clock = SetClock(.epoch)
+        var options = EventLog.Options()
+        options.clock = { clock.now }
+        let ledger = Ledger(
+            log: try await EventLog.open(settings, options),
+            verifier: try TestService.simulator.verifier()
+        )
+        let routes = LedgerRoutes(
+            ledger,
+            limits: limits,
+            logger: Logger(label: "test"),
+            clock: { usesLogClock ? clock.now : .systemClock() }
+        )
+        let console = ConsoleRoutes(routes)
+        let application = Application(
+            router: LedgerServer.router(of: routes, console),
+            server: try LedgerServer.http(for: routes),
+            configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: 0))
+        )
+        try await application.test(.live) { client in
+            try await body(
+                TestConsole(ledger: ledger, clock: clock, console: console, client: client)
+            )
+        }
+        await ledger.close()
     }
 
     /// What Apple sent about the first lives, recorded when it arrived: some of it late, and nothing
