@@ -46,8 +46,8 @@ struct UpCommand: AsyncParsableCommand {
 
     @OptionGroup var trust: TrustOptions
 
-    /// The role that the console needs.
-    private static let roles: Set<TokenRole> = [.support, .analyst]
+    /// The roles that the parts of the console need.
+    private static let roles: Set<TokenRole> = [.support, .analyst, .operator]
 
     /// How long the ledger keeps who looked at whom; the demo has no real customers.
     private static let auditDays = 30
