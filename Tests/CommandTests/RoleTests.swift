@@ -149,17 +149,3 @@ private struct Roles {
         try await settings.meddle("DROP OWNED BY \(list); DROP ROLE \(list)")
     }
 }
-
-extension ConnectionSettings {
-    /// The same database for another role.
-    func loggedIn(as role: String) -> ConnectionSettings {
-        ConnectionSettings(connectionString(with: "user=\(role)"))
-    }
-
-    /// The connection string with one more parameter: if one is given twice, the last one counts.
-    func connectionString(with parameter: String) -> String {
-        let given = fullConnectionString
-        guard given.contains("://") else { return "\(given) \(parameter)" }
-        return "\(given)\(given.contains("?") ? "&" : "?")\(parameter)"
-    }
-}

@@ -147,8 +147,7 @@ struct TablePagesTests {
             let login = "console_\(ProcessInfo.processInfo.processIdentifier)"
             try await settings.meddle("CREATE ROLE \(login) LOGIN")
             try await settings.meddle("GRANT ledger_writer TO \(login)")
-            let own = ConnectionSettings("\(settings.fullConnectionString) user=\(login)")
-            try await TestConsole.run(on: own) { console in
+            try await TestConsole.run(on: settings.loggedIn(as: login)) { console in
                 let begun = try await console.get(console.console.signInPath(for: token))
                 let cookie = try #require(begun.cookie)
                 let page = try await console.get("/console/tables", cookie: cookie)
