@@ -32,9 +32,9 @@ extension EventLog {
     /// Runs the reads that answer one question on one connection.
     ///
     /// Otherwise each read waits for a connection of its own, which costs more than the read.
-    /// Concurrent reads in the body run one after the other. Keys are looked up once, and a
-    /// subscription is read once: neither changes within the body. A call within the body changes
-    /// nothing.
+    /// Concurrent reads in the body run one after the other. Keys are looked up once, and
+    /// subscriptions, heads and the bounds of commits are read once: they do not change within the
+    /// body. A call within the body changes nothing.
     ///
     /// - Parameter body: Reads from this log.
     /// - Returns: What the body returns.
@@ -45,7 +45,7 @@ extension EventLog {
         guard held == nil else { return try await body() }
         do {
             return try await pool.borrowing { session in
-                let held = HeldSession(pool: pool, session: session, found: FoundStreams())
+                let held = HeldSession(pool: pool, session: session, reads: QuestionReads())
                 // Two changes of thread a read cost more than most reads.
                 return try await withTaskExecutorPreference(session.taskExecutor) {
                     try await EventLog.$heldSession.withValue(held) { try await body() }
@@ -59,7 +59,7 @@ extension EventLog {
     private struct HeldSession: Sendable {
         let pool: PostgresPool
         let session: PostgresSession
-        let found: FoundStreams
+        let reads: QuestionReads
     }
 
     @TaskLocal private static var heldSession: HeldSession?
@@ -70,6 +70,6 @@ extension EventLog {
     /// The connection of the question that this task answers; nil outside `onOneConnection`.
     var heldSession: PostgresSession? { held?.session }
 
-    /// What that question has looked up.
-    var foundStreams: FoundStreams? { held?.found }
+    /// What that question has read.
+    var questionReads: QuestionReads? { held?.reads }
 }

@@ -115,7 +115,7 @@ struct StreamLookUpTests {
 
     @Test func `a question reads a subscription once, and cuts it for each bound`() async throws {
         try await Variant.fourLanes.withLog { log, _ in
-            func append(day: Int64) async throws {
+            @Sendable func append(day: Int64) async throws {
                 let fact = TestFacts.transaction("1", purchased: day, asOf: day)
                 _ = try await log.append(verified(fact))
             }
@@ -131,6 +131,28 @@ struct StreamLookUpTests {
                 #expect(nothing.events.isEmpty)
             }
             #expect(try await log.history(of: stream).events.count == 2)
+        }
+    }
+
+    @Test func `a question reads heads and each bound of a commit once`() async throws {
+        try await Variant.fourLanes.withLog { log, _ in
+            let lane = log.identity.lanes.lane(of: "1")
+            @Sendable func knowledge() async throws -> [Int64?] {
+                [
+                    try await log.heads()[lane]?.offset,
+                    try await log.newestCommit(lane: lane)?.offset,
+                    try await log.newestCommit(lane: lane, knownAt: .offsets([lane: 1]))?.offset,
+                ]
+            }
+            try await log.onOneConnection {
+                #expect(try await knowledge() == [nil, nil, nil])
+                _ = try await log.append(verified(TestFacts.transaction("1")))
+                #expect(try await knowledge() == [nil, nil, nil])
+                // Another bound is not known yet.
+                let other = try await log.newestCommit(lane: lane, knownAt: .offsets([lane: 9]))
+                #expect(other?.offset == 1)
+            }
+            #expect(try await knowledge() == [1, 1, 1])
         }
     }
 

@@ -84,7 +84,7 @@ extension EventLog {
     ) async throws(EventLogError) -> [[StreamID]] {
         let lanes = identity.lanes
         let groups = groups.map { keys in keys.filter { !$0.isEmpty } }
-        var streams = groups.map { $0.isEmpty ? [] : foundStreams?[$0] }
+        var streams = groups.map { $0.isEmpty ? [] : questionReads?[$0] }
         let asked = groups.indices.filter { streams[$0] == nil }
         guard !asked.isEmpty else { return streams.map { $0 ?? [] } }
         let keys = asked.map { groups[$0] }
@@ -96,7 +96,7 @@ extension EventLog {
         }
         for (index, found) in zip(asked, found) {
             streams[index] = found
-            foundStreams?[groups[index]] = found
+            questionReads?[groups[index]] = found
         }
         return streams.map { $0 ?? [] }
     }

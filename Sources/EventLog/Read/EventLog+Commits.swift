@@ -14,23 +14,25 @@ extension EventLog {
         lane: Int,
         knownAt: KnownAt = .latest
     ) async throws(EventLogError) -> CommitMark? {
+        let asked = CommitBound(knownAt, lane: lane)
+        if let known = questionReads?[asked] { return known }
         var (bound, parameters) = ("true", [PostgresValue.int4(Int32(lane))])
-        switch knownAt {
-        case .latest:
+        switch asked {
+        case .all:
             break
-        case .offsets(let offsets):
-            if let offset = offsets[lane] {
-                bound = "c.first_offset <= $2"
-                parameters.append(.int8(offset))
-            }
-        case .time(let instant):
+        case .offset(_, let offset):
+            bound = "c.first_offset <= $2"
+            parameters.append(.int8(offset))
+        case .time(_, let instant):
             bound = "c.committed_at <= $2"
             parameters.append(.timestamptz(microseconds: instant.microseconds))
         }
         let (sql, values) = (CommitSearch.sql(bound), parameters)
-        return try await reading("read the commits of lane \(lane)") { session in
+        let newest = try await reading("read the commits of lane \(lane)") { session in
             try await session.query(sql, values).map(CommitMark.init(in:)).first
         }
+        questionReads?[asked] = newest
+        return newest
     }
 
     /// When the ledger made its first commit, on our clock: it cannot have been asked before.

@@ -42,12 +42,12 @@ extension EventLog {
     private func recordedHistories(
         of streams: [StreamID]
     ) async throws(EventLogError) -> [RecordedHistory] {
-        var known = streams.map { foundStreams?[$0] }
+        var known = streams.map { questionReads?[$0] }
         let unread = streams.indices.filter { known[$0] == nil }
         let read = try await readHistories(of: unread.map { streams[$0] })
         for (index, history) in zip(unread, read) {
             known[index] = history
-            foundStreams?[history.stream] = history
+            questionReads?[history.stream] = history
         }
         return known.compactMap(\.self)
     }
@@ -185,6 +185,13 @@ extension EventLog {
 
     /// The head of every lane with commits.
     public func heads() async throws(EventLogError) -> [Int: Head] {
+        if let known = questionReads?.heads { return known }
+        let heads = try await readHeads()
+        questionReads?.heads = heads
+        return heads
+    }
+
+    private func readHeads() async throws(EventLogError) -> [Int: Head] {
         let lanes = PostgresValue.int4(Int32(identity.lanes.value))
         return try await reading("read the heads of the lanes") { session in
             let rows = try await session.query(
