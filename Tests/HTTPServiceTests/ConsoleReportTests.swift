@@ -139,6 +139,16 @@ struct ConsoleReportTests {
                     #expect((answer.status == 403) == !sees.reports, "\(role) \(path)")
                     #expect(try await console.get(path).status == 401, "\(path)")
                 }
+                // Its rows are customers.
+                let isFinance = [.finance, .admin].contains(role)
+                let page = try await console.get("/console/reports/payments", cookie: cookie)
+                let document = try await console.send(
+                    .get,
+                    "/v1/reports/payments",
+                    headers: ["Authorization": "Bearer \(token.text)"]
+                )
+                #expect(page.status == (isFinance ? 200 : 403), "\(role)")
+                #expect(document.status == (isFinance ? 200 : 403), "\(role)")
                 let answer = try await console.get(customer, cookie: cookie)
                 #expect(answer.status == (sees.customers ? 200 : 403), "\(role)")
                 let hasProduct = stream.productIds.contains { answer.text.contains($0) }

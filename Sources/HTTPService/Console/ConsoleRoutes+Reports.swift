@@ -22,10 +22,10 @@ extension ConsoleRoutes {
                 report.map { "<a href=\"\(ReportAddress($0).text())\">\(entry.name)</a>" }
                 ?? "\(entry.name)"
             let more: HTML =
-                report == nil
-                ? """
-                <br/>It reads the log itself: <code>subledger report \(entry.name)</code> prints it.
-                """ : ""
+                report.map { $0.namesCustomers ? "<br/>Its rows are customers: role finance." : "" }
+                    ?? """
+                    <br/>It reads the log itself: <code>subledger report \(entry.name)</code> prints it.
+                    """
             return """
                 <dt>\(name) <small>\(entry.words)</small></dt>
                 <dd>\(entry.definition)\(more)</dd>
@@ -39,8 +39,7 @@ extension ConsoleRoutes {
 
     // No audit line, as for programs: a report is not a question about one customer.
     private func report(_ call: Call) async throws -> HTML {
-        let fields = try FormFields(call.request.uri.query ?? "")
-        let question = try routes.reportQuestion(of: call, fields)
+        let (question, fields) = try await asked(call)
         let (ledger, report) = (routes.ledger, question.report)
         let answer = try await ledger.reportAnswer(question)
         let positions = answer.document.positions
@@ -55,10 +54,7 @@ extension ConsoleRoutes {
     }
 
     private func download(_ file: ReportAddress.File, _ call: Call) async throws -> Response {
-        let fields = try FormFields(call.request.uri.query ?? "")
-        let document = try await routes.ledger.report(
-            try routes.reportQuestion(of: call, fields)
-        )
+        let document = try await routes.ledger.report(try await asked(call).question)
         var response =
             switch file {
             case .csv: Response.text(document.csv, "text/csv; charset=utf-8; header=present")
@@ -67,6 +63,17 @@ extension ConsoleRoutes {
         response.headers[.contentDisposition] = "attachment; filename=\"\(document.name).\(file)\""
         response.headers[.xContentTypeOptions] = "nosniff"
         return response
+    }
+
+    private func asked(
+        _ call: Call
+    ) async throws -> (question: ReportQuestion, fields: FormFields) {
+        let fields = try FormFields(call.request.uri.query ?? "")
+        let question = try routes.reportQuestion(of: call, fields)
+        if question.report.namesCustomers {
+            _ = try await caller(of: call.request, for: [.finance])
+        }
+        return (question, fields)
     }
 
     private func reportPage(_ title: String, _ content: HTML) -> HTML {

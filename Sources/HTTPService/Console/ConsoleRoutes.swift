@@ -96,22 +96,24 @@ public struct ConsoleRoutes: Sendable {
         in section: ConsoleSection = .customers,
         _ answer: @escaping @Sendable (Call) async throws -> Response
     ) {
-        let identify: Identification = { request, roles in
-            guard let cookie = request.session, let token = sessions.token(of: cookie) else {
-                throw Problem(.unauthorized, "session-missing", "You are not signed in.")
-            }
-            return try await routes.name(of: token, for: roles)
-        }
         routes.on(
             method,
             path,
             of: router,
             for: section.role,
             or: section.otherRole,
-            identifiedBy: identify,
+            identifiedBy: caller,
             refusedBy: { problem in refuse(problem, in: section) },
             answer
         )
+    }
+
+    /// The name of the token of a request's session, if it has one of the roles.
+    func caller(of request: Request, for roles: [TokenRole]) async throws -> String? {
+        guard let cookie = request.session, let token = sessions.token(of: cookie) else {
+            throw Problem(.unauthorized, "session-missing", "You are not signed in.")
+        }
+        return try await routes.name(of: token, for: roles)
     }
 
     // Whoever is not signed in gets the page that signs in, and never data.

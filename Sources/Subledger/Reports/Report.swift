@@ -20,6 +20,9 @@ public struct Report: Sendable {
     /// The column to sort by, in descending order; nil for the order of the keys.
     let greatestFirst: String?
 
+    /// Whether a row is about one customer, which the role `analyst` must not see.
+    public var namesCustomers: Bool { keys.contains { $0.name == "customer_id" } }
+
     /// A dimension of the numbers, as columns of the query.
     public enum Dimension: String, CaseIterable, Codable, Sendable {
         /// The month, UTC: of what is counted, or of the cohort.

@@ -47,7 +47,7 @@ struct UpCommand: AsyncParsableCommand {
     @OptionGroup var trust: TrustOptions
 
     /// The roles that the parts of the console need.
-    private static let roles: Set<TokenRole> = [.support, .analyst, .operator]
+    private static let roles: Set<TokenRole> = [.support, .finance, .operator]
 
     /// How long the ledger keeps who looked at whom; the demo has no real customers.
     private static let auditDays = 30
