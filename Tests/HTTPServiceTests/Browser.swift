@@ -11,7 +11,7 @@ struct Browser: Sendable {
     private let session: String
 
     /// Starts the driver and a browser, and ends both.
-    static func run(_ body: @Sendable (Browser) async throws -> Void) async throws {
+    static func run(_ body: @escaping @Sendable (Browser) async throws -> Void) async throws {
         let driver = try Program(path: try #require(driverPath, "chromedriver is missing"))
             .start(["--port=0"])
         var port: Int?
@@ -164,7 +164,7 @@ struct Browser: Sendable {
                 body: bytes
             )
         )
-        let data = Data(buffer: answer.body ?? ByteBuffer())
+        let data = Data(Array(buffer: answer.body ?? ByteBuffer()))
         let document = try JSONSerialization.jsonObject(with: data) as? [String: Any]
         #expect(
             answer.status == .ok,

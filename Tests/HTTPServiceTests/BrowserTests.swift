@@ -1,5 +1,6 @@
 import Events
 import Foundation
+import HummingbirdTesting
 import Subledger
 import TestSupport
 import Testing

@@ -1,4 +1,5 @@
 import EventLog
+import Foundation
 import HTTPTypes
 import HummingbirdTesting
 import NIOCore

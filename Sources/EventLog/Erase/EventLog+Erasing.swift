@@ -299,16 +299,9 @@ private struct ErasureAttempt: Sendable {
             head: head,
             in: session
         )
-        let insert = AppendInsert(plan, stored: SharedParts(), ledgerId: log.identity.ledgerId)
         // No id leads to an erasure, so it lists none; an append that was decided before it waits.
         try LaneDirectory.announce(plan, in: session)
-        do {
-            try insert.write(in: session)
-        } catch let error as PostgresError
-            where !AppendInsert.isLostRace(error) && AppendInsert.isPlaceTaken(error)
-        {
-            throw AppendInsert.placeTaken(error, doing: "erase")
-        }
+        try write(plan, in: session)
         var done: [StreamErasure] = []
         for ((stream, rows), new) in zip(rows, plan.events) {
             try blank(rows, new.event.position, in: session)
@@ -327,6 +320,17 @@ private struct ErasureAttempt: Sendable {
             removed: found.removed,
             isListed: plan.directoryKeys != nil
         )
+    }
+
+    private func write(_ plan: AppendPlan, in session: isolated PostgresSession) throws {
+        let insert = AppendInsert(plan, stored: SharedParts(), ledgerId: log.identity.ledgerId)
+        do {
+            try insert.write(in: session)
+        } catch let error as PostgresError
+            where !AppendInsert.isLostRace(error) && AppendInsert.isPlaceTaken(error)
+        {
+            throw AppendInsert.placeTaken(error, doing: "erase")
+        }
     }
 
     private func blank(

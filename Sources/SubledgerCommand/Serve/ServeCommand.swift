@@ -254,7 +254,8 @@ struct ServeCommand: AsyncParsableCommand {
             trustedProxies: plan.trustedProxies,
             logger: logger
         )
-        if plan.hasConsole {
+        let hasConsole = plan.hasConsole
+        if hasConsole {
             let isSecure = options.tls != nil || !plan.trustedProxies.isEmpty
             options.console = ConsoleRoutes(routes, isSecure: isSecure)
         }
@@ -262,7 +263,7 @@ struct ServeCommand: AsyncParsableCommand {
 
         let server = LedgerServer(routes, options: options, logger: logger) { url in
             announce("listening at \(url)")
-            if plan.hasConsole { announce("the console is at \(url)/console") }
+            if hasConsole { announce("the console is at \(url)/console") }
         }
         do {
             try await server.run()
