@@ -261,6 +261,13 @@ LINES = {
     "kills": lambda: tests("kills", "CrashTests|RebuildKillTests", {
         "SUBLEDGER_KILLS": setting("SUBLEDGER_KILLS", "1000"),
     }),
+    # Databases whose search path leads to hostile functions, operators and catalogs first.
+    "shadows": lambda: tests("shadows", rf"^({'|'.join(SUITES.split())}|HTTPServiceTests)\.", {
+        "SUBLEDGER_TEST_SHADOWS": "1",
+    }),
+    "edges": lambda: tests("edges", "EdgeValueTests", {
+        "SUBLEDGER_EDGES": setting("SUBLEDGER_EDGES", "."),
+    }),
     "laws": lambda: tests("laws", "HistoryLawTests|MassTruthTests", {
         **PLAIN, "SUBLEDGER_HISTORIES": setting("SUBLEDGER_HISTORIES", "200000"),
     }, build=["-c", "release", "-Xswiftc", "-enable-testing"], skip=None),

@@ -19,8 +19,24 @@ struct Browser: Sendable {
             port = line.firstMatch(of: /started successfully on port (\d+)/).flatMap { Int($0.1) }
             if port != nil { break }
         }
-        let found = try #require(port, "chromedriver did not start")
-        try await TestClient.withClient(host: "127.0.0.1", port: found) { client in
+        let result: Result<Void, any Error>
+        do {
+            let found = try #require(port, "chromedriver did not start")
+            result = .success(try await run(at: found, body))
+        } catch {
+            result = .failure(error)
+        }
+        // It inherits that other signals are left to the service, and ignores them.
+        driver.signal(SIGKILL)
+        _ = await driver.ending()
+        try result.get()
+    }
+
+    private static func run(
+        at port: Int,
+        _ body: @escaping @Sendable (Browser) async throws -> Void
+    ) async throws {
+        try await TestClient.withClient(host: "127.0.0.1", port: port) { client in
             let capabilities: [String: Any] = [
                 "browserName": "chrome",
                 "goog:loggingPrefs": ["browser": "ALL"],
@@ -35,15 +51,18 @@ struct Browser: Sendable {
                 ["capabilities": ["alwaysMatch": capabilities]]
             )
             let value = try #require(started as? [String: Any])
-            let browser = Browser(
-                client: client,
-                session: "/session/" + (try #require(value["sessionId"] as? String))
-            )
-            try await body(browser)
+            let name = try #require(value["sessionId"] as? String)
+            let browser = Browser(client: client, session: "/session/" + name)
+            let result: Result<Void, any Error>
+            do {
+                result = .success(try await body(browser))
+            } catch {
+                result = .failure(error)
+            }
+            // A browser that stays would keep its connections, and with them the service.
             _ = try await send(client, .delete, browser.session, nil)
+            try result.get()
         }
-        driver.signal(SIGTERM)
-        _ = await driver.ending()
     }
 
     /// Where the driver is; nil if it is not installed.
@@ -88,12 +107,12 @@ struct Browser: Sendable {
         )
     }
 
-    /// Lets the page believe that the reader prefers a dark or a light scheme, or prints.
-    func prefers(dark: Bool, print: Bool = false) async throws {
+    /// Lets the page believe that the reader prefers a dark or a light scheme.
+    func prefers(dark: Bool) async throws {
         _ = try await devTools(
             "Emulation.setEmulatedMedia",
             [
-                "media": print ? "print" : "screen",
+                "media": "screen",
                 "features": [["name": "prefers-color-scheme", "value": dark ? "dark" : "light"]],
             ]
         )
@@ -112,20 +131,6 @@ struct Browser: Sendable {
         )
         let text = try #require((found as? [String: Any])?["data"] as? String)
         return try #require(Data(base64Encoded: text))
-    }
-
-    /// The page as it is printed on A4: the number of its pages.
-    func printedPages() async throws -> Int {
-        let found = try await devTools(
-            "Page.printToPDF",
-            ["paperWidth": 8.27, "paperHeight": 11.69, "printBackground": true]
-        )
-        let text = try #require((found as? [String: Any])?["data"] as? String)
-        let bytes = String(
-            decoding: try #require(Data(base64Encoded: text)),
-            as: Unicode.ASCII.self
-        )
-        return bytes.matches(of: /\/Type ?\/Page\b/).count
     }
 
     /// What the browser complained about since the last call: violations of the policy, above all.

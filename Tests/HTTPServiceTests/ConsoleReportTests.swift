@@ -285,12 +285,6 @@ struct ConsoleReportTests {
 }
 
 extension TestConsole {
-    /// What Apple sent about the first lives, and the tables of it.
-    fileprivate func build(_ lives: Int) async throws {
-        try await fill(lives)
-        _ = try await ledger.projector.rebuild()
-    }
-
     /// The environment of most subscriptions.
     fileprivate func environment() async throws -> String {
         let words = try await ledger.log.streams(limit: 100).map(\.environment.word)

@@ -82,6 +82,12 @@ struct TestConsole {
         }
     }
 
+    /// What Apple sent about the first lives, and the tables of it.
+    func build(_ lives: Int) async throws {
+        try await fill(lives)
+        _ = try await ledger.projector.rebuild()
+    }
+
     /// A new token with these roles.
     func token(_ roles: TokenRole..., named name: String = "helper") async throws -> AccessToken {
         let token = AccessToken.random(named: name)
