@@ -131,7 +131,7 @@ extension ActivePeriod {
     var isReplaced: Bool { endReason == .upgraded || endReason == .replaced }
 
     /// Whether it is the row of a purchase that was replaced before it began.
-    var neverTookEffect: Bool { validFrom == validTo && isReplaced }
+    package var neverTookEffect: Bool { validFrom == validTo && isReplaced }
 
     // Beyond the documented order the rest of the row decides, never the order of arrival.
     static func areInOrder(_ left: ActivePeriod, _ right: ActivePeriod) -> Bool {

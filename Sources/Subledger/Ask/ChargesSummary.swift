@@ -10,6 +10,24 @@ struct ChargesSummary {
     /// The environment that was asked about.
     let asked: Environment
     let instant: Instant?
+    // The periods that another purchase replaced before they began, by subscription.
+    private let overtaken: [(id: String, period: ActivePeriod)]
+
+    init(
+        charges: [ChargesDocument.Charge],
+        totals: [ChargesDocument.Total],
+        known: Known,
+        asked: Environment,
+        instant: Instant?
+    ) {
+        (self.charges, self.totals, self.known) = (charges, totals, known)
+        (self.asked, self.instant) = (asked, instant)
+        overtaken = known.timelines.flatMap { timeline in
+            ActivePeriods(timeline).rows.filter(\.neverTookEffect).map {
+                (timeline.stream.originalTransactionId, $0)
+            }
+        }
+    }
 
     /// All sentences, in one line.
     var text: String { (place + [sums] + overlap + renewal + zone).joined(separator: " ") }
@@ -17,9 +35,12 @@ struct ChargesSummary {
     // What a tester bought is not money of a customer.
     private var place: [String] {
         guard known.environment != .production else { return [] }
+        let words = known.environment.placeWords
         return (asked == known.environment ? [] : ["No charge in production is known."]) + [
-            "These are test purchases in \(known.environment.placeWords): no money was charged, and "
-                + "the amounts are list prices."
+            Environment.named.contains(known.environment)
+                ? "These are test purchases in \(words): no money was charged, and the amounts are "
+                    + "list prices."
+                : "These are purchases in \(words)."
         ]
     }
 
@@ -67,7 +88,7 @@ struct ChargesSummary {
             let again =
                 "On \(day(charge.purchaseDate)), \(name(charge)) was charged although "
                 + "\(name(other)) was paid until \(day(end))"
-            guard charge.originalTransactionId != other.originalTransactionId else {
+            guard !areSameBytes(charge.originalTransactionId, other.originalTransactionId) else {
                 let isChange = charge.reason == "plan_change"
                 return [
                     again
@@ -95,11 +116,10 @@ struct ChargesSummary {
 
     // Whether it was a renewal charged ahead, which another purchase replaced before it began.
     private func isOvertaken(_ charge: ChargesDocument.Charge) -> Bool {
-        guard let timeline = timeline(of: charge) else { return false }
-        return ActivePeriods(timeline).rows.contains {
-            $0.purchaseDate == charge.purchaseDate && $0.expiresDate == charge.expiresDate
-                && $0.validFrom == $0.validTo
-                && ($0.endReason == .upgraded || $0.endReason == .replaced)
+        overtaken.contains { id, period in
+            period.purchaseDate == charge.purchaseDate && period.expiresDate == charge.expiresDate
+                && areSameBytes(period.productId, charge.productId)
+                && areSameBytes(id, charge.originalTransactionId)
         }
     }
 
@@ -178,7 +198,7 @@ struct ChargesSummary {
         // Only the end of a subscription that could not be charged, or was not, was stated.
         guard off < end else {
             let paid = "paid until \(day(end)), and nothing was charged after that."
-            return sentence(isNamed ? "it was " + paid : paid)
+            return sentence(isNamed ? "that charge " + paid : paid)
         }
         let order =
             off >= last.purchaseDate
@@ -210,7 +230,7 @@ extension ChargesDocument.Charge {
         guard let expiresDate, reason != "seats", purchaseDate < other.purchaseDate else {
             return false
         }
-        return originalTransactionId.utf8.elementsEqual(other.originalTransactionId.utf8)
+        return areSameBytes(originalTransactionId, other.originalTransactionId)
             || other.reason == "first" && sellsTheSame(as: other)
                 && expiresDate <= other.purchaseDate
     }
@@ -218,12 +238,12 @@ extension ChargesDocument.Charge {
     // Whether both are for one group, so that one of them would have been enough. The products of
     // one subscription are of one group, also where Apple did not name it.
     fileprivate func sellsTheSame(as other: Self) -> Bool {
-        if originalTransactionId.utf8.elementsEqual(other.originalTransactionId.utf8) {
+        if areSameBytes(originalTransactionId, other.originalTransactionId) {
             return true
         }
         guard let mine = subscriptionGroupIdentifier, let theirs = other.subscriptionGroupIdentifier
-        else { return productId.utf8.elementsEqual(other.productId.utf8) }
-        return mine.utf8.elementsEqual(theirs.utf8)
+        else { return areSameBytes(productId, other.productId) }
+        return areSameBytes(mine, theirs)
     }
 }
 
