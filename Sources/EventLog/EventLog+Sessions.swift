@@ -33,8 +33,8 @@ extension EventLog {
     ///
     /// Otherwise each read waits for a connection of its own, which costs more than the read.
     /// Concurrent reads in the body run one after the other. Keys are looked up once, and
-    /// subscriptions, heads and the bounds of commits are read once: they do not change within the
-    /// body. A call within the body changes nothing.
+    /// subscriptions, heads and the bounds of commits are read once, each as it is at its first
+    /// read; two of them may be of different moments. A call within the body changes nothing.
     ///
     /// - Parameter body: Reads from this log.
     /// - Returns: What the body returns.

@@ -72,8 +72,8 @@ struct AppendInsert {
         EventLogError(
             .malformedLog,
             "\(doing): \(error.tableName ?? "the ledger") has a row that no commit accounts for, in "
-                + "the place or under the key of a new one; nothing was changed. `subledger verify` "
-                + "names it, and `subledger repair` removes it"
+                + "the place or under the key of a new one; nothing was changed in this lane. "
+                + "`subledger verify` names it, and `subledger repair` removes it"
         )
     }
 

@@ -54,7 +54,9 @@ extension EventLog {
                 SELECT *, count(*) OVER () AS total,
                     count(*) FILTER (WHERE is_recent) OVER () AS recent
                 FROM (
-                    SELECT c.original_transaction_id, p.answered_at, coalesce(
+                    SELECT c.original_transaction_id,
+                        CASE WHEN \(EventLog.isAnswerDated("p")) THEN p.answered_at END
+                            AS answered_at, coalesce(
                         p.answered_at > clock_timestamp() - $2 * interval '1 millisecond'
                             AND \(EventLog.isAnswerDated("p")), false) AS is_recent
                     FROM (\(EventLog.customersSQL)) c

@@ -43,7 +43,7 @@ extension EventLog {
     /// - Throws: `databaseUnavailable`.
     public func notificationArrivals(
         since instant: Instant,
-        eventsMax: Int64 = 200_000
+        eventsMax: Int64 = 50_000
     ) async throws(EventLogError) -> NotificationArrivals {
         let heads = try await heads()
         let known = try await self.heads(knownAt: .time(instant))
@@ -53,15 +53,18 @@ extension EventLog {
             let after = max(known[lane]?.offset ?? 0, head.offset - each)
             bounds.append((Int32(lane), after, head.offset))
         }
-        let isCut = bounds.contains { $0.after > known[Int($0.lane)]?.offset ?? 0 }
-        let values: [PostgresValue] = [
-            .int4Array(bounds.map(\.lane)), .int8Array(bounds.map(\.after)),
-            .int8Array(bounds.map(\.last)),
-        ]
+        let cut = bounds.filter { $0.after > known[Int($0.lane)]?.offset ?? 0 }
+        func values(_ bounds: [(lane: Int32, after: Int64, last: Int64)]) -> [PostgresValue] {
+            [
+                .int4Array(bounds.map(\.lane)), .int8Array(bounds.map(\.after)),
+                .int8Array(bounds.map(\.last)),
+            ]
+        }
+        let (all, partial) = (values(bounds), values(cut))
         return try await reading("count notifications by hour") { session in
             let found = try await session.pipeline([
-                PostgresStatement(EventLog.countArrivals, values),
-                PostgresStatement(EventLog.startOfArrivals, values),
+                PostgresStatement(EventLog.countArrivals, all),
+                PostgresStatement(EventLog.startOfArrivals, partial),
             ])
             let start = try found[1].single().timestamptzIfPresent(0)
             return NotificationArrivals(
@@ -72,7 +75,7 @@ extension EventLog {
                         count: try row.int8(2)
                     )
                 },
-                since: isCut ? start.map(Instant.init(microseconds:)) ?? instant : instant
+                since: start.map(Instant.init(microseconds:)) ?? instant
             )
         }
     }
@@ -89,7 +92,7 @@ extension EventLog {
         GROUP BY 1, 2 ORDER BY 1, 2
         """
 
-    // The latest of the lanes' first events: from then on, every lane is counted whole.
+    // The latest first event of the lanes that are not read whole: from then on, every lane is.
     private static let startOfArrivals = """
         SELECT max(e.recorded_at) FROM \(boundedLanes)
         JOIN ledger.event e ON e.lane = bound.lane AND e.lane_offset = bound.known + 1
