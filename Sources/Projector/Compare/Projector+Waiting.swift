@@ -6,8 +6,8 @@ internal import Projections
 extension Projector {
     /// Compares the tables that are ready to be promoted with the live ones, as both are now.
     ///
-    /// Builds nothing. Both have to include the same events, which following them sees to; until
-    /// then it looks again for some seconds.
+    /// Builds nothing. Both have to include the same commits, as when a follower has brought both up
+    /// to date; until then it looks again for some seconds.
     ///
     /// - Parameter samplesMax: The most subscriptions to show as samples.
     /// - Returns: What a promotion would change.
@@ -26,8 +26,9 @@ extension Projector {
             }
             throw ProjectorError(
                 .nothingReady,
-                "the waiting tables and the live ones do not include the same events yet; "
-                    + "`subledger follow --once` brings both up to date"
+                "the waiting tables and the live ones do not include the same events now; "
+                    + "`subledger follow --once` brings both up to date. While new events arrive all "
+                    + "the time, `subledger tables diff` compares them"
             )
         }
     }
@@ -76,6 +77,10 @@ extension Projector {
             alterations: [],
             pendingErasures: erased
         )
+        let names = Set(live.map(\.name))
+        comparison.uncomparable = difference.tables.filter {
+            $0.oldVersion == nil && names.contains($0.name)
+        }.map(\.name)
         comparison.tables = tables
         comparison.unmatched = tables.filter { table in !live.contains { $0.name == table.name } }
         return comparison

@@ -19,18 +19,27 @@ extension Projector {
     ///
     /// - Parameters:
     ///   - chosen: What to promote; nil for everything that is ready.
+    ///   - schemas: The only schemas from which to promote, as somebody saw them; nil for any.
     ///   - options: The options.
     /// - Returns: The tables that are live now.
     /// - Throws: `nothingReady`, `viewsInUse`, `logForked`, `databaseUnavailable`; the live tables
     ///   are then unchanged.
     public func promote(
         _ chosen: [any Projection]? = nil,
+        from schemas: Set<String>? = nil,
         _ options: RebuildOptions = RebuildOptions()
     ) async throws(ProjectorError) -> Promotion {
         try await exclusively("tables promote", options) { session in
             var promoted: [Rebuilt] = []
             var milliseconds = 0.0
             let ready = try await ready(chosen, in: session)
+            // Another comparison may have replaced them while this session waited for its end.
+            if let schemas, schemas != Set(ready.map(\.schema)) {
+                throw ProjectorError(
+                    .nothingReady,
+                    "other tables are waiting now than those that were shown; nothing was promoted"
+                )
+            }
             for tables in ready {
                 try await LiveViews.rehearse(tables, doing: "tables promote", in: session)
             }
