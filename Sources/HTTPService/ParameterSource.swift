@@ -9,7 +9,7 @@ protocol ParameterSource {
 
     /// A parameter; nil if it is absent.
     ///
-    /// - Throws: `Problem` 400 if its value is not known.
+    /// - Throws: `Problem` 400 if it is given more than once.
     func query(_ name: QueryParameter) throws -> String?
 }
 

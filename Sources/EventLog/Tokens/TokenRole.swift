@@ -5,7 +5,7 @@ public enum TokenRole: String, CaseIterable, Codable, Hashable, Sendable {
     case ingest
     /// Ask about customers and subscriptions, and read payloads.
     case support
-    /// Read reports.
+    /// Read reports, also that of payments, whose rows are customers.
     case finance
     /// Read reports, and nothing about a single customer.
     case analyst

@@ -23,6 +23,8 @@ struct ConsoleAddress {
     /// The page of an event.
     static func event(_ position: Position) -> String { "\(events)/\(position)" }
 
+    private static let names = ["id", "environment", "at", "known-at", "tz"]
+
     /// The id that was entered.
     var id: String
     /// The word of the environment; nil for the one in which the id is known.
@@ -34,7 +36,8 @@ struct ConsoleAddress {
     /// The time zone; nil for UTC.
     var tz: String?
 
-    /// An instant as a field: milliseconds, which a reader of times takes for such from 1973 on.
+    /// An instant as a field: milliseconds from 1973 on; before, the ISO form, because fewer digits
+    /// would not be read as milliseconds.
     static func field(_ instant: Instant) -> String {
         instant.milliseconds >= 100_000_000_000 ? "\(instant.milliseconds)" : "\(instant)"
     }
@@ -64,7 +67,16 @@ struct ConsoleAddress {
 
 extension ConsoleAddress {
     /// The address of a request.
-    init(_ fields: FormFields) {
+    ///
+    /// - Throws: `Problem` 400 for a parameter that no page of a customer has: with a misspelt bound,
+    ///   the page would be taken for the bounded one.
+    init(_ fields: FormFields) throws {
+        for name in fields.names where !ConsoleAddress.names.contains(name) {
+            throw Problem(
+                query: "This page has no parameter \"\(name.prefix(64))\"; expected "
+                    + ConsoleAddress.names.joined(separator: ", ") + "."
+            )
+        }
         id = fields["id"] ?? ""
         environment = fields["environment"]
         at = fields["at"]

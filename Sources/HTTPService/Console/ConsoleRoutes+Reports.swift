@@ -22,7 +22,10 @@ extension ConsoleRoutes {
                 report.map { "<a href=\"\(ReportAddress($0).text())\">\(entry.name)</a>" }
                 ?? "\(entry.name)"
             let more: HTML =
-                report.map { $0.namesCustomers ? "<br/>Its rows are customers: role finance." : "" }
+                report.map {
+                    $0.namesCustomers
+                        ? "<br/>Each row is one customer; this needs the role finance." : ""
+                }
                     ?? """
                     <br/>It reads the log itself: <code>subledger report \(entry.name)</code> prints it.
                     """
@@ -37,7 +40,6 @@ extension ConsoleRoutes {
         )
     }
 
-    // No audit line, as for programs: a report is not a question about one customer.
     private func report(_ call: Call) async throws -> HTML {
         let (question, fields) = try await asked(call)
         let (ledger, report) = (routes.ledger, question.report)
@@ -65,6 +67,7 @@ extension ConsoleRoutes {
         return response
     }
 
+    // As for programs, only a report whose rows are customers needs more, and has an audit line.
     private func asked(
         _ call: Call
     ) async throws -> (question: ReportQuestion, fields: FormFields) {
@@ -72,6 +75,7 @@ extension ConsoleRoutes {
         let question = try routes.reportQuestion(of: call, fields)
         if question.report.namesCustomers {
             _ = try await caller(of: call.request, for: [.finance])
+            try await routes.audit(call, question.report.name, about: "")
         }
         return (question, fields)
     }
@@ -136,8 +140,8 @@ private struct ReportContent {
             address[.knownAt].map {
                 "As known at \($0): what the ledger learned later does not count."
             } ?? """
-                From the tables as they are now. To see the report as it was printed on a day, enter \
-                that day in Known at.
+                From the tables as they are now. To see the report as it was printed earlier, enter the \
+                time in Known at, such as 2025-03-03T17:00Z; a day alone means its first moment.
                 """
         let late: [HTML] = lag > 0 ? ["<p>\(lagWords(lag, of: "report"))</p>"] : []
         return """

@@ -7,7 +7,7 @@ struct ReportAddress {
     private let report: Report
     private let values: [QueryParameter: String]
 
-    /// A file with the same numbers as the page.
+    /// A file with the numbers that the page has when the file is asked for.
     enum File: String, CaseIterable {
         case csv, json
     }

@@ -10,6 +10,7 @@ extension LedgerRoutes {
             let question = try reportQuestion(of: call, call)
             if question.report.namesCustomers {
                 _ = try await caller(of: call.request, for: [.finance])
+                try await audit(call, question.report.name, about: "")
             }
             return try Response.json(try await ledger.report(question))
         }
