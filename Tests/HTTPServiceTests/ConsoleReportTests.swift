@@ -2,6 +2,7 @@ import EventLog
 import Events
 import Foundation
 import HTTPTypes
+import Postgres
 import Subledger
 import TestSupport
 import Testing
@@ -155,6 +156,28 @@ struct ConsoleReportTests {
                 #expect(hasProduct == sees.customers, "\(role)")
                 #expect(answer.text.contains("<a href=\"/console/reports\""))
             }
+        }
+    }
+
+    @Test func `who reads payments, whose rows are customers, is audited`() async throws {
+        var limits = ServiceLimits()
+        limits.auditDays = 30
+        try await TestConsole.run(limits: limits) { console in
+            try await console.build(1)
+            let token = try await console.token(.finance, named: "carla")
+            let link = try await console.get(console.console.signInPath(for: token))
+            let cookie = try #require(link.cookie)
+            for path in ["renewals", "payments", "payments/csv", "payments/json"] {
+                let answer = try await console.get("/console/reports/\(path)", cookie: cookie)
+                #expect(answer.status == 200, "\(path)")
+            }
+            let headers = ["Authorization": "Bearer \(token.text)"]
+            _ = try await console.send(.get, "/v1/reports/payments", headers: headers)
+            let audited = try await PostgresSession.using(console.ledger.log.settings) { session in
+                try await session.query("SELECT token, question FROM operation.audit")
+                    .map { [try $0.text(0), try $0.text(1)] }
+            }
+            #expect(audited == Array(repeating: ["carla", "payments"], count: 4))
         }
     }
 

@@ -156,6 +156,22 @@ struct ConsoleTests {
         }
     }
 
+    @Test func `a misspelt time is refused, so that no page is taken for a bounded one`()
+        async throws
+    {
+        try await TestConsole.run { console in
+            try await console.fill(1)
+            let cookie = try await console.session(.support)
+            let stream = try #require(try await console.ledger.log.streams(limit: 1).first)
+            let id = stream.originalTransactionId
+            for path in ["customer?id=\(id)&knownAt=1", "events/1/without?knownAt=1"] {
+                let page = try await console.get("/console/\(path)", cookie: cookie)
+                #expect(page.status == 400, "\(path)")
+                #expect(page.text.contains("no parameter &quot;knownAt&quot;"), "\(path)")
+            }
+        }
+    }
+
     @Test func `names and payloads are text, and a page may load only its own style and script`()
         async throws
     {

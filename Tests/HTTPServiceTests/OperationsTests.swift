@@ -216,7 +216,7 @@ struct OperationsTests {
             try await log.markTaken([Digest.of(payload + [0])], at: now)
             let later = try await console.get("/console/operations", cookie: cookie).text
             #expect(!later.contains("1 × bundle-id-mismatch"))
-            #expect(later.contains("no proven payload was refused and not accepted since"))
+            #expect(later.contains("no refused payload that was proven is open"))
             let counts = try await log.rejectionCounts()
             #expect(counts.map(\.reason) == ["unproven", "bundle-id-mismatch"])
             #expect(counts.map(\.open) == [1, 0] && counts.map(\.taken) == [0, 1])

@@ -7,7 +7,7 @@ internal import Subledger
 extension ConsoleRoutes {
     /// The page of a customer, at two times.
     func customer(_ call: Call) async throws -> HTML {
-        let search = ConsoleAddress(try FormFields(call.request.uri.query ?? ""))
+        let search = try ConsoleAddress(FormFields(call.request.uri.query ?? ""))
         guard !search.id.isEmpty else {
             throw Problem(query: "Enter an id of the customer or of a purchase.")
         }

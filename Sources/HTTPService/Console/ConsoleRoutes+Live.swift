@@ -19,12 +19,15 @@ extension ConsoleRoutes {
             )
         }
         let end = ContinuousClock.now + .seconds(routes.limits.liveSecondsMax)
+        var headers: HTTPFields = [
+            .contentType: "text/event-stream; charset=utf-8", .cacheControl: "no-store",
+            .xContentTypeOptions: "nosniff",
+        ]
+        // nginx would keep such short pieces back until it has more.
+        if let name = HTTPField.Name("X-Accel-Buffering") { headers[name] = "no" }
         return Response(
             status: .ok,
-            headers: [
-                .contentType: "text/event-stream; charset=utf-8", .cacheControl: "no-store",
-                .xContentTypeOptions: "nosniff",
-            ],
+            headers: headers,
             body: ResponseBody { writer in
                 streams.count.wrappingAdd(1, ordering: .relaxed)
                 defer { streams.count.wrappingSubtract(1, ordering: .relaxed) }

@@ -58,8 +58,8 @@ extension ConsoleRoutes {
             }
         )
         page.parts.append(OperationsPage.facts(checks.facts))
-        page.parts.append(try await wholeLog(reading, now))
         page.database = await doctor.checks()
+        page.parts.append(await wholeLog(reading, now))
         return framed("Operations", in: .operations, page.html)
     }
 
@@ -89,11 +89,17 @@ extension ConsoleRoutes {
         )
     }
 
-    private func wholeLog(_ reading: WholeLogReading?, _ now: Instant) async throws -> HTML {
+    private func wholeLog(_ reading: WholeLogReading?, _ now: Instant) async -> HTML {
         var answer: [HTML] = []
         if let reading {
-            let blocks = try await reading.sums(of: routes.ledger, now: now)
-            answer = blocks.map { $0.html { ConsoleAddress.event($0) } }
+            let limit = AnswerLimit(seconds: routes.limits.answerSecondsMax / 3)
+            do {
+                let ledger = routes.ledger
+                let blocks = try await limit.run { try await reading.sums(of: ledger, now: now) }
+                answer = blocks.map { $0.html { ConsoleAddress.event($0) } }
+            } catch {
+                answer = ["<p role=\"alert\">\(Problem(error).detail)</p>"]
+            }
             answer.append(
                 """
                 <p class="quiet"><code>subledger report \(reading.rawValue)</code> lists the \
@@ -108,7 +114,7 @@ extension ConsoleRoutes {
             """
         }
         return """
-            <h2 id="log">What takes a reading of the whole log</h2>
+            <h2 id="log">Checks that read the whole log</h2>
             <div role="status">\(answer)</div>
             <ul>\(links)</ul>
             """

@@ -14,7 +14,8 @@ extension ConsoleRoutes {
         try await routes.audit(call, "tables", about: "")
         let page = try await page()
         let check = await DatabaseChecks.tables(of: routes.ledger)
-        return framed("Tables", page.list(check, refusal: try await refusal()))
+        let refusal = page.ready.isEmpty ? nil : try await refusal()
+        return framed("Tables", page.list(check, refusal: refusal))
     }
 
     private func page() async throws -> TablesPage {
@@ -26,7 +27,7 @@ extension ConsoleRoutes {
         }
     }
 
-    /// The page of what a promotion would change; customers are named only to whom may see them.
+    /// The page of what a promotion would change; customers are named only to tokens that may see them.
     func tableDifference(_ call: Call) async throws -> HTML {
         try await routes.audit(call, "table-difference", about: "")
         let ledger = routes.ledger
@@ -65,6 +66,8 @@ extension ConsoleRoutes {
             """
             \(DifferencePage(report).content)
             \(hidden)
+            <p class="quiet"><code>subledger tables diff</code> also compares refused \
+            subscriptions, columns and views.</p>
             <p><a href="\(ConsoleAddress.promotion)">Promote…</a> \
             <a href="\(ConsoleAddress.tables)">All tables</a></p>
             """
@@ -100,16 +103,29 @@ extension ConsoleRoutes {
         }
         let projector = routes.ledger.projector
         let notices = Notices()
-        let (promotion, texts) = try await routes.reading {
+        let promoting: @Sendable () async throws -> (Projector.Promotion, [String]) = {
             var options = Projector.RebuildOptions()
             options.notice = { text in notices.texts.withLock { $0.append(text) } }
             do throws(ProjectorError) {
                 let chosen = try projector.projections(named: page.ready.map(\.name))
-                let promotion = try await projector.promote(chosen, options)
+                let schemas = Set(page.ready.map(\.schema))
+                let promotion = try await projector.promote(chosen, from: schemas, options)
                 return (promotion, notices.texts.withLock { $0 })
             } catch {
                 throw Problem(promoting: error)
             }
+        }
+        let (promotion, texts): (Projector.Promotion, [String])
+        do {
+            (promotion, texts) = try await routes.reading(promoting)
+        } catch let problem as Problem where problem.code == "answer-timeout" {
+            throw Problem(
+                .serviceUnavailable,
+                "promotion-unfinished",
+                "The promotion did not end within the time limit of this service. Some tables may "
+                    + "be live already: look at the page of the tables. `subledger tables promote` "
+                    + "has no such limit."
+            )
         }
         call.logger.notice(
             "promoted tables",
@@ -154,7 +170,7 @@ extension Problem {
         )
     }
 
-    /// The problem of a promotion, whose live tables are unchanged.
+    /// The problem of a promotion that was refused.
     fileprivate init(promoting error: ProjectorError) {
         self.init(error, "promote tables", "tables promote")
     }

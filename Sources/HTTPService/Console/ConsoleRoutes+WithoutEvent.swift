@@ -22,7 +22,7 @@ extension ConsoleRoutes {
                     + "a renewal or a notification about a subscription can."
             )
         }
-        var search = ConsoleAddress(try FormFields(call.request.uri.query ?? ""))
+        var search = try ConsoleAddress(FormFields(call.request.uri.query ?? ""))
         search.id = fact.stream.originalTransactionId
         search.environment = fact.stream.environment.word
         search.at = search.at ?? ConsoleAddress.field(fact.effective)

@@ -32,7 +32,8 @@ public struct ConsoleRoutes: Sendable {
         self.routes = routes
         self.isSecure = isSecure
         self.note = note
-        doctor = SharedDoctor(routes.ledger, secondsMax: routes.limits.answerSecondsMax)
+        // So that the rest of its page is shown within the limit of an answer.
+        doctor = SharedDoctor(routes.ledger, secondsMax: routes.limits.answerSecondsMax / 3)
     }
 
     /// The path of a link that signs in with a token: once, within an hour.

@@ -19,12 +19,14 @@ struct NotificationTraffic: Sendable {
     let hours: [Line]
     /// All of them.
     let all: Line
+    /// Whether more events arrived in the last 24 hours than are read, so that not all are counted.
+    let isPartial: Bool
     /// The number of whole days before the last 24 hours that are compared.
     let days: Int64
 
     /// The most days that are compared: weekends count as often as they occur.
     static let daysMax: Int64 = 14
-    /// Fewer notifications a day than this say nothing if they are missing.
+    /// With fewer notifications a day than this, a day without any is no sign of a fault.
     private static let usualMin = 20.0
     /// Below this share of what is usual, something is wrong on the way from Apple.
     private static let shareMin = 0.2
@@ -64,6 +66,7 @@ struct NotificationTraffic: Sendable {
             )
         }
         self.days = days
+        isPartial = arrivals.since.milliseconds > (current - 23) * 3_600_000
         all = line("all", arrivals.counts)
         types = Dictionary(grouping: arrivals.counts, by: \.type)
             .map { line($0.key.isEmpty ? "without a type" : $0.key, $0.value) }
@@ -76,6 +79,12 @@ struct NotificationTraffic: Sendable {
 
     /// Whether as many arrive as usual.
     var check: DoctorCheck {
+        guard !isPartial else {
+            return .notChecked(
+                "notifications",
+                "too many events arrived to count the notifications of 24 hours"
+            )
+        }
         let recorded = "\(counted(all.count, "notification")) in the last 24 hours"
         guard let usual = all.usual else {
             return .ok("notifications", "\(recorded); no whole day before to compare with")

@@ -47,7 +47,10 @@ struct OperationsPage {
     /// The traffic by type, and hour by hour.
     static func notifications(_ traffic: NotificationTraffic) -> HTML {
         let lines = { (name: String, lines: [NotificationTraffic.Line]) -> HTML in
-            table([name, "last 24 hours", "usual"], lines.map(row))
+            table([name, "last 24 hours", "usual"], numbers: [1, 2], lines.map(row))
+        }
+        guard !traffic.isPartial else {
+            return "<h2>Notifications</h2><p>\(traffic.check.message).</p>"
         }
         return """
             <h2>Notifications</h2>
@@ -55,8 +58,9 @@ struct OperationsPage {
             \(lines("type", traffic.types + [traffic.all]))
             <details><summary>Hour by hour</summary>\(lines("hour, UTC", traffic.hours))
             </details>
-            <p class="quiet">Usual is the mean of a day, or of the same hour, over \
-            \(counted(traffic.days, "day")) before. Only what arrived live counts.</p>
+            <p class="quiet">The last 24 hours are the current one and the 23 before it. Usual is \
+            the mean of a day, or of the same hour, over \(counted(traffic.days, "day")) before. \
+            Only what arrived live counts.</p>
             """
     }
 
@@ -73,7 +77,11 @@ struct OperationsPage {
             return "<h2>Refused payloads</h2><p>No payload was refused.</p>"
         }
         let rows = counts.map { count -> HTML in
-            let advice = Rejection.Code(rawValue: count.reason)?.advice
+            let isWaiting = count.open > 0 && count.standing != .unproven
+            let advice = isWaiting ? Rejection.Code(rawValue: count.reason)?.advice : nil
+            let retry: HTML =
+                isWaiting
+                ? "<code>subledger rejections --retry --reason \(count.reason)</code>" : ""
             let words = [advice].compactMap(\.self).map { advice -> HTML in
                 "<br/><span class=\"action\">→ \(advice)</span>"
             }
@@ -81,16 +89,16 @@ struct OperationsPage {
                 <tr><th scope="row">\(count.reason)</th><td>\(count.standing.rawValue)</td>\
                 <td class="number">\(Int(count.open))</td>\
                 <td class="number">\(Int(count.taken))</td><td>\(count.newestAt.clock)</td>\
-                <td><code>subledger rejections --retry --reason \(count.reason)</code>\(words)</td>\
+                <td>\(retry)\(words)</td>\
                 </tr>
                 """
         }
         let header = ["reason", "origin", "open", "accepted later", "newest, UTC", "try again"]
         return """
             <h2>Refused payloads</h2>
-            \(table(header, rows))
-            <p class="quiet">Anyone can send a payload that is not proven: such refusals are deleted \
-            when they are old, and need nothing to be done.</p>
+            \(table(header, numbers: [2, 3], rows))
+            <p class="quiet">Anyone can send a payload with the origin unproven: these refusals are \
+            deleted after 30 days, and need nothing to be done.</p>
             """
     }
 
@@ -104,13 +112,17 @@ struct OperationsPage {
         }
         return """
             <h2>What arrived since the start of this process</h2>
-            \(table(["source", "new facts", "known already"], rows))
+            \(table(["source", "new facts", "known already"], numbers: [1, 2], rows))
             """
     }
 
-    /// A table that scrolls inside its box.
-    static func table(_ header: [String], _ rows: [HTML]) -> HTML {
-        let head = header.map { name -> HTML in "<th scope=\"col\">\(name)</th>" }
+    /// A table that scrolls inside its box; the columns `numbers` stand at their right edge.
+    static func table(_ header: [String], numbers: Set<Int> = [], _ rows: [HTML]) -> HTML {
+        let head = header.enumerated().map { index, name -> HTML in
+            numbers.contains(index)
+                ? "<th scope=\"col\" class=\"number\">\(name)</th>"
+                : "<th scope=\"col\">\(name)</th>"
+        }
         return """
             <div class="scroll" tabindex="0"><table class="report"><thead><tr>\(head)</tr></thead>
             <tbody>\(HTML.joined(rows))</tbody></table></div>

@@ -41,7 +41,8 @@ struct ServiceChecks {
             return .notChecked(
                 "poller",
                 "this process has not asked Apple since its start",
-                "set --key, --key-id, --issuer-id and --bundle-id as for `subledger poll`"
+                "if this service should ask Apple, serve with --poll, --key, --key-id, --issuer-id and "
+                    + "--bundle-id"
             )
         }
         let due = metrics.value(.appleLeft)
@@ -83,12 +84,12 @@ struct ServiceChecks {
     static func refusals(_ counts: [RejectionCount]) -> DoctorCheck {
         let open = counts.filter { $0.standing == .proven && $0.open > 0 }
         guard !open.isEmpty else {
-            return .ok("refusals", "no proven payload was refused and not accepted since")
+            return .ok("refusals", "no refused payload that was proven is open")
         }
         let reasons = open.map { "\($0.open) × \($0.reason)" }.joined(separator: ", ")
         return .warning(
             "refusals",
-            "proven payloads that were not accepted since: \(reasons)",
+            "refused payloads that were proven are open: \(reasons)",
             "`subledger rejections --open` lists them; correct the cause, then run "
                 + "`subledger rejections --retry`"
         )

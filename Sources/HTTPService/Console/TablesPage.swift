@@ -68,6 +68,7 @@ struct TablesPage {
                 "projection", "state", "schema", "version", "position", "lag", "rows", "refused",
                 "digest",
             ],
+            numbers: [5, 6, 7],
             rows
         )
     }
@@ -114,12 +115,12 @@ struct TablesPage {
         let views = ready.map { "projection.\($0.name)" }.joined(separator: ", ")
         return """
             <h1>Promote \(counted(ready.count, "table"))?</h1>
-            \(OperationsPage.table(["projection", "version", "rows", "lag", "schema"], rows))
-            <p>They are first brought up to date. Then one short transaction takes an exclusive \
-            lock on the views \(views), and on views in schema analytics whose columns change: \
+            \(OperationsPage.table(["projection", "version", "rows", "lag", "schema"], numbers: [3], rows))
+            <p>They are first brought up to date. Then one short transaction for each schema takes an \
+            exclusive lock on the views \(views), and on views in schema analytics whose columns change: \
             their readers wait for a moment. While a report reads them, the promotion waits for \
-            its end, up to the time limit of this service. The tables that are live now are \
-            dropped.</p>
+            its end, up to the time limit of this service. The live tables that they replace \
+            are dropped.</p>
             <form method="post" action="\(ConsoleAddress.promotion)">
             <input type="hidden" name="tables" value="\(readyNames)"/>
             <button class="go">Promote</button>

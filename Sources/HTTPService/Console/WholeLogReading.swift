@@ -22,14 +22,30 @@ enum WholeLogReading: String, CaseIterable {
 
     /// Reads its sums; `subledger report` lists the cases.
     func sums(of ledger: Ledger, now: Instant) async throws -> [Block] {
-        let blocks: [Block] =
-            switch self {
-            case .drift: try await ledger.drift(limit: 1).text
-            case .wrongAnswers:
-                try await ledger.wrongAnswers(limit: 0).text(countsNotAsked: false)
-            case .gaps: try await ledger.gaps(at: now, limit: 1).text
-            case .ingestQuality: try await ledger.ingestQuality().text
-            }
+        var (blocks, unreadable): ([Block], Int)
+        switch self {
+        case .drift:
+            let document = try await ledger.drift(limit: 1)
+            (blocks, unreadable) = (document.text, document.unreadableStreams)
+        case .wrongAnswers:
+            let document = try await ledger.wrongAnswers(limit: 0)
+            (blocks, unreadable) = (
+                document.text(countsNotAsked: false), document.unreadableStreams
+            )
+        case .gaps:
+            let document = try await ledger.gaps(at: now, limit: 1)
+            (blocks, unreadable) = (document.text, document.unreadableStreams)
+        case .ingestQuality:
+            (blocks, unreadable) = (try await ledger.ingestQuality().text, 0)
+        }
+        if unreadable > 0 {
+            blocks.append(
+                .line(
+                    "\(counted(unreadable, "subscription")) could not be read and were left out; run "
+                        + "`subledger verify`"
+                )
+            )
+        }
         // Tables other than this one have a line for each subscription.
         guard self != .ingestQuality else { return blocks }
         return blocks.filter { if case .line = $0 { true } else { false } }

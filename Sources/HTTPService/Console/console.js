@@ -6,23 +6,26 @@ const content = document.getElementById("content");
 const times = [...document.querySelectorAll(".times details")];
 // At most one page is under way; of the addresses wanted meanwhile, only the last is loaded.
 let wanted = location.href;
+let askedCount = 0;
 let isLoading = false;
 
 async function show(address) {
   wanted = address;
+  askedCount += 1;
   if (isLoading) return;
   isLoading = true;
   try {
-    let shown;
-    while (shown !== wanted) {
-      shown = wanted;
+    let servedCount;
+    while (servedCount !== askedCount) {
+      servedCount = askedCount;
+      const shown = wanted;
       const response = await fetch(shown);
       // Not signed in any more.
       if (response.status === 401) return location.assign(shown);
       const page = new DOMParser().parseFromString(await response.text(), "text/html");
       const isWhole = replace(page);
       history.replaceState(null, "", shown);
-      if (isWhole && shown === wanted) sliders.forEach((slider) => slider.read());
+      if (isWhole && servedCount === askedCount) sliders.forEach((slider) => slider.read());
     }
   } catch {
     content.querySelector("[role=alert]")?.remove();
@@ -36,7 +39,9 @@ async function show(address) {
 // Shows a page; a refusal has no content, but says why in its main part, and leaves the sliders.
 function replace(page) {
   const found = page.getElementById("content");
+  const focused = content.contains(document.activeElement) && document.activeElement.href;
   content.replaceChildren(...(found ?? page.querySelector("main")).childNodes);
+  if (focused) [...content.querySelectorAll("a")].find((link) => link.href === focused)?.focus();
   if (!found) return false;
   for (const list of times) list.replaceChildren(...page.getElementById(list.id).childNodes);
   // On the first page, the form may have unsent text.
@@ -97,6 +102,15 @@ function listen() {
     content.dataset.end = message.data;
     if (isNew) show(location.href);
   });
+  // Closed for good after another answer than 200: the service is busy or away, or the session ended.
+  source.addEventListener("error", () => {
+    if (source.readyState === EventSource.CLOSED) setTimeout(again, 5000);
+  });
+}
+
+function again() {
+  show(location.href);
+  listen();
 }
 
 if (content?.dataset.live) {

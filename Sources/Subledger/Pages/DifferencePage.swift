@@ -19,25 +19,15 @@ package struct DifferencePage {
     package var text: String { page.text + "\n" }
 
     private var page: HTML {
-        """
-        <!DOCTYPE html>
-        <html lang="en">
-        <head>
-        <meta charset="utf-8"/>
-        <meta name="viewport" content="width=device-width, initial-scale=1"/>
-        <meta http-equiv="Content-Security-Policy" \
-        content="default-src 'none'; style-src 'unsafe-inline'"/>
-        <title>Subledger: difference of two builds</title>
-        <style>\(PageStyle.css)</style>
-        </head>
-        <body>
-        \(PageStyle.patterns)
-        <main>
-        \(content)
-        </main>
-        </body>
-        </html>
-        """
+        PageStyle.file(
+            "Subledger: difference of two builds",
+            """
+            \(PageStyle.patterns)
+            <main>
+            \(content)
+            </main>
+            """
+        )
     }
 
     /// What is between the frame of a page.

@@ -106,4 +106,29 @@ package enum PageStyle {
         patternTransform="rotate(45)"><line class="hatch-line" x1="0" y1="0" x2="0" y2="6"/></pattern>
         </defs></svg>
         """
+
+    /// A page as one self-contained file: to read, to print, to file.
+    ///
+    /// - Parameters:
+    ///   - title: Its title.
+    ///   - body: What is in its body.
+    /// - Returns: The whole page.
+    static func file(_ title: String, _ body: HTML) -> HTML {
+        """
+        <!DOCTYPE html>
+        <html lang="en">
+        <head>
+        <meta charset="utf-8"/>
+        <meta name="viewport" content="width=device-width, initial-scale=1"/>
+        <meta http-equiv="Content-Security-Policy" \
+        content="default-src 'none'; style-src 'unsafe-inline'"/>
+        <title>\(title)</title>
+        <style>\(css)</style>
+        </head>
+        <body>
+        \(body)
+        </body>
+        </html>
+        """
+    }
 }

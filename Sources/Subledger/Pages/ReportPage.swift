@@ -15,27 +15,17 @@ package struct ReportPage {
     package var text: String { page.text + "\n" }
 
     private var page: HTML {
-        """
-        <!DOCTYPE html>
-        <html lang="en">
-        <head>
-        <meta charset="utf-8"/>
-        <meta name="viewport" content="width=device-width, initial-scale=1"/>
-        <meta http-equiv="Content-Security-Policy" \
-        content="default-src 'none'; style-src 'unsafe-inline'"/>
-        <title>\(report.name), \(report.from) to \(report.to)</title>
-        <style>\(PageStyle.css)</style>
-        </head>
-        <body>
-        <main>
-        \(heading)
-        \(facts)
-        \(numbers)
-        \(notes)
-        </main>
-        </body>
-        </html>
-        """
+        PageStyle.file(
+            "\(report.name), \(report.from) to \(report.to)",
+            """
+            <main>
+            \(heading)
+            \(facts)
+            \(numbers)
+            \(notes)
+            </main>
+            """
+        )
     }
 
     /// Its title, and what it counts.

@@ -28,8 +28,9 @@ package struct WithoutEventAnswer: Sendable {
     package var summary: String {
         let mark = position.mark
         guard isKnown else {
-            return "The ledger had not recorded event \(mark) by then, so it does not affect this "
-                + "answer."
+            return
+                "Event \(mark) is not among what this answer was calculated from, so it does not "
+                + "affect it."
         }
         guard !isDecisive else {
             let word = with.explanation.entitled.hasAccess ? "no access" : "access"

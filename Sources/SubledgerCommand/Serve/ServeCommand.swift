@@ -50,8 +50,8 @@ struct ServeCommand: AsyncParsableCommand {
         help: ArgumentHelp(
             "Also serve the console at /console, for browsers.",
             discussion: """
-                Whoever has a token signs in with it. Browsers keep the session only on HTTPS if \
-                --tls-certificate or --trusted-proxy is given.
+                Sign in with a token of `subledger tokens create`. With --tls-certificate or \
+                --trusted-proxy, browsers send the session's cookie over HTTPS only.
                 """
         )
     )

@@ -11,9 +11,9 @@ struct TokensCommand: AsyncParsableCommand {
         discussion: """
             A client of `subledger serve` sends a token: `Authorization: Bearer TOKEN`. Each token \
             has one or more roles: `ingest` may upload transactions and receipts, `support` may \
-            ask about customers and subscriptions, `finance` and `analyst` may read reports, which \
-            name no customer, `operator` may read the metrics and checkpoints, and `admin` may do \
-            all of this. Apple's notifications need no token, because they are signed.
+            ask about customers and subscriptions, `analyst` may read the reports that name no \
+            customer, `finance` all reports, `operator` may read the metrics and checkpoints, see \
+            operations and promote tables in the console, and `admin` may do all of this. Apple's notifications need no token, because they are signed.
 
             A service reads the tokens again every 5 seconds: a new token is accepted immediately, \
             a revoked token is refused after that time at the latest. The time of the last use is \
