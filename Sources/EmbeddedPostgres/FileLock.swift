@@ -30,5 +30,9 @@ struct FileLock: ~Copyable {
         self.descriptor = descriptor
     }
 
-    deinit { close(descriptor) }
+    // A child that starts at this moment has the descriptor, too, until it runs its program.
+    deinit {
+        flock(descriptor, LOCK_UN)
+        close(descriptor)
+    }
 }

@@ -48,14 +48,14 @@ final class ExportFolder: Sendable {
             progress = open(name, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0o666)
             guard progress >= 0 else { throw ExportFolder.failure(name, "opened") }
         } catch {
-            close(lock)
+            unlock(lock)
             throw error
         }
     }
 
     deinit {
         close(progress)
-        close(lock)
+        unlock(lock)
     }
 
     private static func checkIsOurs(_ path: String) throws(ExportError) {
@@ -280,4 +280,11 @@ func systemWrite(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> Int32
         }
     }
     return nil
+}
+
+// A child that another task starts at this moment has the descriptor, too, until it runs its
+// program: without LOCK_UN it would hold the lock that long.
+private func unlock(_ descriptor: Int32) {
+    flock(descriptor, LOCK_UN)
+    close(descriptor)
 }
