@@ -45,7 +45,7 @@ extension EventLog {
         guard held == nil else { return try await body() }
         do {
             return try await pool.borrowing { session in
-                let held = HeldSession(pool: pool, session: session, reads: QuestionReads())
+                let held = HeldSession(pool: pool, session: session)
                 // Two changes of thread a read cost more than most reads.
                 return try await withTaskExecutorPreference(session.taskExecutor) {
                     try await EventLog.$heldSession.withValue(held) { try await body() }
@@ -56,10 +56,51 @@ extension EventLog {
         }
     }
 
+    /// Runs the reads that answer one question on one connection, all of them at one moment: what is
+    /// committed meanwhile is not seen, so that an answer and the position that it names agree.
+    ///
+    /// What `onOneConnection` has read before is read again. A distributed ledger has one moment for
+    /// each server.
+    ///
+    /// - Parameter body: Reads from this log; if one of them fails, all later ones do.
+    /// - Returns: What the body returns.
+    /// - Throws: `databaseUnavailable` if no connection is available; what the body throws.
+    package func inOneSnapshot<Value: Sendable>(
+        _ body: @Sendable () async throws -> Value
+    ) async throws -> Value {
+        if held?.isSnapshot == true { return try await body() }
+        return try await onOneConnection {
+            guard var own = held else { return try await body() }
+            (own.reads, own.isSnapshot) = (QuestionReads(), true)
+            // Prepared as the reads are, because a server that lost these is noticed here, where no
+            // transaction is open yet.
+            let begin = PostgresStatement("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", [])
+            _ = try await reading("begin to read") { try await $0.pipeline([begin]) }
+            do {
+                let value = try await EventLog.$heldSession.withValue(own) { try await body() }
+                try await commit()
+                return value
+            } catch let error as EventLogError {
+                // What the session set in the transaction is lost with it.
+                await own.session.close()
+                throw error
+            } catch {
+                try await commit()
+                throw error
+            }
+        }
+    }
+
+    // Keeps what the session has set.
+    private func commit() async throws(EventLogError) {
+        try await reading("end to read") { try await $0.execute("COMMIT") }
+    }
+
     private struct HeldSession: Sendable {
         let pool: PostgresPool
         let session: PostgresSession
-        let reads: QuestionReads
+        var reads = QuestionReads()
+        var isSnapshot = false
     }
 
     @TaskLocal private static var heldSession: HeldSession?

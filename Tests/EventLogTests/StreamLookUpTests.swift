@@ -134,6 +134,44 @@ struct StreamLookUpTests {
         }
     }
 
+    @Test func `a question in one snapshot sees nothing that is committed meanwhile`() async throws
+    {
+        try await Variant.fourLanes.withLog { log, _ in
+            @Sendable func seen() async throws -> [Int] {
+                let histories = try await [
+                    log.history(of: TestFacts.transaction("1").stream),
+                    log.history(of: TestFacts.transaction("2").stream),
+                ]
+                return histories.map(\.events.count) + [try await log.heads().count]
+            }
+            _ = try await log.append(verified(TestFacts.transaction("1")))
+            try await log.onOneConnection {
+                #expect(try await log.heads().count == 1)
+                try await log.inOneSnapshot {
+                    #expect(
+                        try await log.history(of: TestFacts.transaction("1").stream).events.count
+                            == 1
+                    )
+                    _ = try await log.append(verified(TestFacts.transaction("2")))
+                    #expect(try await seen() == [1, 0, 1])
+                }
+                #expect(try await log.heads().count == 1, "read before")
+            }
+            // Errors end the snapshot, too: of the database, and of the question.
+            let impossible = StreamID(environment: .production, originalTransactionId: "\0")
+            await #expect(throws: EventLogError.self) {
+                try await log.inOneSnapshot { _ = try await log.recordedHistory(of: impossible) }
+            }
+            await #expect(throws: CancellationError.self) {
+                try await log.inOneSnapshot {
+                    _ = try await log.heads()
+                    throw CancellationError()
+                }
+            }
+            #expect(try await seen() == [1, 1, 2])
+        }
+    }
+
     @Test func `a question reads heads and each bound of a commit once`() async throws {
         try await Variant.fourLanes.withLog { log, _ in
             let lane = log.identity.lanes.lane(of: "1")

@@ -14,7 +14,7 @@ extension ConsoleRoutes {
         try await routes.audit(call, "customer", about: search.id)
         let clocks = try search.clocks(now: routes.clock())
         return try await QuestionZone.$shown.withValue(clocks.zone) {
-            try await routes.ledger.log.onOneConnection {
+            try await routes.ledger.log.inOneSnapshot {
                 var used = clocks
                 used.knownAt = try await fixed(clocks.knownAt)
                 let reading = try await reading(search, used, askedAs: clocks.knownAt)
@@ -28,20 +28,41 @@ extension ConsoleRoutes {
         }
     }
 
-    // The end of the log, if that was asked for or is meant: everything on a page is read at one
-    // knowledge, also while events arrive.
+    // Everything, if that was asked for or is meant: all of a page is read at one moment.
     private func fixed(_ knownAt: KnownAt) async throws -> KnownAt {
-        let log = routes.ledger.log
         switch knownAt {
-        case .offsets: return try await log.wholeCommits(knownAt)
-        case .time(let instant) where instant <= routes.clock(): return knownAt
-        default: break
+        case .offsets: try await routes.ledger.log.wholeCommits(knownAt)
+        case .time(let instant) where instant <= routes.clock(): knownAt
+        default: .latest
         }
+    }
+
+    // The bound of a page, in words that mean the same when more is known.
+    private func lasting(
+        _ used: KnownAt,
+        of histories: [RecordedHistory]
+    ) async throws -> String {
+        let log = routes.ledger.log
+        if case .time = used { return log.text(used) }
         let heads = try await log.heads()
         let lanes = 0..<log.identity.lanes.value
-        return .offsets(
-            Dictionary(uniqueKeysWithValues: lanes.map { ($0, heads[$0]?.offset ?? 0) })
+        var offsets = Dictionary(
+            uniqueKeysWithValues: lanes.map { ($0, heads[$0]?.offset ?? 0) }
         )
+        if case .offsets(let named) = used { offsets.merge(named) { $1 } }
+        let positions = KnownAt.offsets(offsets)
+        let isCovered = histories.allSatisfy { history in
+            history.cut(to: used).repetitions.count == history.cut(to: positions).repetitions.count
+        }
+        if isCovered { return log.text(positions) }
+        // The newest commits only confirm what earlier ones said: no position is theirs alone.
+        var newest: [Instant] = []
+        for lane in lanes {
+            if let mark = try await log.newestCommit(lane: lane, knownAt: used) {
+                newest.append(mark.commit.committedAt)
+            }
+        }
+        return newest.max().map(ConsoleAddress.field) ?? log.text(positions)
     }
 
     private func reading(
@@ -52,9 +73,11 @@ extension ConsoleRoutes {
         let ledger = routes.ledger
         let environment = search.environment.map(Events.Environment.inAnyCase)
         var subject = try await ledger.recognised(SubjectID(search.id, in: environment))
-        let known = try await environments(of: subject.id)
+        let environments = try await environments(of: subject.id)
         // As for other questions, only production counts where several environments are known.
-        if subject.environment == nil, known.count == 1 { subject.environment = known.first }
+        if subject.environment == nil, environments.count == 1 {
+            subject.environment = environments.first
+        }
         let answer = try await ledger.explanation(
             of: subject,
             at: clocks.instant,
@@ -65,11 +88,12 @@ extension ConsoleRoutes {
         )
         var reading = CustomerReading(
             answer: answer,
-            knowledge: ledger.log.text(clocks.knownAt),
-            otherEnvironments: known.filter { $0 != answer.customer.environment }
+            otherEnvironments: environments.filter { $0 != answer.customer.environment }
         )
         subject.environment = answer.customer.environment
-        reading.stops = try await stops(of: subject, and: answer.customer.histories)
+        let known = try await everKnown(of: subject, and: answer.customer.histories)
+        reading.stops = TimeStops(known)
+        reading.knowledge = try await lasting(clocks.knownAt, of: known)
         reading.tables = [
             try await table(ChargesQuestion.self, "Charges and refunds", subject, clocks),
             try await table(EligibilityQuestion.self, "Offers", subject, clocks),
@@ -95,17 +119,17 @@ extension ConsoleRoutes {
     }
 
     // Of everything known now, also on a page about the past.
-    private func stops(
+    private func everKnown(
         of subject: SubjectID,
         and histories: [RecordedHistory]
-    ) async throws -> TimeStops {
+    ) async throws -> [RecordedHistory] {
         let customer = try await routes.ledger.found(subject, knownAt: .latest)
         let streams = Set((customer.streams.map(\.stream)) + histories.map(\.stream))
         var known: [RecordedHistory] = []
         for stream in streams.sorted() {
             known.append(try await routes.ledger.log.recordedHistory(of: stream))
         }
-        return TimeStops(known)
+        return known
     }
 
     private func environments(of id: String) async throws -> [Events.Environment] {
@@ -166,8 +190,8 @@ extension ConsoleRoutes {
 struct CustomerReading: Sendable {
     /// The explanation of the instant.
     let answer: ExplanationAnswer
-    /// How much of the log everything was read from, as an address has it.
-    let knowledge: String
+    /// How much of the log everything was read from, as an address has it for ever.
+    var knowledge = ""
     /// Other environments that know the id.
     let otherEnvironments: [Events.Environment]
     /// The times that the page leads to.

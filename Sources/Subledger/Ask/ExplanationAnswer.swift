@@ -105,7 +105,7 @@ extension Ledger {
         askedAs asked: KnownAt? = nil,
         sandbox: SandboxPolicy = .never
     ) async throws -> ExplanationAnswer {
-        try await log.onOneConnection {
+        try await log.inOneSnapshot {
             let used = try await log.wholeCommits(knownAt)
             var subject = subject
             let rule = try await sandboxRule(subject, at: instant, product, knownAt: used, sandbox)

@@ -65,7 +65,7 @@ extension Ledger {
         knownAt: KnownAt,
         sandbox: SandboxPolicy = .never
     ) async throws -> WithoutEventAnswer {
-        try await log.onOneConnection {
+        try await log.inOneSnapshot {
             let with = try await explanation(
                 of: subject,
                 at: instant,
