@@ -38,7 +38,7 @@ struct SchemaLintTests {
             let findings = try await Inspector.inspect(settings) { inspector in
                 try await inspector.session.execute("SET search_path = ledger; \(planted.sql)")
                 // A title names the schema only where the schema is not in the search path.
-                try await inspector.session.execute("RESET search_path")
+                try await inspector.session.execute("SET search_path = pg_catalog")
                 return try await SchemaLint.findings(inspector)
             }
             let found = findings.filter { $0.rule == rule }.map(\.object)

@@ -59,7 +59,9 @@ def require(condition, reason):
 
 class Session:
     END = b"--- end of rows ---\n"
-    SETTINGS = b"SET bytea_output = hex; SET standard_conforming_strings = on;\n"
+    # The database's own search path may lead to other functions and operators first.
+    SETTINGS = (b"SET search_path = pg_catalog; SET bytea_output = hex; "
+                b"SET standard_conforming_strings = on;\n")
 
     def __init__(self, conninfo=None):
         command = ["psql", "-X", "-q", "-v", "ON_ERROR_STOP=1"] + ([conninfo] if conninfo else [])
