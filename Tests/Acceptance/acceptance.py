@@ -200,7 +200,12 @@ def browser():
     install("chromium", "chromium")
     install("chromedriver", "chromium-driver")
     version = output("chromium", "--version", "--no-sandbox").split()
-    return tests("browser", "BrowserTests", version=" ".join(version[:2]))
+    # It brings axe, which finds what people who use a keyboard or a screen reader would miss.
+    install_from_pypi("axe-playwright-python")
+    axe = glob.glob(f"{ENGINES.parent}/lib/python*/site-packages/axe_playwright_python/axe.min.js")
+    return tests(
+        "browser", "BrowserTests", {"SUBLEDGER_AXE": axe[0]}, version=" ".join(version[:2])
+    )
 
 
 def whole(name, build, environment=None):

@@ -123,6 +123,42 @@ struct Browser: Sendable {
         _ = try await devTools("Emulation.setScriptExecutionDisabled", ["value": !runs])
     }
 
+    /// What axe, whose text this is, finds in the page: the rule and the element of each breach.
+    func breaches(_ checker: String) async throws -> [String] {
+        // Not as a script of the page, which its policy refuses.
+        _ = try await evaluate(checker)
+        let found = try await evaluate(
+            """
+            axe.run(document, {resultTypes: ['violations']}).then(found => found.violations
+                .flatMap(rule => rule.nodes.map(node => rule.id + ': ' + node.html.slice(0, 200))))
+            """
+        )
+        return try #require(found as? [String])
+    }
+
+    private func evaluate(_ script: String) async throws -> Any? {
+        let answer = try await devTools(
+            "Runtime.evaluate",
+            ["expression": script, "awaitPromise": true, "returnByValue": true]
+        )
+        let fields = answer as? [String: Any]
+        #expect(fields?["exceptionDetails"] == nil, "\(answer ?? "")")
+        return (fields?["result"] as? [String: Any])?["value"]
+    }
+
+    /// The number of pages that the page has in print.
+    func pageCount() async throws -> Int {
+        // A4, in inches.
+        let found = try await devTools(
+            "Page.printToPDF",
+            ["paperWidth": 8.27, "paperHeight": 11.69]
+        )
+        let text = try #require((found as? [String: Any])?["data"] as? String)
+        let document = try #require(Data(base64Encoded: text))
+        return String(decoding: document, as: UTF8.self)
+            .matches(of: /\/Type ?\/Page\b/).count
+    }
+
     /// The whole page as a PNG.
     func picture() async throws -> Data {
         let found = try await devTools(

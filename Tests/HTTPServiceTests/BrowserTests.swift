@@ -33,6 +33,7 @@ struct BrowserTests {
             }
             let heading = try await browser.text(of: "document.querySelector('h1').innerText")
             #expect(heading.hasPrefix(id))
+            #expect(try await browser.pageCount() == 1, "in print")
             try await browser.click(".tables a[href^='/console/events/']")
             #expect(try await browser.text(of: "location.pathname").hasPrefix("/console/events/"))
             try await browser.click("form.out button")
@@ -141,8 +142,13 @@ struct BrowserTests {
         }
     }
 
-    // In both sizes and schemes; nothing is wider than the window.
+    // In both sizes and schemes; nothing is wider than the window, or out of reach of a keyboard or
+    // a screen reader.
     private static func draw(_ browser: Browser, _ name: String, _ folder: URL) async throws {
+        let checker = try String(
+            contentsOfFile: try #require(ProcessInfo.processInfo.environment["SUBLEDGER_AXE"]),
+            encoding: .utf8
+        )
         for width in [390, 1280] {
             try await browser.resize(width, 900)
             for dark in [false, true] {
@@ -151,6 +157,7 @@ struct BrowserTests {
                     "\(name)-\(width)-\(dark ? "dark" : "light").png"
                 )
                 try await browser.picture().write(to: file)
+                #expect(try await browser.breaches(checker) == [], "\(file.lastPathComponent)")
             }
             let widest = try await browser.number(of: "document.documentElement.scrollWidth")
             #expect(widest <= Double(width), "\(name) at \(width) px")

@@ -29,7 +29,7 @@ enum ConsolePage {
         _ content: HTML
     ) -> HTML {
         let notes = [note].compactMap(\.self).map { text -> HTML in
-            "<p class=\"note\">\(text)</p>"
+            "<aside class=\"note\" aria-label=\"About this ledger\">\(text)</aside>"
         }
         let refresh = refreshSeconds.map { seconds -> [HTML] in
             ["<meta http-equiv=\"refresh\" content=\"\(seconds)\"/>"]

@@ -11,7 +11,9 @@ extension Block {
         case .line(let line): return "<p>\(Block.linked(line, link))</p>"
         case .gap: return ""
         case .table(let header, let rows):
-            let head = header.map { name -> HTML in "<th scope=\"col\">\(name)</th>" }
+            let head = header.map { name -> HTML in
+                name.isEmpty ? "<td></td>" : "<th scope=\"col\">\(name)</th>"
+            }
             let body = rows.map { row -> HTML in
                 let cells = row.map { cell -> HTML in "<td>\(Block.linked(cell, link))</td>" }
                 return "<tr>\(cells)</tr>"

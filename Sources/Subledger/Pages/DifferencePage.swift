@@ -109,7 +109,7 @@ package struct DifferencePage {
         let isReal = effects.allSatisfy { $0.environment == .production }
         return """
             <h2>\(isReal ? "Money" : "Money, and other environments")</h2>
-            <div class="scroll"><table class="money"><thead><tr><th>environment</th><th>of</th>\
+            <div class="scroll" tabindex="0"><table class="money"><thead><tr><th>environment</th><th>of</th>\
             <th class="number">gained</th><th class="number">lost</th></tr></thead>\
             <tbody>\(HTML.joined(rows))</tbody></table></div>
             """
@@ -177,7 +177,7 @@ package struct DifferencePage {
             }
         }
         return """
-            <div class="scroll"><table class="kinds"><thead><tr><th>projection</th><th>version</th><th>change</th>\
+            <div class="scroll" tabindex="0"><table class="kinds"><thead><tr><th>projection</th><th>version</th><th>change</th>\
             <th class="number">rows</th><th class="number">subscriptions</th></tr></thead>
             <tbody>\(HTML.joined(rows))</tbody></table></div>
             """
@@ -233,7 +233,7 @@ private struct SampleSection {
             "<li>\(effect.name) \(effect.words)</li>"
         }
         let drawn = picture.map { picture -> HTML in
-            "<div class=\"scroll picture\">\(picture.svg)</div>"
+            "<div class=\"scroll picture\" tabindex=\"0\">\(picture.svg)</div>"
         }
         let outside = picture?.outside.map { words -> HTML in
             "<p class=\"quiet\">\(words)</p>"
@@ -280,7 +280,7 @@ private struct SampleSection {
         let omitted = sample.difference.changesOmitted
         let more: HTML = omitted > 0 ? "<p class=\"quiet\">and \(omitted) more rows</p>" : ""
         return """
-            <div class="scroll"><table class="rows"><thead><tr><th>row</th><th>old</th><th>new</th></tr></thead>
+            <div class="scroll" tabindex="0"><table class="rows"><thead><tr><th>row</th><th>old</th><th>new</th></tr></thead>
             <tbody>\(HTML.joined(rows))</tbody></table></div>\(more)
             """
     }

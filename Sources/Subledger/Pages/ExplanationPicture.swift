@@ -60,7 +60,8 @@ package struct ExplanationPicture {
             "Access of \(answer.customer.id) over time, and the events behind it",
             [drawing.ticks] + access + streams + money + evidence + [
                 drawing.asked(explanation.at, "asked: \(explanation.at.zonedClock)")
-            ]
+            ],
+            isInteractive: true
         )
     }
 

@@ -24,7 +24,7 @@ struct ReportLinePicture {
         let title = chart.column.title + (currency.map { ", \($0)" } ?? "")
         let pieces = series.enumerated().flatMap { [area($1, $0), line($1, $0), points($1, $0)] }
         return """
-            <div class="figure"><h2>\(title) by \(chart.axis.title)</h2>
+            <div class="figure" tabindex="0"><h2>\(title) by \(chart.axis.title)</h2>
             <svg viewBox="0 0 \(width) \(height + Self.bottom)" role="img" \
             aria-label="\(title) by \(chart.axis.title)">
             \(grid)
@@ -192,7 +192,7 @@ struct ReportBarPicture {
             ? []
             : ["<p class=\"quiet\">\(counted(rest, "more row")) not drawn; the table lists all</p>"]
         return """
-            <div class="figure"><h2>\(column.title)</h2>
+            <div class="figure" tabindex="0"><h2>\(column.title)</h2>
             <svg viewBox="0 0 \(Self.left + Self.width + 110) \(height)" role="img" \
             aria-label="\(column.title)">\(HTML.joined(lines))</svg>\(more)</div>
             """

@@ -105,7 +105,7 @@ package struct ReportPage {
             return "<tr>\(cells)</tr>"
         }
         return """
-            <div class="scroll"><table class="report"><thead><tr>\(head)</tr></thead>
+            <div class="scroll" tabindex="0"><table class="report"><thead><tr>\(head)</tr></thead>
             <tbody>\(HTML.joined(rows))</tbody></table></div>
             """
     }

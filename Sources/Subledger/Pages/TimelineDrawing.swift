@@ -43,10 +43,16 @@ package struct TimelineDrawing {
     /// Where the axis ends.
     package var end: Int { left + TimelineDrawing.columns }
 
-    /// The markup of a picture with these parts.
-    package func svg(_ description: String, _ parts: [HTML]) -> HTML {
+    /// The markup of a picture with these parts; those of an interactive one can be reached by
+    /// keyboard and screen reader.
+    package func svg(
+        _ description: String,
+        _ parts: [HTML],
+        isInteractive: Bool = false
+    ) -> HTML {
         """
-        <svg viewBox="0 0 \(end + TimelineDrawing.right) \(height)" role="img"
+        <svg viewBox="0 0 \(end + TimelineDrawing.right) \(height)" \
+        role="\(isInteractive ? "group" : "img")"
          aria-label="\(description)"><title>\(description)</title>
         \(HTML.joined(parts))
         </svg>
