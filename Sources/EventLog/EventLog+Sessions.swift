@@ -91,6 +91,16 @@ extension EventLog {
         }
     }
 
+    /// What the question of this task made under a name; nil if nothing was, or outside of one.
+    package func made<Value: Sendable>(_ name: QuestionName) -> Value? {
+        questionReads?[made: name] as? Value
+    }
+
+    /// Keeps what was made from reads, for the rest of the question; does nothing outside of one.
+    package func keep(_ value: some Sendable, as name: QuestionName) {
+        questionReads?[made: name] = value
+    }
+
     // Keeps what the session has set.
     private func commit() async throws(EventLogError) {
         try await reading("end to read") { try await $0.execute("COMMIT") }

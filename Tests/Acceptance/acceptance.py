@@ -266,9 +266,8 @@ LINES = {
     "kills": lambda: tests("kills", "CrashTests|RebuildKillTests", {
         "SUBLEDGER_KILLS": setting("SUBLEDGER_KILLS", "1000"),
     }),
-    # Databases whose search path leads to hostile functions, operators and catalogs first; tools of
-    # other suites, such as the verifier in Python, use that path themselves.
-    "shadows": lambda: tests("shadows", r"^(PostgresTests|HTTPServiceTests)\.", {
+    # Databases whose search path leads to hostile functions, operators and catalogs first.
+    "shadows": lambda: tests("shadows", rf"^({'|'.join(SUITES.split())}|HTTPServiceTests)\.", {
         "SUBLEDGER_TEST_SHADOWS": "1",
     }),
     "edges": lambda: tests("edges", "EdgeValueTests", {

@@ -162,8 +162,10 @@ struct RestoredCopyTests {
             try await TestServer.shared.withDatabase { copy in
                 let folder = try TestFolder()
                 let dump = folder.path(of: "ledger.dump")
+                // Where hostile schemas are everywhere, the copy has its own.
+                let other = HostileShadows.areEverywhere ? ["-N", HostileShadows.schema] : []
                 for (program, arguments) in [
-                    ("pg_dump", ["-Fc", "-f", dump, "-d", settings.fullConnectionString]),
+                    ("pg_dump", other + ["-Fc", "-f", dump, "-d", settings.fullConnectionString]),
                     ("pg_restore", ["--exit-on-error", "-d", copy.fullConnectionString, dump]),
                 ] {
                     let ending = try await Program(ofServer: program).run(arguments)

@@ -22,7 +22,8 @@ struct SnapshotTests {
     private static func dump(_ settings: ConnectionSettings) async throws -> String {
         // Databases may print identifiers and bytes in other ways.
         let output = try await PythonVerifier.run([
-            "PGOPTIONS=-c quote_all_identifiers=off -c bytea_output=hex",
+            "PGOPTIONS=-c quote_all_identifiers=off -c bytea_output=hex "
+                + "-c standard_conforming_strings=on",
             try Program(ofServer: "pg_dump").path, "--schema-only", "--schema=ledger",
             "--schema=operation", "--no-owner", "--dbname", try PythonVerifier.conninfo(settings),
         ])

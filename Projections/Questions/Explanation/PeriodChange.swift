@@ -104,23 +104,26 @@ extension OneTimePurchase {
 
 /// The effect of each event on a subscription's active periods and one-time purchases.
 public struct EventEffects: Sendable {
-    /// The changes by event, in the order of the events.
+    /// The changes by event, in the order of the events that were asked for.
     public let changes: [[PeriodChange]]
 
     /// The most events of a history whose effects are computed: they cost one fold each, a second
     /// or two for this many.
     public static let eventsMax = 2000
 
-    /// The effects of a history; nil if it has more than `eventsMax` events.
-    public init?(_ history: RecordedHistory) {
-        guard history.events.count <= EventEffects.eventsMax else { return nil }
-        var rows: [ActivePeriod] = []
-        var bought: [OneTimePurchase] = []
-        changes = history.events.map { event in
+    /// The effects of the newest events of a history, or of all; nil if these are more than
+    /// `eventsMax`.
+    public init?(_ history: RecordedHistory, newestMax: Int? = nil) {
+        let events = history.events.suffix(newestMax ?? .max)
+        guard events.count <= EventEffects.eventsMax else { return nil }
+        func known(upTo event: Event?) -> (rows: [ActivePeriod], bought: [OneTimePurchase]) {
+            guard let event else { return ([], []) }
             let timeline = Timeline(history.known(upTo: event.position.offset))
-            let (next, purchases) = (
-                ActivePeriods(timeline).rows, OneTimePurchase.all(of: timeline)
-            )
+            return (ActivePeriods(timeline).rows, OneTimePurchase.all(of: timeline))
+        }
+        var (rows, bought) = known(upTo: history.events.dropLast(events.count).last)
+        changes = events.map { event in
+            let (next, purchases) = known(upTo: event)
             let changes =
                 PeriodChange.between(rows, next) + PeriodChange.between(bought, purchases)
             (rows, bought) = (next, purchases)

@@ -9,6 +9,7 @@ final class QuestionReads: Sendable {
         var histories: [[[UInt8]]: RecordedHistory] = [:]
         var commits: [CommitBound: CommitMark?] = [:]
         var heads: [Int: EventLog.Head]?
+        var made: [QuestionName: any Sendable] = [:]
     }
 
     private let kept = Mutex(Kept())
@@ -49,6 +50,12 @@ final class QuestionReads: Sendable {
         set { kept.withLock { $0.heads = newValue } }
     }
 
+    /// What was made under a name from what was read; nil if nothing was.
+    subscript(made name: QuestionName) -> (any Sendable)? {
+        get { kept.withLock { $0.made[name] } }
+        set { kept.withLock { $0.made[name] = newValue } }
+    }
+
     private static func name(_ stream: StreamID) -> [[UInt8]] {
         [Array(stream.environment.word.utf8), Array(stream.originalTransactionId.utf8)]
     }
@@ -56,6 +63,19 @@ final class QuestionReads: Sendable {
     // In any order, because keys come from sets.
     private static func name(_ keys: [StreamKey]) -> [[UInt8]] {
         keys.map(\.bytes).sorted { $0.lexicographicallyPrecedes($1) }
+    }
+}
+
+/// Names what a question makes from what it reads, so that it is made once.
+package struct QuestionName: Hashable, Sendable {
+    // By their bytes: ids that are equal as text may not be the same.
+    private let parts: [[UInt8]]
+    private let knownAt: KnownAt
+
+    /// What it is, the ids that it is about, and how much of the log it is made from.
+    package init(_ kind: String, _ ids: [String], knownAt: KnownAt) {
+        parts = ([kind] + ids).map { Array($0.utf8) }
+        self.knownAt = knownAt
     }
 }
 

@@ -110,7 +110,14 @@ extension ConsoleRoutes {
                         try await table(ChangesQuestion.self, "Changes of product", own, clocks),
                         try await table(RefundsQuestion.self, "Refunds", own, clocks),
                         try await table(StateQuestion.self, "State", own, clocks),
-                        try await table(HistoryQuestion.self, "Events", own, clocks),
+                        try await table(
+                            HistoryQuestion.self,
+                            "Events",
+                            own,
+                            clocks,
+                            newestMax: history.events.count > CustomerReading.eventsMax
+                                ? CustomerReading.eventsMax : nil
+                        ),
                     ]
                 )
             )
@@ -143,14 +150,16 @@ extension ConsoleRoutes {
         _: Asked.Type,
         _ title: String,
         _ subject: SubjectID,
-        _ clocks: Clocks
+        _ clocks: Clocks,
+        newestMax: Int? = nil
     ) async throws -> CustomerReading.Table {
-        let input = QuestionInput(
+        var input = QuestionInput(
             subject,
             now: clocks.instant,
             knownAt: clocks.knownAt,
             sandbox: routes.sandbox
         )
+        input.newestMax = newestMax
         do {
             let answer = try await Asked.answer(input, from: routes.ledger)
             let own = "\(subject.id) · \(subject.environment?.description ?? "")"
@@ -203,6 +212,8 @@ struct CustomerReading: Sendable {
 
     /// The most subscriptions with tables of their own; each costs some reads.
     static let streamsMax = 20
+    /// The most events that are listed of each, the newest ones.
+    static let eventsMax = 100
 
     /// The answer to a question.
     struct Table: Sendable {

@@ -160,13 +160,13 @@ extension Ledger {
         at instant: Instant,
         knownAt: KnownAt
     ) async throws -> MeantSubscriptions {
-        var search = CustomerSearch(
-            log: log,
-            name: subject.id,
-            environment: environment,
-            knownAt: knownAt
+        let search = try await CustomerSearch.finished(
+            subject.id,
+            in: environment,
+            knownAt: knownAt,
+            log
         )
-        let customer = try await search.customer()
+        let customer = search.customer
         var streams = customer.streams(ownedAt: instant)
         let isOfLink = customer.customerId.map { FieldValue.text($0) == .text(subject.id) } ?? false
         let theirs = Set((customer.streams + customer.related).map(\.stream))

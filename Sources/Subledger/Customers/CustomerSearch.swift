@@ -8,30 +8,57 @@ internal import Projections
 /// Every bond of a subscription is followed, even if a link gives the subscription to another
 /// customer: before that link and after its unlink its bonds apply (`Customer.streams(ownedAt:)`).
 struct CustomerSearch {
-    let log: EventLog
-    let name: String
-    let environment: Environment
-    let knownAt: KnownAt
+    private let log: EventLog
+    private let name: String
+    private let environment: Environment
+    private let knownAt: KnownAt
 
-    /// The subscriptions that have the name as an id of their own, whether or not anything was
-    /// known of them then.
-    private(set) var named: Set<StreamID> = []
-    /// Every subscription that was read and of which anything was known then.
-    private(set) var found: [CustomerStream] = []
-
+    private var named: Set<StreamID> = []
+    private var found: [CustomerStream] = []
     private var customerId: String?
     private var seen: Set<StreamID> = []
     private var asked: Set<StreamKey> = []
 
-    init(log: EventLog, name: String, environment: Environment, knownAt: KnownAt) {
+    /// The customer with an id, and what was read to find them; a question searches once.
+    static func finished(
+        _ name: String,
+        in environment: Environment,
+        knownAt: KnownAt,
+        _ log: EventLog
+    ) async throws(EventLogError) -> Finished {
+        let own = QuestionName("customer", [environment.word, name], knownAt: knownAt)
+        if let made: Finished = log.made(own) { return made }
+        var search = CustomerSearch(
+            log: log,
+            name: name,
+            environment: environment,
+            knownAt: knownAt
+        )
+        let customer = try await search.customer()
+        let finished = Finished(customer: customer, named: search.named, found: search.found)
+        log.keep(finished, as: own)
+        return finished
+    }
+
+    /// The result of a search.
+    struct Finished: Sendable {
+        /// The customer with the id.
+        let customer: Customer
+        /// The subscriptions that have the name as an id of their own, whether or not anything was
+        /// known of them then.
+        let named: Set<StreamID>
+        /// Every subscription that was read and of which anything was known then.
+        let found: [CustomerStream]
+    }
+
+    private init(log: EventLog, name: String, environment: Environment, knownAt: KnownAt) {
         self.log = log
         self.name = name
         self.environment = environment
         self.knownAt = knownAt
     }
 
-    /// The customer with the id.
-    mutating func customer() async throws(EventLogError) -> Customer {
+    private mutating func customer() async throws(EventLogError) -> Customer {
         var next = [stream(name)] + (try await lookForName())
         while true {
             while !next.isEmpty { next = try await neighbours(of: try await read(next)) }
@@ -70,12 +97,36 @@ struct CustomerSearch {
         guard seen.count <= EventLog.customerStreamsMax else {
             throw EventLogError.tooManyStreams(name, "name")
         }
-        let histories = try await log.histories(of: unread, knownAt: knownAt)
-            .filter { !$0.events.isEmpty }
-        let receipts = try await log.receipts(of: histories)
-        let new = zip(histories, receipts).map { CustomerStream($0, receipts: $1) }
-        found += new
-        return new
+        let folded = try await folds(of: unread)
+        found += folded
+        return folded
+    }
+
+    // Customers with different names share subscriptions; each is folded once for a question.
+    private func folds(
+        of unread: [StreamID]
+    ) async throws(EventLogError) -> [CustomerStream] {
+        var folded = [[CustomerStream]?](unread.map { log.made(fold(of: $0)) })
+        let missing = unread.indices.filter { folded[$0] == nil }
+        let histories = try await log.histories(of: missing.map { unread[$0] }, knownAt: knownAt)
+        let known = histories.filter { !$0.events.isEmpty }
+        var receipts = try await log.receipts(of: known)[...]
+        for (index, history) in zip(missing, histories) {
+            let own =
+                history.events.isEmpty
+                ? []
+                : [
+                    CustomerStream(history, receipts: receipts.removeFirst())
+                ]
+            log.keep(own, as: fold(of: unread[index]))
+            folded[index] = own
+        }
+        return folded.flatMap { $0 ?? [] }
+    }
+
+    private func fold(of stream: StreamID) -> QuestionName {
+        let ids = [stream.environment.word, stream.originalTransactionId]
+        return QuestionName("subscription", ids, knownAt: knownAt)
     }
 
     private mutating func neighbours(

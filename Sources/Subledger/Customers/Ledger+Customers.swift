@@ -19,13 +19,7 @@ extension Ledger {
         in environment: Environment = .production,
         knownAt: KnownAt = .latest
     ) async throws(EventLogError) -> Customer {
-        var search = CustomerSearch(
-            log: log,
-            name: name,
-            environment: environment,
-            knownAt: knownAt
-        )
-        return try await search.customer()
+        try await CustomerSearch.finished(name, in: environment, knownAt: knownAt, log).customer
     }
 
     /// The customer of a subscription; nil, after a notice, if there are too many subscriptions.

@@ -35,7 +35,8 @@ package enum HistoryQuestion: Question {
             of: asked.subject,
             at: asked.at,
             trust: Set(asked.values[.trust, default: []].compactMap(Verification.Trust.init)),
-            knownAt: asked.knownAt
+            knownAt: asked.knownAt,
+            newestMax: asked.newestMax
         )
     }
 
@@ -51,8 +52,12 @@ package enum HistoryQuestion: Question {
             "content", "effect",
         ]
         let repetitions = answer.events.reduce(0) { $0 + $1.confirmations }
+        let rest = asked.newestMax.map { newest in
+            "the newest \(newest) events; `subledger history \(answer.originalTransactionId)` lists all"
+        }
         return [.line(answer.title), .table(header, answer.events.map(\.cells))]
             + (repetitions > 0 ? [.line("repetitions of these events: \(repetitions)")] : [])
+            + [rest].compactMap(\.self).map(Block.line)
     }
 }
 
@@ -144,23 +149,27 @@ extension Ledger {
     ///   - trust: Only statements from payloads with these trusts; empty for all. If only a
     ///     confirmation has the trust, only the fields it confirms are returned.
     ///   - knownAt: How much of the log is used.
+    ///   - newestMax: The most events, the newest ones, because each effect costs a fold; nil for
+    ///     all.
     /// - Returns: The answer.
     /// - Throws: `QuestionError`, `EventLogError`.
     public func history(
         of subject: SubjectID,
         at instant: Instant? = nil,
         trust: Set<Verification.Trust> = [],
-        knownAt: KnownAt = .latest
+        knownAt: KnownAt = .latest,
+        newestMax: Int? = nil
     ) async throws -> HistoryDocument {
         let known = try await subscription(subject, knownAt: knownAt)
         var history = known.history
         let evidence = try await log.evidenceSummaries(of: history)
-        let effects = EventEffects.byPosition(known.histories[0])
+        let effects = EventEffects.byPosition(known.histories[0], newestMax)
         let requests = RequestEffects(history)
         if !trust.isEmpty { history.keep(Set(trust.map(\.rawValue)), by: evidence) }
         if let instant { history.keep(upTo: instant) }
         let confirmations = Dictionary(grouping: history.confirmations, by: \.position)
         let revocations = RevocationChanges(history)
+        history.events = history.events.suffix(newestMax ?? .max)
         return HistoryDocument(
             originalTransactionId: history.stream.originalTransactionId,
             environment: history.stream.environment,
@@ -267,11 +276,13 @@ extension StreamHistory {
 
 extension EventEffects {
     // The changes made by each event; empty if the history is too long.
-    fileprivate static func byPosition(_ history: RecordedHistory) -> [Position: [PeriodChange]] {
-        guard let effects = EventEffects(history) else { return [:] }
-        return zip(history.events, effects.changes).reduce(into: [:]) {
-            $0[$1.0.position] = $1.1
-        }
+    fileprivate static func byPosition(
+        _ history: RecordedHistory,
+        _ newestMax: Int?
+    ) -> [Position: [PeriodChange]] {
+        guard let effects = EventEffects(history, newestMax: newestMax) else { return [:] }
+        let events = history.events.suffix(effects.changes.count)
+        return zip(events, effects.changes).reduce(into: [:]) { $0[$1.0.position] = $1.1 }
     }
 }
 

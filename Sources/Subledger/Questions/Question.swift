@@ -129,6 +129,8 @@ package struct QuestionInput: Sendable {
     package var values: [QuestionParameter: [String]]
     /// The customers for whom sandbox purchases count if production gives no access.
     package var sandbox: SandboxPolicy
+    /// The most events of a list, the newest ones, if it has more; nil for all.
+    package var newestMax: Int?
 
     /// The values of a question about a subject.
     package init(
