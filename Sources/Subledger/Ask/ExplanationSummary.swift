@@ -97,7 +97,8 @@ struct ExplanationSummary {
         let learned = answer.learnedAnswer ?? reasonLearned
         guard learned > explanation.at else {
             guard isConnected else { return [notConnected] }
-            return answer.isAboutNow ? [] : ["The ledger knew this at the time."]
+            return answer.isAboutNow || answer.then.isBeforeInstant
+                ? [] : ["The ledger knew this at the time."]
         }
         let reason =
             reasonLearned > learned

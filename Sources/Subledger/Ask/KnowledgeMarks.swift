@@ -7,6 +7,9 @@ package struct KnowledgeMarks: Sendable {
     package let commits: [CommitMark]
     /// The instant that was requested; nil if a position was requested, or the whole log.
     let asked: Instant?
+    /// Whether the bound leaves out what was committed by the instant: nothing was ever answered
+    /// with this knowledge at that instant.
+    private(set) var isBeforeInstant = false
     private let lanes: LaneCount
 
     /// The marks of a bound of knowledge.
@@ -23,6 +26,9 @@ package struct KnowledgeMarks: Sendable {
         if case .time(let instant) = knownAt { asked = instant } else { asked = nil }
     }
 
+    // The clocks of a service and of its database differ by less.
+    private static let skewMilliseconds: Int64 = 60_000
+
     /// The marks at an instant, none of them newer than those of `bound`.
     init(
         of customer: Known,
@@ -34,6 +40,11 @@ package struct KnowledgeMarks: Sendable {
         commits = own.commits.compactMap { mark in
             let limit = bound.commits.first { $0.commit.lane == mark.commit.lane }
             return limit.map { $0.commit.number < mark.commit.number ? $0 : mark }
+        }
+        isBeforeInstant = own.commits.contains { mark in
+            let limit = bound.commits.first { $0.commit.lane == mark.commit.lane }
+            guard let used = limit?.commit.committedAt.milliseconds else { return true }
+            return mark.commit.committedAt.milliseconds - used > KnowledgeMarks.skewMilliseconds
         }
         asked = bound.asked.map { min($0, instant) } ?? instant
         lanes = own.lanes

@@ -90,7 +90,7 @@ package struct ExplanationPicture {
         }
         return [
             drawing.access(
-                "known now",
+                answer.askedKnownAt == .latest ? "known now" : "as known",
                 spans(explanation.rowsNow, explanation.oneTimeNow),
                 top: ExplanationPicture.nowTop,
                 marked: [],

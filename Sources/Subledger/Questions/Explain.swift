@@ -211,6 +211,10 @@ package struct ExplanationText {
         if explanation.answers.isEmpty {
             return "  \(arrow) not compared: nothing was known of the subscription"
         }
+        if answer.then.isBeforeInstant {
+            return "  \(arrow) not compared: what is used ends before the instant, so nothing was "
+                + "answered from it then"
+        }
         guard let stretch = explanation.difference else {
             return answer.isAboutNow
                 ? "  \(arrow) the question is about now, so both answers are the same"
