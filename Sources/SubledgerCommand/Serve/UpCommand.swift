@@ -86,7 +86,8 @@ struct UpCommand: AsyncParsableCommand {
         let result = await UpCommand.result { try await serve(settings) }
         if !wasRunning { try await server.stop() }
         try result.get()
-        Terminal.write("up: stopped; the data stays in \(folder)")
+        let next = "the next `up --demo` creates its store again"
+        Terminal.write("up: stopped; " + (demo ? next : "the data stays in \(folder)"))
     }
 
     private func serve(_ settings: ConnectionSettings) async throws {
@@ -96,6 +97,7 @@ struct UpCommand: AsyncParsableCommand {
         Allocator.boundFreeMemory()
         let clock = DemoClock()
         let simulator = AppStoreSimulator(seed: seed)
+        if demo { Terminal.write("up: filling the store; its link follows") }
         let ledger = try await open(settings, simulator, clock)
         // Its text never leaves this process, and its name appears in the audit.
         let token = AccessToken.random(named: "up-\(UUID().uuidString.lowercased())")
@@ -130,6 +132,12 @@ struct UpCommand: AsyncParsableCommand {
             Terminal.write("up: listening at \(url); Ctrl-C stops it")
             Terminal.write("up: open this link in a browser; it signs in once, within an hour:")
             Terminal.print(url + console.signInPath(for: token))
+            if demo {
+                let address = ledger.log.settings.fullConnectionString
+                Terminal.write(
+                    "up: other commands reach this store with --database-url \"\(address)\""
+                )
+            }
         }
         let result = await UpCommand.result {
             if !Interrupt.isRequested { try await service.run() }
