@@ -164,7 +164,7 @@ extension LedgerRoutes {
     ///   - role: The role that its token needs; nil for no token.
     ///   - other: Another role that is sufficient.
     ///   - identify: Names the token; nil for the one of the header Authorization.
-    ///   - refuse: Makes the response to a problem.
+    ///   - refuse: Makes the response to a problem with a request.
     ///   - answer: Makes the response; an error it throws becomes a problem.
     func on(
         _ method: HTTPRequest.Method,
@@ -173,7 +173,7 @@ extension LedgerRoutes {
         for role: TokenRole?,
         or other: TokenRole? = nil,
         identifiedBy identify: Identification? = nil,
-        refusedBy refuse: @escaping @Sendable (Problem) throws -> Response = { try $0.response() },
+        refusedBy refuse: @escaping Refusal = { problem, _ in try problem.response() },
         _ answer: @escaping @Sendable (Call) async throws -> Response
     ) {
         let roles = [role, other].compactMap { $0 }
@@ -214,6 +214,9 @@ extension LedgerRoutes {
         try await AnswerLimit(seconds: limits.answerSecondsMax).run(work)
     }
 
+    /// Makes the response to a problem with a request.
+    typealias Refusal = @Sendable (Problem, Request) throws -> Response
+
     /// Answers a request, counts it, and writes its log line.
     ///
     /// - Parameters:
@@ -223,7 +226,7 @@ extension LedgerRoutes {
     ///   - path: The route, as named in metrics.
     ///   - roles: Roles any of which its token needs; empty for no token.
     ///   - identify: Returns the name of the token, if it has one of the roles.
-    ///   - refuse: Makes the response to a problem.
+    ///   - refuse: Makes the response to a problem with a request.
     ///   - answer: Makes the response; an error it throws becomes a problem.
     /// - Returns: The response.
     /// - Throws: Only if a problem cannot be encoded.
@@ -234,7 +237,7 @@ extension LedgerRoutes {
         _ path: String,
         for roles: [TokenRole],
         identifiedBy identify: Identification,
-        refusedBy refuse: @Sendable (Problem) throws -> Response = { try $0.response() },
+        refusedBy refuse: Refusal = { problem, _ in try problem.response() },
         _ answer: @Sendable (Call) async throws -> Response
     ) async throws -> Response {
         let start = ContinuousClock.now
@@ -266,7 +269,7 @@ extension LedgerRoutes {
                     metadata: ["error": "\((error as? Problem)?.detail ?? "\(error)")"]
                 )
             }
-            response = try refuse(problem)
+            response = try refuse(problem, request)
         }
 
         response.headers[.requestId] = id

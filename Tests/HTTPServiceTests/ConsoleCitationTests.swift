@@ -37,6 +37,23 @@ struct ConsoleCitationTests {
             #expect(try await console.citation(cookie).known == "2")
         }
     }
+
+    @Test func `knowledge that ends before the instant is not called what was answered then`()
+        async throws
+    {
+        try await TestConsole.run { console in
+            let cookie = try await console.session(.support)
+            try await console.append(productId: "monthly", signed: Self.april)
+            try await console.append(productId: "yearly", signed: "2026-04-03T00:00:00Z")
+            let page = "/console/customer?id=2000000000000001&at=2026-04-10&known-at="
+            let early = try await console.content(page + "2026-04-02", cookie)
+            #expect(early.contains("not compared: what is used ends before the instant"))
+            #expect(!early.contains("knew this at the time"))
+            let whole = try await console.content(page + "2026-04-10", cookie)
+            #expect(whole.contains("the answer given then was right"))
+            #expect(whole.contains("knew this at the time"))
+        }
+    }
 }
 
 extension TestConsole {
@@ -73,7 +90,7 @@ extension TestConsole {
     /// The address that the page of an instant names to be cited, and its bound of knowledge.
     fileprivate func citation(_ cookie: String) async throws -> (address: String, known: String) {
         let page = try await get(
-            "/console/customer?id=2000000000000001&at=2026-04-10",
+            "/console/customer?id=2000000000000001&at=2026-04-01T12:00:00Z",
             cookie: cookie
         )
         let found = try #require(

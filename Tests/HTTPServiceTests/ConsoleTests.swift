@@ -38,8 +38,10 @@ struct ConsoleTests {
                     let refused = try await console.send(.get, path, headers: headers)
                     #expect(refused.status == 401)
                     #expect(refused.text.contains("<h1>Sign in to Subledger</h1>"))
-                    #expect(!refused.text.contains(stream.originalTransactionId))
                     #expect(!refused.text.contains(product))
+                    // Only the address that was asked for.
+                    let asked = refused.text.replacing(HTML("\(path)").text, with: "")
+                    #expect(!asked.contains(stream.originalTransactionId))
                 }
                 #expect(try await console.get(path, cookie: "00ff").status == 401)
                 #expect(try await console.send(.head, path).status == 401)
@@ -96,6 +98,44 @@ struct ConsoleTests {
             #expect(try await console.get("/console", cookie: other).status == 403)
             _ = try await console.ledger.log.revokeToken(named: "helper")
             #expect(try await console.get("/console", cookie: cookie).status == 401)
+        }
+    }
+
+    @Test func `whoever signs in gets the page that was asked for, and only one of the console`()
+        async throws
+    {
+        try await TestConsole.run { console in
+            let token = try await console.token(.support)
+            let wanted = "/console/customer?id=anna&at=2026-03-03"
+            let refused = try await console.get(wanted)
+            #expect(refused.status == 401)
+            let escaped = HTML("\(wanted)").text
+            #expect(refused.text.contains("name=\"to\" value=\"\(escaped)\""))
+            #expect(refused.text.contains("<a href=\"\(escaped)\">Open the page again"))
+            #expect(!(try await console.get("/console/live")).text.contains("name=\"to\""))
+            for (to, leads) in [
+                ("%2Fconsole%2Fcustomer%3Fid%3Danna%26at%3D2026-03-03", escaped),
+                ("%2F%2Fexample.com%2Fconsole", "/console"),
+                ("https%3A%2F%2Fexample.com", "/console"),
+                ("%2Fconsole%2F%2Fexample.com", "/console"), ("%2Fconsoles", "/console"),
+                ("%2Fconsole%2Fsign-in%3Fcode%3D1", "/console"),
+                ("%2Fconsole%2F%0D%0ASet-Cookie%3A", "/console"),
+            ] {
+                let page = try await console.send(
+                    .post,
+                    "/console/sign-in",
+                    body: "token=\(token.text)&to=\(to)"
+                )
+                #expect(page.status == 200)
+                #expect(page.text.contains("<a href=\"\(leads)\">Continue"), "\(to)")
+                #expect(page.text.contains("content=\"0; url=\(leads)\""), "\(to)")
+            }
+            // What was typed stays, to be corrected.
+            let cookie = try await console.session(.support, named: "other")
+            let unknown = try await console.get(wanted, cookie: cookie)
+            #expect(unknown.status == 404 && unknown.text.contains("<h1>Nothing found"))
+            #expect(unknown.text.contains("value=\"anna\""))
+            #expect(unknown.text.contains("value=\"2026-03-03\""))
         }
     }
 

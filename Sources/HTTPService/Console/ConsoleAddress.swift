@@ -1,6 +1,7 @@
 internal import EventLog
 internal import Events
 internal import Foundation
+internal import Hummingbird
 internal import Subledger
 
 /// The addresses of the console's pages: that of a customer holds everything that its page depends
@@ -42,6 +43,23 @@ struct ConsoleAddress {
         instant.milliseconds >= 100_000_000_000 ? "\(instant.milliseconds)" : "\(instant)"
     }
 
+    /// The page that a request asked for; nil if it is not a page of the console that is read.
+    static func page(of request: Request) -> String? {
+        request.method == .get ? page(request.uri.description) : nil
+    }
+
+    /// The address, if it is a page of the console that leads nowhere else.
+    static func page(_ address: String) -> String? {
+        let isPlain = address.utf8.allSatisfy { (0x21...0x7E).contains($0) && $0 != 0x5C }
+        let path = address.prefix { $0 != "?" }
+        let isPage = path == home || path.hasPrefix(home + "/")
+        let isOther = [signIn, signOut, live].contains(String(path)) || path.contains("//")
+        return isPlain && isPage && !isOther && address.utf8.count <= byteCountMax ? address : nil
+    }
+
+    /// The longest address that is kept while somebody signs in: a form with it has its room.
+    private static let byteCountMax = 1024
+
     /// The path and its query.
     var text: String {
         let fields = [
@@ -82,5 +100,19 @@ extension ConsoleAddress {
         at = fields["at"]
         knownAt = fields["known-at"]
         tz = fields["tz"]
+    }
+}
+
+extension ConsoleAddress {
+    /// What was typed for a page that was not shown; empty if it cannot be read.
+    init(typedFor request: Request) {
+        self.init(id: "")
+        do {
+            let fields = try FormFields(request.uri.query ?? "")
+            (id, environment) = (fields["id"] ?? "", fields["environment"])
+            (at, knownAt, tz) = (fields["at"], fields["known-at"], fields["tz"])
+        } catch {
+            // The page says what is wrong with it.
+        }
     }
 }

@@ -91,7 +91,7 @@ enum ConsolePage {
         autocomplete="off"/></label>
         <label>Known at <input name="known-at" value="\(search.knownAt ?? "")" \
         placeholder="now" autocomplete="off"/></label>
-        \(environments(search.environment ?? "", empty: "where it is known"))
+        \(environments(search.environment ?? "", empty: "any"))
         <label>Time zone <input name="tz" value="\(search.tz ?? "")" placeholder="UTC" \
         autocomplete="off"/></label>
         <button class="go">Show</button>
@@ -99,9 +99,20 @@ enum ConsolePage {
         """
     }
 
-    /// The page that signs in, and why it is shown instead of another.
-    static func signIn(_ why: String?) -> HTML {
+    /// The page that signs in, why it is shown instead of another, and the address of that one.
+    static func signIn(_ why: String?, wanted: String? = nil) -> HTML {
         let words = [why].compactMap(\.self).map { why -> HTML in "<p role=\"alert\">\(why)</p>" }
+        let address = [wanted].compactMap(\.self)
+        // The cookie is not sent with a link from another site, such as a ticket.
+        let again = address.map { address -> HTML in
+            """
+            <p>You came by a link from elsewhere? <a href="\(address)">Open the page again</a>: \
+            you may be signed in.</p>
+            """
+        }
+        let field = address.map { address -> HTML in
+            "<input type=\"hidden\" name=\"to\" value=\"\(address)\"/>"
+        }
         return frame(
             "Sign in",
             [],
@@ -109,11 +120,12 @@ enum ConsolePage {
             <main class="narrow">
             <h1>Sign in to Subledger</h1>
             \(words)
+            \(again)
             <p>Open the link that <code>subledger up</code> printed at its start: it signs in \
-            once. Or enter an access token, which \
+            once, and the next start prints a new one. Or enter an access token, which \
             <code>subledger tokens create NAME --role ROLE</code> prints. Its role decides what \
             you see: \(ConsoleSection.rolesInWords).</p>
-            <form method="post" action="\(ConsoleAddress.signIn)">
+            <form method="post" action="\(ConsoleAddress.signIn)">\(field)
             <label>Access token <input type="password" name="token" required="" \
             autocomplete="off"/></label>
             <button class="go">Sign in</button>
@@ -123,30 +135,42 @@ enum ConsolePage {
         )
     }
 
-    /// The page after signing in, which leads to the first one that the token's role may see.
-    static func begun(_ first: ConsoleSection) -> HTML {
+    /// The page after signing in, which leads to the one that was wanted, or else to the first one
+    /// that the token's role may see.
+    static func begun(_ address: String) -> HTML {
         frame(
             "Signed in",
-            ["<meta http-equiv=\"refresh\" content=\"0; url=\(first.address)\"/>"],
+            ["<meta http-equiv=\"refresh\" content=\"0; url=\(address)\"/>"],
             """
             <main class="narrow"><h1>You are signed in</h1>
-            <p><a href="\(first.address)">Continue</a></p></main>
+            <p><a href="\(address)">Continue</a></p></main>
             """
         )
     }
 
-    /// The page of a question that was not answered.
-    static func refusal(_ problem: Problem, note: String?, in section: ConsoleSection) -> HTML {
+    /// The page of a question that was not answered, with what was typed.
+    static func refusal(
+        _ problem: Problem,
+        _ typed: ConsoleAddress,
+        note: String?,
+        in section: ConsoleSection
+    ) -> HTML {
+        let title =
+            switch problem.status {
+            case .badRequest: "Not understood"
+            case .notFound: "Nothing found"
+            default: problem.status.reasonPhrase
+            }
         let links = (problem.subscriptions ?? []).map { id -> HTML in
             "<li><a href=\"\(ConsoleAddress(id: id).text)\">\(id)</a></li>"
         }
         return page(
-            problem.status.reasonPhrase,
-            search: section.address == ConsoleAddress.home ? ConsoleAddress(id: "") : nil,
+            title,
+            search: section.address == ConsoleAddress.home ? typed : nil,
             note: note,
             in: section,
             """
-            <h1>\(problem.status.reasonPhrase)</h1>
+            <h1>\(title)</h1>
             <p role="alert">\(problem.detail)</p>
             <ul>\(links)</ul>
             """

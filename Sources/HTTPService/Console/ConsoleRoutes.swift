@@ -83,7 +83,7 @@ public struct ConsoleRoutes: Sendable {
             path,
             of: router,
             for: nil,
-            refusedBy: { problem in refuse(problem, in: .customers) },
+            refusedBy: { problem, request in refuse(problem, request, in: .customers) },
             answer
         )
     }
@@ -104,7 +104,7 @@ public struct ConsoleRoutes: Sendable {
             for: section.role,
             or: section.otherRole,
             identifiedBy: caller,
-            refusedBy: { problem in refuse(problem, in: section) },
+            refusedBy: { problem, request in refuse(problem, request, in: section) },
             answer
         )
     }
@@ -118,11 +118,20 @@ public struct ConsoleRoutes: Sendable {
     }
 
     // Whoever is not signed in gets the page that signs in, and never data.
-    private func refuse(_ problem: Problem, in section: ConsoleSection) -> Response {
+    private func refuse(
+        _ problem: Problem,
+        _ request: Request,
+        in section: ConsoleSection
+    ) -> Response {
         let page =
             problem.status == .unauthorized
-            ? ConsolePage.signIn(problem.detail)
-            : ConsolePage.refusal(problem, note: note, in: section)
+            ? ConsolePage.signIn(problem.detail, wanted: ConsoleAddress.page(of: request))
+            : ConsolePage.refusal(
+                problem,
+                ConsoleAddress(typedFor: request),
+                note: note,
+                in: section
+            )
         var response = Response.html(page, status: problem.status)
         if let seconds = problem.retryAfterSeconds { response.headers[.retryAfter] = "\(seconds)" }
         return response
@@ -159,7 +168,8 @@ extension ConsoleRoutes {
         let roles = ConsoleSection.all.flatMap(\.roles)
         let name = try await routes.name(of: token, for: roles)
         call.logger.notice("signed in to the console", metadata: ["token": "\(name)"])
-        return begun(sessions.session(for: token), try await first(of: token))
+        let wanted = fields["to"].flatMap(ConsoleAddress.page)
+        return begun(sessions.session(for: token), try await first(of: token), wanted)
     }
 
     // The first part that a token may see; without any, its page says so.
@@ -178,8 +188,12 @@ extension ConsoleRoutes {
 
     // A browser sends a strict cookie only from a page of the same site, so this page leads on, and
     // not a redirect of whatever had the link.
-    private func begun(_ session: String, _ first: ConsoleSection) -> Response {
-        var response = Response.html(ConsolePage.begun(first))
+    private func begun(
+        _ session: String,
+        _ first: ConsoleSection,
+        _ wanted: String? = nil
+    ) -> Response {
+        var response = Response.html(ConsolePage.begun(wanted ?? first.address))
         response.headers[.setCookie] = cookie(session, seconds: ConsoleSessions.sessionSeconds)
         return response
     }

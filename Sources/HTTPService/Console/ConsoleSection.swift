@@ -45,10 +45,14 @@ struct ConsoleSection: Sendable {
 
     /// Which role shows what, for the page that signs in.
     static var rolesInWords: String {
-        all.map { section in
-            section.roles.map(\.rawValue).joined(separator: " or ") + " for "
-                + section.words.lowercased()
-        }.joined(separator: ", ")
+        var parts: [(roles: String, sections: [String])] = []
+        for section in all {
+            let roles = section.roles.map(\.rawValue).joined(separator: " or ")
+            if parts.last?.roles != roles { parts.append((roles, [])) }
+            parts[parts.count - 1].sections.append(section.words.lowercased())
+        }
+        return parts.map { "\($0.roles) for \($0.sections.joined(separator: " and "))" }
+            .joined(separator: ", ")
     }
 
     /// The first part that some roles may see; nil for none.

@@ -41,6 +41,7 @@ function replace(page) {
   const found = page.getElementById("content");
   const focused = content.contains(document.activeElement) && document.activeElement.href;
   content.replaceChildren(...(found ?? page.querySelector("main")).childNodes);
+  name();
   if (focused) [...content.querySelectorAll("a")].find((link) => link.href === focused)?.focus();
   if (!found) return false;
   for (const list of times) list.replaceChildren(...page.getElementById(list.id).childNodes);
@@ -48,6 +49,11 @@ function replace(page) {
   const form = times.length ? document.querySelector("header .search") : null;
   form?.replaceWith(page.querySelector("header .search"));
   return true;
+}
+
+// A ticket needs the whole address.
+function name() {
+  for (const link of content.querySelectorAll(".cite a")) link.textContent = link.href;
 }
 
 function element(name, attributes, ...children) {
@@ -113,6 +119,7 @@ function again() {
   listen();
 }
 
+if (content) name();
 if (content?.dataset.live) {
   document.addEventListener("visibilitychange", listen);
   listen();
