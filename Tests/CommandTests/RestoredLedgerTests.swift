@@ -155,17 +155,20 @@ struct RestoredLedgerTests {
 /// server, where every role exists already.
 @Suite(.enabled { await TestServer.isAvailable })
 struct RestoredCopyTests {
-    @Test(.disabled(if: CitusCluster.shared != nil, "the copy has no Citus"))
+    // A database that quotes all identifiers stores the paths of restored functions in another
+    // spelling, which `migrate` repairs.
+    @Test(
+        .disabled(if: CitusCluster.shared != nil, "the copy has no Citus"),
+        .disabled(if: HostileShadows.areEverywhere, "its databases quote all identifiers")
+    )
     func `a dump restored into another database has the same heads and continues`() async throws {
         let simulation = try await Simulation.shared
         try await withSimulatedLedger(rebuilt: true) { command, settings in
             try await TestServer.shared.withDatabase { copy in
                 let folder = try TestFolder()
                 let dump = folder.path(of: "ledger.dump")
-                // Where hostile schemas are everywhere, the copy has its own.
-                let other = HostileShadows.areEverywhere ? ["-N", HostileShadows.schema] : []
                 for (program, arguments) in [
-                    ("pg_dump", other + ["-Fc", "-f", dump, "-d", settings.fullConnectionString]),
+                    ("pg_dump", ["-Fc", "-f", dump, "-d", settings.fullConnectionString]),
                     ("pg_restore", ["--exit-on-error", "-d", copy.fullConnectionString, dump]),
                 ] {
                     let ending = try await Program(ofServer: program).run(arguments)
