@@ -31,27 +31,28 @@ public enum AccessAnswer: Hashable, Sendable {
         at instant: Instant,
         askedFor stream: StreamID? = nil
     ) {
-        let bought = oneTime.filter { $0.purchaseDate <= instant }
-        let begun = rows.filter { $0.validFrom <= instant }
-        let granting = begun.filter { instant < $0.validTo }
-        if let row = granting.max(by: AccessAnswer.countsLess) {
+        self.init(
+            AccessDeciders(rows, oneTime, isKnown: isKnown, at: instant, askedFor: stream),
+            at: instant
+        )
+    }
+
+    /// The answer that these periods and purchases give.
+    init(_ deciders: AccessDeciders, at instant: Instant) {
+        if let row = deciders.granting {
             self = .access(row)
-        } else if let purchase = bought.filter({ $0.isOwned(at: instant) })
-            .max(by: OneTimePurchase.areInOrder)
-        {
+        } else if let purchase = deciders.owned {
             self = .owned(purchase)
-        } else if let purchase = bought.filter({ $0.stream == stream })
-            .max(by: OneTimePurchase.areInOrder)
-        {
+        } else if let purchase = deciders.asked {
             self = .notOwned(NoAccessReason(purchase, at: instant), purchase)
-        } else if let row = AccessAnswer.last(of: begun) {
+        } else if let row = deciders.lastBegun {
             self = .none(NoAccessReason(row.endReason), row)
-        } else if let purchase = bought.max(by: OneTimePurchase.areInOrder) {
+        } else if let purchase = deciders.bought {
             self = .notOwned(NoAccessReason(purchase, at: instant), purchase)
-        } else if !isKnown {
+        } else if !deciders.isKnown {
             self = .none(.notKnownYet, nil)
         } else {
-            self = .none(rows.isEmpty && oneTime.isEmpty ? .neverBought : .notYetBought, nil)
+            self = .none(deciders.firstPurchase == nil ? .neverBought : .notYetBought, nil)
         }
     }
 
@@ -91,20 +92,6 @@ public enum AccessAnswer: Hashable, Sendable {
         case .none(let reason, _), .notOwned(let reason, _): reason
         case .access, .owned: nil
         }
-    }
-
-    // What was replaced before it began ended nothing, so it counts only if nothing else did.
-    private static func last(of begun: [ActivePeriod]) -> ActivePeriod? {
-        begun.filter { !$0.neverTookEffect }.max(by: countsLess) ?? begun.max(by: countsLess)
-    }
-
-    // A total order, so the order of streams or rows has no effect.
-    private static func countsLess(_ left: ActivePeriod, _ right: ActivePeriod) -> Bool {
-        if left.purchaseDate != right.purchaseDate { return left.purchaseDate < right.purchaseDate }
-        if left.validFrom != right.validFrom { return left.validFrom < right.validFrom }
-        if left.validTo != right.validTo { return left.validTo < right.validTo }
-        if left.stream != right.stream { return left.stream < right.stream }
-        return ActivePeriod.areInOrder(left, right)
     }
 }
 

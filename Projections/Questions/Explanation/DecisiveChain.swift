@@ -29,12 +29,12 @@ struct DecisiveChain {
         at = instant
         let deciding = [entitled.period, served.period].compactMap { $0 }
         var before = AccessAnswer.none(.notKnownYet, nil)
-        for stated in accesses.instants {
-            let after = accesses.answer(at: instant, knownAt: stated)
+        for stated in KnowledgeCourse(accesses).answers(at: instant) {
+            let after = stated.answer
             if let row = after.period, before.isOther(than: after),
                 deciding.contains(where: row.isOfSamePurchase)
             {
-                take(Turn(before: before, after: after, row: row, stated: stated))
+                take(Turn(before: before, after: after, row: row, stated: stated.knownFrom))
             }
             before = after
         }
@@ -214,6 +214,7 @@ struct DecisiveChain {
             DecisiveEvent(
                 stream: stream,
                 position: entry.event.position,
+                isRepetition: entry.isRepetition,
                 role: role,
                 notificationType: notification?.content.text(.notificationType),
                 subtype: notification?.content.text(.subtype),

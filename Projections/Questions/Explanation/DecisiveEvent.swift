@@ -6,6 +6,9 @@ public struct DecisiveEvent: Hashable, Sendable {
     public let stream: StreamID
     /// The event; if a repetition contributed, the event that was repeated.
     public let position: Position
+    /// Whether a repetition of the event contributed, such as a reversal that states what the
+    /// purchase stated before its refund.
+    public let isRepetition: Bool
     /// Its effect.
     public let role: Role
     /// The type of the notification in the same payload; nil if there was none.

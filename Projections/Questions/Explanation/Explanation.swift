@@ -18,6 +18,8 @@ public struct Explanation: Sendable {
     public let answers: [KnownAnswer]
     /// How long the two answers differ around the instant; nil if they agree.
     public let difference: WrongAnswers.Stretch?
+    /// Whenever the answer at the time differs from what is known now, at any instant.
+    public let wrongAnswers: WrongAnswers
     /// Why this ledger cannot have been asked at the instant; nil if it can.
     public let notAsked: WrongAnswers.NotAsked?
     /// The events that produced the answers, in the order of Apple's dates: the same for every
@@ -67,11 +69,22 @@ public struct Explanation: Sendable {
         now: Instant? = nil
     ) {
         (at, self.policy) = (instant, policy)
-        func access(_ history: RecordedHistory) -> KnownAccess {
-            KnownAccess(history, product: product, under: policy, catalogs, tenures[history.stream])
+        func scope(_ history: RecordedHistory) -> KnownAccess.Scope {
+            KnownAccess.Scope(
+                product: product,
+                policy: policy,
+                catalogs: catalogs,
+                tenure: tenures[history.stream]
+            )
         }
-        let accesses = histories.map { access(connections[$0.stream].map($0.asFirstSeen) ?? $0) }
-        let end = accesses.instants.last ?? instant
+        let accesses = histories.map { history in
+            KnownAccess(
+                connections[history.stream].map(history.asFirstSeen) ?? history,
+                in: scope(history)
+            )
+        }
+        let course = KnowledgeCourse(accesses)
+        let end = course.instants.last ?? instant
 
         rowsNow = accesses.rows(knownAt: max(end, instant))
         rowsThen = accesses.rows(knownAt: instant)
@@ -79,21 +92,22 @@ public struct Explanation: Sendable {
         oneTimeThen = accesses.oneTimePurchases(knownAt: instant)
         entitled = accesses.answer(at: instant, knownAt: max(end, instant), askedFor: stream)
         served = accesses.answer(at: instant, knownAt: instant, askedFor: stream)
-        answers = accesses.answers(at: instant, askedFor: stream)
+        answers = course.answers(at: instant, askedFor: stream)
         refundsAfterEnd = histories.refunds(
             afterEndOf: [entitled.period, served.period].compactMap { $0 },
             under: policy
         )
 
-        let wrong = WrongAnswers(accesses, firstCommit: firstCommit).stretch(holding: instant)
+        wrongAnswers = WrongAnswers(course, firstCommit: firstCommit)
+        let wrong = wrongAnswers.stretch(holding: instant)
         difference = wrong
         notAsked =
             now.map { $0 < instant } ?? false
             ? .inFuture
-            : accesses.notAsked(at: instant, served: served, wrong, firstCommit: firstCommit)
+            : course.notAsked(at: instant, served: served, wrong, firstCommit: firstCommit)
 
-        let stated = histories.map {
-            KnownAccess(stated: $0, product: product, under: policy, catalogs, tenures[$0.stream])
+        let stated = zip(histories, accesses).map { history, access in
+            KnownAccess(stated: history, in: scope(history), knownAs: access)
         }
         because = DecisiveChain(stated, at: instant, entitled: entitled, served: served).events
         func answer(without position: Position) -> AccessAnswer {
@@ -132,7 +146,7 @@ extension [RecordedHistory] {
     }
 }
 
-extension [KnownAccess] {
+extension KnowledgeCourse {
     // Also without a difference: if nothing was known and an import brought everything, "no" was
     // right by chance, and was not asked for.
     fileprivate func notAsked(

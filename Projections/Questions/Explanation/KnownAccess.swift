@@ -3,105 +3,72 @@ internal import Events
 /// The rows of one subscription at each instant at which its knowledge changed.
 ///
 /// One fold for each such instant: for a stream of n events at most n folds of at most n events,
-/// some milliseconds for the 400 events of a heavy user.
-struct KnownAccess {
+/// some milliseconds for the 400 events of a heavy user. Folds run on all cores.
+struct KnownAccess: Sendable {
     /// The events and when they became known.
     let history: RecordedHistory
     /// What was known, by ascending instant; empty if nothing ever was.
     let steps: [Step]
 
-    /// The rows from one instant of our clock until the next step.
-    struct Step {
+    /// What was known from one instant until the next step.
+    struct Step: Sendable {
         let knownFrom: Instant
         let rows: [ActivePeriod]
         let oneTime: [OneTimePurchase]
         let active: [Range<Instant>]
     }
 
-    /// The steps of a history; with a product, only that product counts.
-    ///
-    /// If a subscription was the customer's only for a time, `tenure` is that time: periods end
-    /// with it, as in `Entitlement`, and access before or after it was not theirs.
-    init(
-        _ history: RecordedHistory,
-        product: String?,
-        under policy: AccessPolicy,
-        _ catalogs: CatalogHistory = .none,
-        _ tenure: Range<Instant>? = nil
-    ) {
-        self.init(
-            history,
-            history.instants,
-            history.known(at:),
-            product: product,
-            under: policy,
-            catalogs,
-            tenure
-        )
+    /// What counts as access to what is asked about.
+    struct Scope: Sendable {
+        /// Only access to this product; nil for any.
+        let product: String?
+        /// What counts as access.
+        let policy: AccessPolicy
+        /// The type of a product if Apple does not state it.
+        let catalogs: CatalogHistory
+        /// If the subscription was the customer's only for a time, that time: periods end with it,
+        /// as in `Entitlement`, and access before or after it was not theirs.
+        let tenure: Range<Instant>?
+    }
+
+    /// The steps of a history by our clock.
+    init(_ history: RecordedHistory, in scope: Scope) {
+        self.history = history
+        steps = history.instants.mappedOnAllCores { instant in
+            Step(knownFrom: instant, history.known(at: instant), in: scope)
+        }
     }
 
     /// The steps of a history by Apple's dates, regardless of when the log recorded it: they are
     /// the same for every order of delivery.
-    init(
-        stated history: RecordedHistory,
-        product: String?,
-        under policy: AccessPolicy,
-        _ catalogs: CatalogHistory,
-        _ tenure: Range<Instant>?
-    ) {
-        self.init(
-            history,
-            history.statedInstants,
-            history.stated(by:),
-            product: product,
-            under: policy,
-            catalogs,
-            tenure
-        )
-    }
-
-    private init(
-        _ history: RecordedHistory,
-        _ instants: [Instant],
-        _ known: (Instant) -> StreamHistory,
-        product: String?,
-        under policy: AccessPolicy,
-        _ catalogs: CatalogHistory,
-        _ tenure: Range<Instant>?
-    ) {
+    ///
+    /// - Parameters:
+    ///   - history: The history.
+    ///   - scope: What counts as access.
+    ///   - known: The steps of the same events by our clock: a step that knows the same is not
+    ///     folded again, which is nearly every one unless notifications come late.
+    init(stated history: RecordedHistory, in scope: Scope, knownAs known: KnownAccess) {
         self.history = history
-        func theirs(_ active: [Range<Instant>]) -> [Range<Instant>] {
-            tenure.map { active.within($0) } ?? active
-        }
-        func ended(_ rows: [ActivePeriod]) -> [ActivePeriod] {
-            tenure.map { bounds in rows.compactMap { $0.ending(by: bounds.upperBound) } } ?? rows
-        }
-
-        steps = instants.map { instant in
-            let timeline = Timeline(known(instant)).under(policy)
-            let periods = ActivePeriods(timeline)
-            let oneTime = OneTimePurchase.all(of: timeline, catalogs).filter { $0.isOf(product) }
-            guard product != nil || oneTime.contains(where: { !$0.owned.isEmpty }) else {
+        let clocks = StatementClocks(history, recordedAs: known.history)
+        let same = clocks.sameKnowledge()
+        steps = history.statedInstants.mappedOnAllCores { instant in
+            if let recorded = same[instant], let step = known.step(knownAt: recorded) {
                 return Step(
                     knownFrom: instant,
-                    rows: ended(periods.rows),
-                    oneTime: oneTime,
-                    active: theirs(periods.active)
+                    rows: step.rows,
+                    oneTime: step.oneTime,
+                    active: step.active
                 )
             }
-            let rows = periods.rows.filter { $0.isOf(product) }
-            let active = rows.map { $0.validFrom..<$0.validTo } + oneTime.flatMap(\.owned)
-            return Step(
-                knownFrom: instant,
-                rows: ended(rows),
-                oneTime: oneTime,
-                active: theirs(active.merged)
-            )
+            return Step(knownFrom: instant, history.stated(by: instant), in: scope)
         }
     }
 
     /// What was known at an instant, inclusive; nil before the first step.
-    func step(knownAt instant: Instant) -> Step? { steps.last { $0.knownFrom <= instant } }
+    func step(knownAt instant: Instant) -> Step? {
+        let next = steps.partitioningIndex { instant < $0.knownFrom }
+        return next > 0 ? steps[next - 1] : nil
+    }
 
     /// The access with everything known.
     var entitled: [Range<Instant>] { steps.last?.active ?? [] }
@@ -119,20 +86,47 @@ struct KnownAccess {
     }
 }
 
-extension [KnownAccess] {
-    /// The instants at which anything became known, ascending, without duplicates.
-    var instants: [Instant] {
-        var unique: [Instant] = []
-        for instant in flatMap({ $0.steps.map(\.knownFrom) }).sorted() where unique.last != instant
-        {
-            unique.append(instant)
-        }
-        return unique
+extension KnownAccess.Step {
+    /// Whether there is access at an instant.
+    func grants(at instant: Instant) -> Bool {
+        let index = active.partitioningIndex { instant < $0.upperBound }
+        return index < active.count && active[index].lowerBound <= instant
     }
 
+    /// What part of a history says.
+    fileprivate init(
+        knownFrom instant: Instant,
+        _ known: StreamHistory,
+        in scope: KnownAccess.Scope
+    ) {
+        let timeline = Timeline(known).under(scope.policy)
+        let periods = ActivePeriods(timeline)
+        let product = scope.product
+        knownFrom = instant
+        oneTime = OneTimePurchase.all(of: timeline, scope.catalogs).filter { $0.isOf(product) }
+        let own = product == nil ? periods.rows : periods.rows.filter { $0.isOf(product) }
+        let all: [Range<Instant>]
+        if product == nil, oneTime.allSatisfy(\.owned.isEmpty) {
+            all = periods.active
+        } else {
+            all = (own.map { $0.validFrom..<$0.validTo } + oneTime.flatMap(\.owned)).merged
+        }
+        guard let tenure = scope.tenure else {
+            (rows, active) = (own, all)
+            return
+        }
+        rows = own.compactMap { $0.ending(by: tenure.upperBound) }
+        active = all.within(tenure)
+    }
+}
+
+extension [KnownAccess] {
     /// The rows of all subscriptions as known at an instant.
     func rows(knownAt instant: Instant) -> [ActivePeriod] {
-        flatMap { $0.step(knownAt: instant)?.rows ?? [] }
+        // Without a copy of the rows if there is one subscription.
+        count == 1
+            ? self[0].step(knownAt: instant)?.rows ?? []
+            : flatMap { $0.step(knownAt: instant)?.rows ?? [] }
     }
 
     /// The one-time purchases as known at an instant.

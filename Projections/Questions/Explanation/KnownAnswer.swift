@@ -10,22 +10,6 @@ public struct KnownAnswer: Hashable, Sendable {
     public let firstPurchase: Instant?
 }
 
-extension [KnownAccess] {
-    /// The answers for an instant, one for each instant of knowledge, ascending.
-    func answers(at instant: Instant, askedFor stream: StreamID?) -> [KnownAnswer] {
-        instants.map { known in
-            let starts =
-                rows(knownAt: known).map(\.validFrom)
-                + oneTimePurchases(knownAt: known).map(\.purchaseDate)
-            return KnownAnswer(
-                knownFrom: known,
-                answer: answer(at: instant, knownAt: known, askedFor: stream),
-                firstPurchase: starts.min()
-            )
-        }
-    }
-}
-
 extension Timeline {
     /// Who else pays for the purchase of a period; nil if its owner does (Apple's data: trap 33).
     public func sharing(of period: ActivePeriod) -> Sharing? {

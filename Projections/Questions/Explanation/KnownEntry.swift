@@ -4,6 +4,8 @@ internal import Events
 struct KnownEntry {
     /// The event.
     let event: Event
+    /// Whether it is a repetition of the event.
+    var isRepetition = false
     /// Apple's date for the statement or the repetition.
     let asOf: Instant
     /// When it became known.
@@ -106,6 +108,7 @@ extension [KnownAccess] {
             entries.append(
                 KnownEntry(
                     event: event,
+                    isRepetition: true,
                     asOf: repetition.confirmation.asOf,
                     recordedAt: repetition.recordedAt,
                     notification: event.fact.announcement(

@@ -49,8 +49,10 @@ public struct PeriodChange: Hashable, Sendable {
     /// statement since.
     public static func between(_ old: [ActivePeriod], _ new: [ActivePeriod]) -> [PeriodChange] {
         var changes: [PeriodChange] = []
-        var rest = old
-        for (row, known) in pairs(of: new, with: &rest) {
+        // Rows that stay the same are pairs of their own; nearly all of a long history are.
+        let same = zip(old, new).prefix { $0 == $1 }.count
+        var rest = Array(old.dropFirst(same))
+        for (row, known) in pairs(of: Array(new.dropFirst(same)), with: &rest) {
             guard let role = role(from: known, to: row, among: new) else { continue }
             changes.append(PeriodChange(role: role, before: known, after: row))
         }
@@ -116,18 +118,14 @@ public struct EventEffects: Sendable {
     public init?(_ history: RecordedHistory, newestMax: Int? = nil) {
         let events = history.events.suffix(newestMax ?? .max)
         guard events.count <= EventEffects.eventsMax else { return nil }
-        func known(upTo event: Event?) -> (rows: [ActivePeriod], bought: [OneTimePurchase]) {
-            guard let event else { return ([], []) }
+        let bounds = [history.events.dropLast(events.count).last].compactMap(\.self) + events
+        let known = bounds.mappedOnAllCores { event in
             let timeline = Timeline(history.known(upTo: event.position.offset))
-            return (ActivePeriods(timeline).rows, OneTimePurchase.all(of: timeline))
+            return (rows: ActivePeriods(timeline).rows, bought: OneTimePurchase.all(of: timeline))
         }
-        var (rows, bought) = known(upTo: history.events.dropLast(events.count).last)
-        changes = events.map { event in
-            let (next, purchases) = known(upTo: event)
-            let changes =
-                PeriodChange.between(rows, next) + PeriodChange.between(bought, purchases)
-            (rows, bought) = (next, purchases)
-            return changes
+        let before = bounds.count > events.count ? known : [(rows: [], bought: [])] + known
+        changes = zip(before, before.dropFirst()).map { old, new in
+            PeriodChange.between(old.rows, new.rows) + PeriodChange.between(old.bought, new.bought)
         }
     }
 }

@@ -57,17 +57,25 @@ public struct WrongAnswers: Sendable {
         under policy: AccessPolicy = .current,
         firstCommit: Instant? = nil
     ) {
-        self.init(
-            histories.map { KnownAccess($0, product: product, under: policy) },
-            firstCommit: firstCommit
-        )
+        let accesses = histories.map { history in
+            KnownAccess(
+                history,
+                in: KnownAccess.Scope(
+                    product: product,
+                    policy: policy,
+                    catalogs: .none,
+                    tenure: nil
+                )
+            )
+        }
+        self.init(KnowledgeCourse(accesses), firstCommit: firstCommit)
     }
 
-    init(_ accesses: [KnownAccess], firstCommit: Instant?) {
-        let (entitled, served) = (accesses.entitled, accesses.served)
+    init(_ course: KnowledgeCourse, firstCommit: Instant?) {
+        let (entitled, served) = (course.accesses.entitled, course.accesses.served)
         func stretches(_ kind: Kind, _ intervals: [Range<Instant>]) -> [Stretch] {
             intervals.flatMap { $0.split(at: firstCommit) }.map {
-                accesses.stretch(kind, $0, firstCommit: firstCommit)
+                course.stretch(kind, $0, firstCommit: firstCommit)
             }
         }
         let stretches =
@@ -105,14 +113,14 @@ public struct WrongAnswers: Sendable {
     }
 }
 
-extension [KnownAccess] {
+extension KnowledgeCourse {
     fileprivate func stretch(
         _ kind: WrongAnswers.Kind,
         _ interval: Range<Instant>,
         firstCommit: Instant?
     ) -> WrongAnswers.Stretch {
         let start = interval.lowerBound
-        let turn = turn(of: kind, at: start)
+        let turn = turn(at: start, fromWrong: kind == .wronglyGranted)
         let notAsked: WrongAnswers.NotAsked? =
             if firstCommit.map({ start < $0 }) ?? false {
                 .beforeLedger
@@ -129,31 +137,6 @@ extension [KnownAccess] {
         )
     }
 
-    /// Whether all events that became known at an instant of our clock came from an import.
-    func isImported(at recordedAt: Instant) -> Bool {
-        let learned = flatMap(\.history.events).filter { $0.recordedAt == recordedAt }
-        return !learned.isEmpty && learned.allSatisfy(\.isImported)
-    }
-
-    // The last instant of knowledge at which the answer for an instant took its final value, and
-    // the one before it.
-    private func turn(
-        of kind: WrongAnswers.Kind,
-        at instant: Instant
-    ) -> (before: Instant, after: Instant) {
-        var before = instant
-        var turn = (before: before, after: before)
-        let isGranted = kind == .wronglyGranted
-        for next in instants where next > instant {
-            let isWrong = answer(at: instant, knownAt: before).hasAccess == isGranted
-            if isWrong, answer(at: instant, knownAt: next).hasAccess != isGranted {
-                turn = (before, next)
-            }
-            before = next
-        }
-        return turn
-    }
-
     // What the ledger learned too late to answer correctly for an instant at that instant: the
     // change at that turn.
     private func cause(
@@ -161,10 +144,10 @@ extension [KnownAccess] {
         at instant: Instant
     ) -> WrongAnswers.Cause {
         WrongAnswers.Cause(
-            from: answer(at: instant, knownAt: turn.before),
-            to: answer(at: instant, knownAt: turn.after),
-            rowsBefore: rows(knownAt: turn.before),
-            rowsAfter: rows(knownAt: turn.after)
+            from: accesses.answer(at: instant, knownAt: turn.before),
+            to: accesses.answer(at: instant, knownAt: turn.after),
+            rowsBefore: accesses.rows(knownAt: turn.before),
+            rowsAfter: accesses.rows(knownAt: turn.after)
         )
     }
 }

@@ -220,10 +220,7 @@ package struct ExplanationText {
                 ? "  \(arrow) the question is about now, so both answers are the same"
                 : "  \(arrow) the answer given then was right"
         }
-        let kind = stretch.kind == .wronglyDenied ? "wrongly denied" : "wrongly granted"
-        return "  \(arrow) \(kind) for \(Duration.words(stretch.seconds)) "
-            + "(\(stretch.from.clock) \(arrow) \(stretch.to.clock)): \(stretch.cause.words)"
-            + learned(after: stretch)
+        return "  \(arrow) \(stretch.words(arrow: arrow))\(learned(after: stretch))"
     }
 
     // The same instant as in the summary, unless the end of the wrong answers is that instant.
@@ -275,7 +272,8 @@ package struct ExplanationText {
             let source = answer.evidence[event.position]?.source ?? "?"
             let said = answer.isUndated(event) ? ", signed \(bound) \(event.signedAt.clock)" : ""
             return [
-                " \(index + 1)", event.position.mark, event.occurredAt.clock,
+                " \(index + 1)", event.position.mark + (event.isRepetition ? " repeated" : ""),
+                event.occurredAt.clock,
                 type.isEmpty ? "(none)" : type, event.role.rawValue,
                 event.period.map(span) ?? event.oneTimePurchase.map(span) ?? "",
                 "\(event.recordedAt.clock), \(Duration.words(event.lagSeconds)) late, \(source)"
@@ -329,5 +327,17 @@ package struct ExplanationText {
             )
         }
         return "  next    " + commands.joined(separator: "\n          ")
+    }
+}
+
+extension WrongAnswers.Stretch {
+    /// What was wrong, for how long, and what the ledger learned too late.
+    ///
+    /// - Parameter arrow: The sign between two times.
+    /// - Returns: The text.
+    package func words(arrow: String = "→") -> String {
+        let kind = kind == .wronglyDenied ? "wrongly denied" : "wrongly granted"
+        return "\(kind) for \(Duration.words(seconds)) "
+            + "(\(from.clock) \(arrow) \(to.clock)): \(cause.words)"
     }
 }
