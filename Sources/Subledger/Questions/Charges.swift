@@ -246,15 +246,15 @@ extension ChargesQuestion {
                 Amount.text(charge.priceMilliunits, charge.currency),
                 charge.expiresDate?.clock ?? "–",
                 charge.refunds.map(\.text).joined(separator: "; "),
-                charge.originalTransactionId, charge.positions.marks,
+                charge.transactionId ?? "–", charge.originalTransactionId, charge.positions.marks,
             ]
         }
         return [
             .line(answer.summary), .gap, .line(title),
             .table(
                 [
-                    "charged", "product", "for", "price", "paid until", "refund", "subscription",
-                    "because of",
+                    "charged", "product", "for", "price", "paid until", "refund", "transaction",
+                    "subscription", "because of",
                 ],
                 rows
             ),
