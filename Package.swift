@@ -187,7 +187,7 @@ let package = Package(
             dependencies: [
                 "AppStore", "Catalog", "EventLog", "Events", "Projections", "Projector",
                 "Subledger", coreMetrics, httpTypes, hummingbird, hummingbirdCore, hummingbirdTLS,
-                lifecycle, logging, metrics, nioCore, nioHTTP1, nioSSL, unixSignals,
+                lifecycle, logging, metrics, nioCore, nioHTTP1, nioPosix, nioSSL, unixSignals,
             ],
             resources: [
                 .embedInCode("Console/console.css"),

@@ -103,6 +103,18 @@ public struct LedgerRoutes: Sendable {
     /// Counts questions to Apple that were asked outside of the routes.
     public func count(_ round: AskedRound) { metrics.count(round) }
 
+    /// Counts a payload that was ingested, and measures for how long its lateness made answers
+    /// wrong.
+    ///
+    /// - Parameters:
+    ///   - ingestion: What was ingested.
+    ///   - source: The channel by which it came.
+    ///   - receivedAt: When it arrived.
+    public func count(_ ingestion: Ledger.Ingestion, source: String, at receivedAt: Instant) {
+        metrics.count(ingestion, source: source, at: receivedAt)
+        lateness.take(ingestion, at: receivedAt)
+    }
+
     /// Announces that no more requests should come: `/readyz` answers 503 from now on.
     public func drain() { state.isDraining.store(true, ordering: .relaxed) }
 

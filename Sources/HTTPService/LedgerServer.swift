@@ -5,6 +5,7 @@ internal import HummingbirdCore
 internal import HummingbirdTLS
 public import Logging
 internal import NIOCore
+internal import NIOPosix
 internal import Projector
 public import ServiceLifecycle
 internal import Subledger
@@ -107,14 +108,22 @@ public struct LedgerServer: Service {
             options.drainSeconds + LedgerServer.finishSecondsMax
         )
 
-        do {
+        try await ListeningError.translated(options.host, options.port) {
             try await ServiceGroup(configuration: configuration).run()
-        } catch let error as IOError
-            where [EADDRINUSE, EADDRNOTAVAIL, EACCES].contains(error.errnoCode)
-        {
-            throw ListeningError(host: options.host, port: options.port, number: error.errnoCode)
-        } catch is SocketAddressError.UnknownHost {
-            throw ListeningError(host: options.host, port: options.port, number: EADDRNOTAVAIL)
+        }
+    }
+
+    /// Listens at an address for a moment, so that a program that cannot serve there says so before
+    /// it does anything else.
+    ///
+    /// - Throws: `ListeningError` if it cannot listen at the address.
+    public static func checkAddress(host: String, port: Int) async throws {
+        try await ListeningError.translated(host, port) {
+            let channel = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+                .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+                .bind(host: host, port: port)
+                .get()
+            try await channel.close()
         }
     }
 
@@ -193,6 +202,23 @@ public struct ListeningError: Error, CustomStringConvertible {
     let host: String
     let port: Int
     let number: Int32
+
+    /// The errors of a service at an address, with those about the address in these words.
+    fileprivate static func translated(
+        _ host: String,
+        _ port: Int,
+        _ listen: () async throws -> Void
+    ) async throws {
+        do {
+            try await listen()
+        } catch let error as IOError
+            where [EADDRINUSE, EADDRNOTAVAIL, EACCES].contains(error.errnoCode)
+        {
+            throw ListeningError(host: host, port: port, number: error.errnoCode)
+        } catch is SocketAddressError.UnknownHost {
+            throw ListeningError(host: host, port: port, number: EADDRNOTAVAIL)
+        }
+    }
 
     /// What is wrong, and what to do.
     public var description: String {

@@ -22,16 +22,32 @@ struct UpTests {
                 try await Self.page(client, cookie).contains("What the ledger learned last")
             }
         }
-        // Whoever looked at something is in what it writes.
-        #expect(try await demo.stop().contains("newest-events"))
-
+        // In the same folder, on a server that goes on when its first user ends.
         let empty = try Up(home)
         let other = try await empty.link()
+        // A port that is taken is refused before anything is started.
+        let unused = folder.path(of: "unused")
+        let refused = try await Program("subledger").start(
+            ["up", "--port", "\(link.port)"],
+            environment: ["SUBLEDGER_HOME": unused]
+        ).ending()
+        #expect(refused.code == 78)
+        #expect(refused.errors.contains("another program listens at 127.0.0.1, port"))
+        #expect(!FileManager.default.fileExists(atPath: unused))
+        // Whoever looked at something is in what it writes.
+        let written = try await demo.stop()
+        #expect(written.contains("newest-events"))
+        #expect(written.contains("PostgreSQL goes on, because another program uses it"))
         try await TestClient.withClient(host: "127.0.0.1", port: other.port) { client in
             let cookie = try await Self.cookie(client, other.path)
             #expect(try await Self.page(client, cookie).contains("This ledger is empty"))
         }
-        _ = try await empty.stop()
+        #expect(try await empty.stop().contains("because it ran before this command"))
+        let stopped = try await Program("subledger").start(
+            ["database", "stop"],
+            environment: ["SUBLEDGER_HOME": home]
+        ).ending()
+        #expect(stopped.code == 0, "\(stopped.errors)")
     }
 
     private static func cookie(_ client: TestClient, _ path: String) async throws -> String {

@@ -89,8 +89,7 @@ extension LedgerRoutes {
                 }
             }
             let taken = try await ingest(body, receivedAt)
-            metrics.count(taken, source: LedgerRoutes.notificationSource, at: receivedAt)
-            lateness.take(taken, at: receivedAt)
+            count(taken, source: LedgerRoutes.notificationSource, at: receivedAt)
             return try Response.json(TakenDocument([taken]))
         } catch let rejection as Rejection {
             metrics.count(rejection, source: LedgerRoutes.notificationSource)

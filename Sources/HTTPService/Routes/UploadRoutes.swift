@@ -146,8 +146,7 @@ extension LedgerRoutes {
                     source: LedgerRoutes.clientSource,
                     receivedAt: receivedAt
                 )
-                metrics.count(ingestion, source: LedgerRoutes.clientSource, at: receivedAt)
-                lateness.take(ingestion, at: receivedAt)
+                count(ingestion, source: LedgerRoutes.clientSource, at: receivedAt)
                 taken.append(ingestion)
             } catch let rejection as Rejection {
                 metrics.count(rejection, source: LedgerRoutes.clientSource)

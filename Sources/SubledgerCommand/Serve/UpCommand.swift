@@ -28,7 +28,8 @@ struct UpCommand: AsyncParsableCommand {
             App Store: the past at once, and the last months while you look, a day in two \
             seconds, with payloads that arrive late or not at all.
 
-            Ctrl-C stops the service, and PostgreSQL if this command started it. The data stays.
+            Ctrl-C stops the service, and PostgreSQL if this command started it and no other \
+            program uses it. The data stays.
             """
     )
 
@@ -74,20 +75,46 @@ struct UpCommand: AsyncParsableCommand {
     func run() async throws {
         // Until the service listens to signals, one ends the start and stops what was started.
         Interrupt.heed()
+        let port = port
+        try await UpCommand.result {
+            try await LedgerServer.checkAddress(host: LedgerServer.Options().host, port: port)
+        }.get()
         let server = Ledger.Database.embeddedServer
         var wasRunning = false
         if case .running = try await server.status() { wasRunning = true }
-        let settings = try await server.start()
+        var settings = try await server.start()
+        settings.applicationName = "subledger up \(ProcessInfo.processInfo.processIdentifier)"
         let folder = try await server.dataFolder() ?? ""
         Terminal.write("up: PostgreSQL runs with its data in \(folder)")
         if Ledger.Database.environment.privateHome == nil {
             Terminal.write("up: the database that the environment names is not used")
         }
-        let result = await UpCommand.result { try await serve(settings) }
-        if !wasRunning { try await server.stop() }
+        let used = settings
+        let result = await UpCommand.result { try await serve(used) }
+        let isUsed = try await UpCommand.isUsedByOthers(used)
+        if isUsed || wasRunning {
+            let why = isUsed ? "another program uses it" : "it ran before this command"
+            Terminal.write(
+                "up: PostgreSQL goes on, because \(why); `subledger database stop` stops it"
+            )
+        } else {
+            try await server.stop()
+        }
         try result.get()
         let next = "the next `up --demo` creates its store again"
         Terminal.write("up: stopped; " + (demo ? next : "the data stays in \(folder)"))
+    }
+
+    // Whether any session of the server is of another program.
+    private static func isUsedByOthers(_ settings: ConnectionSettings) async throws -> Bool {
+        try await PostgresSession.using(settings) { session in
+            let others = """
+                SELECT FROM pg_catalog.pg_stat_activity
+                WHERE backend_type OPERATOR(pg_catalog.=) 'client backend'
+                AND application_name OPERATOR(pg_catalog.<>) $1 LIMIT 1
+                """
+            return try await !session.query(others, [.text(settings.applicationName)]).isEmpty
+        }
     }
 
     private func serve(_ settings: ConnectionSettings) async throws {
@@ -125,7 +152,7 @@ struct UpCommand: AsyncParsableCommand {
             // Before the tables are built, so that they use it.
             try await DemoLedger.importCatalog(into: ledger, at: deliveries.start)
             options.others = [
-                DemoStream(ledger: ledger, deliveries: deliveries, logger: logger)
+                DemoStream(routes: routes, deliveries: deliveries, logger: logger)
             ]
         }
         let service = LedgerServer(routes, options: options, logger: logger) { url in

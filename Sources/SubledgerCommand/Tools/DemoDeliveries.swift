@@ -53,8 +53,13 @@ struct DemoDeliveries {
     /// - Parameters:
     ///   - ledger: The ledger.
     ///   - start: When the clock begins to run.
+    ///   - ingested: Called after each payload, with when it arrived.
     /// - Throws: What ingesting throws; `CancellationError`.
-    func ingest(into ledger: Ledger, runningFrom start: Instant) async throws {
+    func ingest(
+        into ledger: Ledger,
+        runningFrom start: Instant,
+        _ ingested: (Ledger.Ingestion, Instant) -> Void
+    ) async throws {
         for arrival in arrivals {
             if arrival.arrivesAt < start {
                 clock.set(arrival.arrivesAt)
@@ -63,10 +68,13 @@ struct DemoDeliveries {
                 try await clock.sleep(until: arrival.arrivesAt)
             }
             try Task.checkCancellation()
-            _ = try await deliver(arrival, to: ledger)
+            ingested(try await deliver(arrival, to: ledger), arrival.arrivesAt)
         }
         clock.run(from: start)
     }
+
+    /// The channel of all of them, that of the service.
+    static let source = "notification"
 
     private func deliver(
         _ arrival: DeliverySchedule.Arrival,
@@ -74,7 +82,7 @@ struct DemoDeliveries {
     ) async throws -> Ledger.Ingestion {
         try await ledger.ingest(
             arrival.delivery.payload,
-            source: "notification",
+            source: DemoDeliveries.source,
             receivedAt: arrival.arrivesAt
         )
     }

@@ -1,4 +1,5 @@
 import Events
+import HTTPService
 import Logging
 import ServiceLifecycle
 import Subledger
@@ -6,7 +7,7 @@ import Subledger
 /// Delivers the payloads of a synthetic App Store while the service of its ledger runs: the past at
 /// once, and the last months while someone looks.
 struct DemoStream: Service {
-    let ledger: Ledger
+    let routes: LedgerRoutes
     let deliveries: DemoDeliveries
     let logger: Logger
 
@@ -26,8 +27,8 @@ struct DemoStream: Service {
     private func deliver() async throws {
         let now = Instant.systemClock().milliseconds
         try await deliveries.ingest(
-            into: ledger,
+            into: routes.ledger,
             runningFrom: Instant(milliseconds: now - DemoStream.liveMilliseconds)
-        )
+        ) { routes.count($0, source: DemoDeliveries.source, at: $1) }
     }
 }
