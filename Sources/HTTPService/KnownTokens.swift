@@ -97,6 +97,12 @@ actor KnownTokens {
         return grant.roles
     }
 
+    /// The roles of a token whose request was accepted, without counting another one.
+    func rolesAccepted(of token: AccessToken) -> Set<TokenRole> {
+        guard let grant = grants[token.name], grant.isOf(token) else { return [] }
+        return grant.roles
+    }
+
     /// Counts a request of a limited token, by whole minutes of our clock.
     private func admit(_ name: String, _ now: Instant, upTo most: Int64) throws(Problem) {
         let minute = now.milliseconds / 60_000

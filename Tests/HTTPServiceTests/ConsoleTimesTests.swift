@@ -201,7 +201,7 @@ struct ConsoleTimesTests {
             let connection = try RawConnection(port: try #require(console.client.port))
             connection.write(
                 "GET /console/live HTTP/1.1\r\nHost: localhost\r\n"
-                    + "Cookie: subledger_session=\(cookie)\r\n\r\n"
+                    + "Cookie: \(cookie)\r\n\r\n"
             )
             #expect(await connection.nextEnd() == (try await head()))
             #expect(try await console.send(.head, "/console/live", cookie: cookie).status == 503)

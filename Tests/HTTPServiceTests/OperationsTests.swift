@@ -1,3 +1,4 @@
+import AppStoreSimulator
 import EventLog
 import Events
 import HTTPTypes
@@ -208,7 +209,7 @@ struct OperationsTests {
             let page = try await console.get("/console/operations", cookie: cookie).text
             #expect(page.contains("1 × bundle-id-mismatch"))
             #expect(!page.contains("1 × unproven"), "what strangers send is no warning")
-            #expect(page.contains("subledger rejections --retry --reason bundle-id-mismatch"))
+            #expect(page.contains("name=\"reason\" value=\"bundle-id-mismatch\""))
             #expect(page.contains("--bundle-id ID for each app that is yours"))
             #expect(page.contains("<th scope=\"row\">unproven</th>"))
             #expect(!page.contains("customer-17"))
@@ -220,6 +221,63 @@ struct OperationsTests {
             let counts = try await log.rejectionCounts()
             #expect(counts.map(\.reason) == ["unproven", "bundle-id-mismatch"])
             #expect(counts.map(\.open) == [1, 0] && counts.map(\.taken) == [0, 1])
+        }
+    }
+
+    @Test func `a button tries refused payloads again, and says what became of them`()
+        async throws
+    {
+        try await TestConsole.run { console in
+            let log = console.ledger.log
+            let support = try await console.session(.support, named: "support")
+            let cookie = try await console.session(.operator, named: "operator")
+            let signed = try #require(Array(TestService.simulator.sampleHistory(count: 1)).first)
+            let strange = Array("{\"id\":\"customer-17\"}".utf8)
+            for payload in [signed.payload, strange] {
+                try await log.record([
+                    RejectedPayload(
+                        RejectedPayload.Original(payload),
+                        body: payload,
+                        reason: "bundle-id-mismatch",
+                        message: "of customer-17",
+                        source: "webhook",
+                        location: "",
+                        standing: .proven,
+                        receivedAt: Instant(milliseconds: 1_750_000_000_000)
+                    )
+                ])
+            }
+            let path = "/console/operations/refusals"
+            let form = "reason=bundle-id-mismatch"
+            func send(
+                _ cookie: String?,
+                from site: String = "same-origin"
+            ) async throws -> TestService.Answer {
+                try await console.send(
+                    .post,
+                    path,
+                    cookie: cookie,
+                    body: form,
+                    headers: ["Sec-Fetch-Site": site]
+                )
+            }
+            #expect(try await send(nil).status == 401)
+            #expect(try await send(support).status == 403)
+            #expect(try await send(cookie, from: "cross-site").status == 403)
+            #expect(try await log.heads()[0] == nil, "nothing was tried")
+
+            let answer = try await send(cookie)
+            #expect(answer.status == 200, "\(answer.text)")
+            #expect(answer.text.contains("2 payloads tried again"))
+            #expect(answer.text.contains("1 accepted, with"))
+            #expect(answer.text.contains("1 refused again, which stay open"))
+            #expect(!answer.text.contains("customer-17"))
+            #expect(try await log.heads()[0] != nil)
+            let counts = try await log.rejectionCounts()
+            #expect(counts.reduce(0) { $0 + $1.taken } == 1)
+            // What is left is open under the reason for which it was refused now.
+            let again = try await send(cookie)
+            #expect(again.status == 409, "\(again.text)")
         }
     }
 

@@ -116,7 +116,7 @@ struct TestConsole {
         headers given: [String: String] = [:]
     ) async throws -> TestService.Answer {
         var headers = HTTPFields()
-        if let cookie { headers[.cookie] = "other=1; subledger_session=\(cookie)" }
+        if let cookie { headers[.cookie] = "other=1; \(cookie)" }
         for (name, value) in given {
             headers[try #require(HTTPField.Name(name))] = value
         }
@@ -142,9 +142,9 @@ extension TestService.Answer {
         text.replacing(/(?s)<nav class="times".*?<\/nav>/, with: "")
     }
 
-    /// The session that the answer begins; nil if it begins none.
+    /// The session that the answer begins, with the name of its cookie; nil if it begins none.
     var cookie: String? {
-        headers[.setCookie]?.firstMatch(of: /^subledger_session=([0-9a-f]{64});/)
+        headers[.setCookie]?.firstMatch(of: /^(subledger_session_[0-9a-f]{8}=[0-9a-f]{64});/)
             .map { String($0.1) }
     }
 }

@@ -17,6 +17,7 @@ struct ConsoleAddress {
     static let events = "/console/events"
     static let reports = "/console/reports"
     static let operations = "/console/operations"
+    static let refusals = "/console/operations/refusals"
     static let tables = "/console/tables"
     static let difference = "/console/tables/difference"
     static let promotion = "/console/tables/promotion"
@@ -57,7 +58,8 @@ struct ConsoleAddress {
         return isPlain && isPage && !isOther && address.utf8.count <= byteCountMax ? address : nil
     }
 
-    /// The longest address that is kept while somebody signs in: a form with it has its room.
+    /// The longest address that is kept while somebody signs in, in bytes; the form that signs in
+    /// has room for it.
     private static let byteCountMax = 1024
 
     /// The path and its query.

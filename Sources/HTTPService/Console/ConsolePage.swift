@@ -1,3 +1,4 @@
+internal import EventLog
 internal import HTTPTypes
 internal import Subledger
 
@@ -38,6 +39,7 @@ enum ConsolePage {
             title,
             (refresh ?? []) + ["<script src=\"\(ConsoleAddress.script)\" defer=\"\"></script>"],
             """
+            <a class="skip" href="#main">To the content</a>
             <header>
             <a class="home" href="\(ConsoleAddress.home)">Subledger</a>
             \(navigation(section))
@@ -46,15 +48,22 @@ enum ConsolePage {
             <button>Sign out</button></form>
             </header>
             \(notes)
-            <main>
+            <main id="main">
             \(content)
             </main>
             """
         )
     }
 
+    /// The roles of the session that a page is made for; nil outside of the pages of a session.
+    @TaskLocal static var shownTo: Set<TokenRole>?
+
+    // Leads to the parts that the session may see.
     private static func navigation(_ section: ConsoleSection) -> HTML {
-        let links = ConsoleSection.all.map { other -> HTML in
+        let sections = ConsoleSection.all.filter { other in
+            shownTo.map(other.isSeen) ?? true || other.address == section.address
+        }
+        let links = sections.map { other -> HTML in
             other.address == section.address
                 ? "<a href=\"\(other.address)\" aria-current=\"true\">\(other.words)</a>"
                 : "<a href=\"\(other.address)\">\(other.words)</a>"

@@ -11,6 +11,9 @@ extension ConsoleRoutes {
         page(ConsoleAddress.operations, of: router, in: .operations) { call in
             .html(try await operations(call))
         }
+        page(ConsoleAddress.refusals, by: .post, of: router, in: .operations) { call in
+            .html(try await retryRefused(call))
+        }
         page(ConsoleAddress.tables, of: router, in: .tables) { call in
             .html(try await tables(call))
         }

@@ -31,7 +31,7 @@ extension ConsoleRoutes {
     func tableDifference(_ call: Call) async throws -> HTML {
         try await routes.audit(call, "table-difference", about: "")
         let ledger = routes.ledger
-        let roles = try await roles(of: call)
+        let roles = await roles(of: call)
         let isShown = !roles.isDisjoint(with: [.support, .admin])
         let comparison: Projector.Comparison
         do throws(ProjectorError) {
@@ -72,11 +72,6 @@ extension ConsoleRoutes {
             <a href="\(ConsoleAddress.tables)">All tables</a></p>
             """
         )
-    }
-
-    private func roles(of call: Call) async throws -> Set<TokenRole> {
-        guard let token = call.request.session.flatMap(sessions.token(of:)) else { return [] }
-        return try await routes.tokens.roles(of: token)
     }
 
     /// The page that asks once before the waiting tables are promoted.

@@ -105,16 +105,30 @@ public struct ConsoleRoutes: Sendable {
             or: section.otherRole,
             identifiedBy: caller,
             refusedBy: { problem, request in refuse(problem, request, in: section) },
-            answer
+            { call in
+                try await ConsolePage.$shownTo.withValue(await roles(of: call)) {
+                    try await answer(call)
+                }
+            }
         )
     }
 
     /// The name of the token of a request's session, if it has one of the roles.
     func caller(of request: Request, for roles: [TokenRole]) async throws -> String? {
-        guard let cookie = request.session, let token = sessions.token(of: cookie) else {
+        guard let token = token(of: request) else {
             throw Problem(.unauthorized, "session-missing", "You are not signed in.")
         }
         return try await routes.name(of: token, for: roles)
+    }
+
+    /// The roles of the session of an accepted request.
+    func roles(of call: Call) async -> Set<TokenRole> {
+        guard let token = token(of: call.request) else { return [] }
+        return await routes.tokens.rolesAccepted(of: token)
+    }
+
+    private func token(of request: Request) -> AccessToken? {
+        cookie(of: request).flatMap(sessions.token)
     }
 
     // Whoever is not signed in gets the page that signs in, and never data.
@@ -180,7 +194,7 @@ extension ConsoleRoutes {
 
     private func signOut(_ call: Call) async throws -> Response {
         _ = try await fields(of: call)
-        if let cookie = call.request.session { sessions.end(cookie) }
+        if let cookie = cookie(of: call.request) { sessions.end(cookie) }
         var response = Response.html(ConsolePage.signIn("You are signed out."))
         response.headers[.setCookie] = cookie("", seconds: 0)
         return response
@@ -199,8 +213,26 @@ extension ConsoleRoutes {
     }
 
     private func cookie(_ value: String, seconds: Int64) -> String {
-        "\(Request.sessionCookie)=\(value); Path=\(ConsoleAddress.home); Max-Age=\(seconds); HttpOnly; "
+        "\(cookieName)=\(value); Path=\(ConsoleAddress.home); Max-Age=\(seconds); HttpOnly; "
             + "SameSite=Strict" + (isSecure ? "; Secure" : "")
+    }
+
+    // Of one ledger, because a browser sends the cookies of a host to all its ports.
+    private var cookieName: String {
+        "subledger_session_\(hexadecimal(routes.ledger.log.identity.ledgerId.prefix(4)))"
+    }
+
+    // The cookie of the session; nil without one.
+    private func cookie(of request: Request) -> String? {
+        let cookies = request.headers[values: .cookie].flatMap { $0.split(separator: ";") }
+        for cookie in cookies {
+            let parts = cookie.split(separator: "=", maxSplits: 1)
+            guard parts.count == 2, parts[0].drop(while: { $0 == " " }) == cookieName else {
+                continue
+            }
+            return String(parts[1])
+        }
+        return nil
     }
 
     // The fields of a form of ours: browsers say where a form is from.
@@ -218,24 +250,6 @@ extension ConsoleRoutes {
             within: routes.limits.bodySecondsMax
         )
         return try FormFields(String(decoding: bytes, as: UTF8.self))
-    }
-}
-
-extension Request {
-    /// The name of the cookie of a session.
-    fileprivate static let sessionCookie = "subledger_session"
-
-    /// The cookie of the session; nil without one.
-    var session: String? {
-        let cookies = headers[values: .cookie].flatMap { $0.split(separator: ";") }
-        for cookie in cookies {
-            let parts = cookie.split(separator: "=", maxSplits: 1)
-            guard parts.count == 2, parts[0].drop(while: { $0 == " " }) == Self.sessionCookie else {
-                continue
-            }
-            return String(parts[1])
-        }
-        return nil
     }
 }
 

@@ -57,6 +57,9 @@ struct ConsoleSection: Sendable {
 
     /// The first part that some roles may see; nil for none.
     static func first(for roles: Set<TokenRole>) -> ConsoleSection? {
-        all.first { !roles.isDisjoint(with: $0.roles + [.admin]) }
+        all.first { $0.isSeen(by: roles) }
     }
+
+    /// Whether some roles may see it.
+    func isSeen(by roles: Set<TokenRole>) -> Bool { !roles.isDisjoint(with: self.roles + [.admin]) }
 }

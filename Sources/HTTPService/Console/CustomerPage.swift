@@ -9,7 +9,7 @@ struct CustomerPage {
     private let search: ConsoleAddress
     private let text: ExplanationText
 
-    /// The most steps of knowledge that are listed, the last ones.
+    /// The most steps of knowledge that are listed, and the most wrong answers; the last ones.
     private static let stepsMax = 30
 
     init(_ reading: CustomerReading, _ search: ConsoleAddress) {
@@ -38,6 +38,7 @@ struct CustomerPage {
         \(picture)
         \(why)
         \(steps)
+        \(wrongAnswers)
         \(cite)
         <div class="tables">
         \(reading.tables.map { section($0, isOpen: true) })
@@ -123,6 +124,27 @@ struct CustomerPage {
             """
             <section class="steps"><h2>The answer for this instant, as the ledger learned</h2>
             <ol>\(items)</ol>\(instants)</section>
+            """
+        ]
+    }
+
+    // All times at which the ledger's answer was wrong, whatever instant is asked about: who calls
+    // about one often does not know when it was.
+    private var wrongAnswers: [HTML] {
+        let stretches = explanation.wrongAnswers.asked.stretches
+        guard !stretches.isEmpty else { return [] }
+        let left = max(0, stretches.count - Self.stepsMax)
+        let rest: [HTML] =
+            left > 0 ? ["<p class=\"quiet\">The first \(left) are not listed.</p>"] : []
+        let items = stretches.suffix(Self.stepsMax).map { stretch -> HTML in
+            var address = search
+            address.at = ConsoleAddress.field(stretch.from)
+            return "<li><a href=\"\(address.text)\">\(stretch.words())</a></li>"
+        }
+        return [
+            """
+            <section class="steps"><h2>Every time at which the answer was wrong</h2>
+            \(rest)<ol>\(items)</ol></section>
             """
         ]
     }

@@ -26,7 +26,7 @@ struct NotificationTraffic: Sendable {
 
     /// The most days that are compared: weekends count as often as they occur.
     static let daysMax: Int64 = 14
-    /// With fewer notifications a day than this, a day without any is no sign of a fault.
+    /// An app that gets fewer notifications a day may get none on some day without a fault.
     private static let usualMin = 20.0
     /// Below this share of what is usual, something is wrong on the way from Apple.
     private static let shareMin = 0.2

@@ -81,7 +81,11 @@ struct OperationsPage {
             let advice = isWaiting ? Rejection.Code(rawValue: count.reason)?.advice : nil
             let retry: HTML =
                 isWaiting
-                ? "<code>subledger rejections --retry --reason \(count.reason)</code>" : ""
+                ? """
+                <form method="post" action="\(ConsoleAddress.refusals)">\
+                <input type="hidden" name="reason" value="\(count.reason)"/>\
+                <button>Try again</button></form>
+                """ : ""
             let words = [advice].compactMap(\.self).map { advice -> HTML in
                 "<br/><span class=\"action\">→ \(advice)</span>"
             }
@@ -98,7 +102,8 @@ struct OperationsPage {
             <h2>Refused payloads</h2>
             \(table(header, numbers: [2, 3], rows))
             <p class="quiet">Anyone can send a payload with the origin unproven: these refusals are \
-            deleted after 30 days, and need nothing to be done.</p>
+            deleted after 30 days, and need nothing to be done. \
+            <code>subledger rejections --open</code> lists the payloads.</p>
             """
     }
 

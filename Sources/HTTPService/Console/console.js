@@ -41,7 +41,7 @@ function replace(page) {
   const found = page.getElementById("content");
   const focused = content.contains(document.activeElement) && document.activeElement.href;
   content.replaceChildren(...(found ?? page.querySelector("main")).childNodes);
-  name();
+  nameLinks();
   if (focused) [...content.querySelectorAll("a")].find((link) => link.href === focused)?.focus();
   if (!found) return false;
   for (const list of times) list.replaceChildren(...page.getElementById(list.id).childNodes);
@@ -52,7 +52,7 @@ function replace(page) {
 }
 
 // A ticket needs the whole address.
-function name() {
+function nameLinks() {
   for (const link of content.querySelectorAll(".cite a")) link.textContent = link.href;
 }
 
@@ -119,7 +119,7 @@ function again() {
   listen();
 }
 
-if (content) name();
+if (content) nameLinks();
 if (content?.dataset.live) {
   document.addEventListener("visibilitychange", listen);
   listen();

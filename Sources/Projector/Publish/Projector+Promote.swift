@@ -19,7 +19,8 @@ extension Projector {
     ///
     /// - Parameters:
     ///   - chosen: What to promote; nil for everything that is ready.
-    ///   - schemas: The only schemas from which to promote, as somebody saw them; nil for any.
+    ///   - schemas: Promotes only from these schemas, so that nothing is promoted that was built
+    ///     after somebody looked; nil for any.
     ///   - options: The options.
     /// - Returns: The tables that are live now.
     /// - Throws: `nothingReady`, `viewsInUse`, `logForked`, `databaseUnavailable`; the live tables
