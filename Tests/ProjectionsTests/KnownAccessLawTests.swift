@@ -47,10 +47,8 @@ import Testing
         let count = seed % 20 == 0 ? 200 : Int.random(in: 1...16, using: &random.random)
         let history = Self.history(&random, RandomFacts.streams[0], count: count)
         let scope = KnownAccess.Scope(
-            product: random.pick([nil, nil, "a", "e\u{301}"]),
-            policy: random.pick([.current, Self.withoutGrace]),
-            catalogs: .none,
-            tenure: nil
+            random.pick([nil, nil, "a", "e\u{301}"]),
+            random.pick([.current, Self.withoutGrace])
         )
         let first = random.pick(history.instants + [Instant(milliseconds: 0)])
         let known = KnownAccess(
@@ -72,12 +70,7 @@ import Testing
     @Test(arguments: UInt64(1)...100)
     func `the course of answers is that of each state of knowledge`(seed: UInt64) throws {
         var random = RandomFacts(seed: seed)
-        let scope = KnownAccess.Scope(
-            product: nil,
-            policy: .current,
-            catalogs: .none,
-            tenure: nil
-        )
+        let scope = KnownAccess.Scope(nil, .current)
         let accesses = RandomFacts.streams.map { stream in
             KnownAccess(Self.history(&random, stream, count: 24), in: scope)
         }

@@ -69,19 +69,12 @@ public struct Explanation: Sendable {
         now: Instant? = nil
     ) {
         (at, self.policy) = (instant, policy)
-        func scope(_ history: RecordedHistory) -> KnownAccess.Scope {
-            KnownAccess.Scope(
-                product: product,
-                policy: policy,
-                catalogs: catalogs,
-                tenure: tenures[history.stream]
-            )
+        let scope = { (history: RecordedHistory) in
+            KnownAccess.Scope(product, policy, catalogs, tenure: tenures[history.stream])
         }
         let accesses = histories.map { history in
-            KnownAccess(
-                connections[history.stream].map(history.asFirstSeen) ?? history,
-                in: scope(history)
-            )
+            let seen = connections[history.stream].map(history.asFirstSeen) ?? history
+            return KnownAccess(seen, in: scope(history))
         }
         let course = KnowledgeCourse(accesses)
         let end = course.instants.last ?? instant
@@ -99,12 +92,11 @@ public struct Explanation: Sendable {
         )
 
         wrongAnswers = WrongAnswers(course, firstCommit: firstCommit)
-        let wrong = wrongAnswers.stretch(holding: instant)
-        difference = wrong
+        difference = wrongAnswers.stretch(holding: instant)
         notAsked =
             now.map { $0 < instant } ?? false
             ? .inFuture
-            : course.notAsked(at: instant, served: served, wrong, firstCommit: firstCommit)
+            : course.notAsked(at: instant, served: served, difference, firstCommit: firstCommit)
 
         let stated = zip(histories, accesses).map { history, access in
             KnownAccess(stated: history, in: scope(history), knownAs: access)

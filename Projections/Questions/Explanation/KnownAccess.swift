@@ -29,6 +29,16 @@ struct KnownAccess: Sendable {
         /// If the subscription was the customer's only for a time, that time: periods end with it,
         /// as in `Entitlement`, and access before or after it was not theirs.
         let tenure: Range<Instant>?
+
+        init(
+            _ product: String?,
+            _ policy: AccessPolicy,
+            _ catalogs: CatalogHistory = .none,
+            tenure: Range<Instant>? = nil
+        ) {
+            (self.product, self.policy) = (product, policy)
+            (self.catalogs, self.tenure) = (catalogs, tenure)
+        }
     }
 
     /// The steps of a history by our clock.

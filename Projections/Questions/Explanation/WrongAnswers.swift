@@ -57,17 +57,8 @@ public struct WrongAnswers: Sendable {
         under policy: AccessPolicy = .current,
         firstCommit: Instant? = nil
     ) {
-        let accesses = histories.map { history in
-            KnownAccess(
-                history,
-                in: KnownAccess.Scope(
-                    product: product,
-                    policy: policy,
-                    catalogs: .none,
-                    tenure: nil
-                )
-            )
-        }
+        let scope = KnownAccess.Scope(product, policy)
+        let accesses = histories.map { KnownAccess($0, in: scope) }
         self.init(KnowledgeCourse(accesses), firstCommit: firstCommit)
     }
 
