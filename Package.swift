@@ -240,7 +240,7 @@ let package = Package(
                 "AppStore", "AppStoreServerAPI", "AppStoreSimulator", "Catalog", "CommandSupport",
                 "EmbeddedPostgres", "EventLog", "Events", "HTTPService", "Postgres", "Projections",
                 "Projector", "SimulatedStoreService", "Subledger", argumentParser, configuration,
-                lifecycle, logging, systemPackage,
+                lifecycle, logging, systemPackage, unixSignals,
             ],
             resources: [
                 .embedInCode("Serve/Examples/Caddyfile"),

@@ -97,6 +97,9 @@ actor KnownTokens {
         return grant.roles
     }
 
+    /// Makes the next request read the tokens.
+    func forget() { readAt = nil }
+
     /// The roles of a token whose request was accepted, without counting another one.
     func rolesAccepted(of token: AccessToken) -> Set<TokenRole> {
         guard let grant = grants[token.name], grant.isOf(token) else { return [] }

@@ -115,6 +115,9 @@ public struct LedgerRoutes: Sendable {
         lateness.take(ingestion, at: receivedAt)
     }
 
+    /// Makes the next request read the tokens of the ledger, such as after one was revoked.
+    public func reloadTokens() async { await tokens.forget() }
+
     /// Announces that no more requests should come: `/readyz` answers 503 from now on.
     public func drain() { state.isDraining.store(true, ordering: .relaxed) }
 

@@ -39,6 +39,8 @@ public struct LedgerServer: Service {
         public var console: ConsoleRoutes?
         /// Other services that run until the program is asked to stop, such as asking Apple.
         public var others: [any Service] = []
+        /// Called once the program is asked to stop, before anything else happens.
+        public var onStopping: @Sendable () -> Void = {}
 
         /// The defaults.
         public init() {}
@@ -93,7 +95,7 @@ public struct LedgerServer: Service {
 
         // Stopped from the last to the first, each after the previous one has ended.
         var services: [any Service] =
-            options.others + [application, Draining(routes: routes, seconds: options.drainSeconds)]
+            options.others + [application, Draining(routes: routes, options: options)]
         if options.follows {
             routes.state.isFollowing.store(true, ordering: .relaxed)
             services.insert(Following(routes: routes, logger: logger), at: 0)
@@ -188,12 +190,13 @@ extension SocketAddress {
 /// noticed.
 private struct Draining: Service {
     let routes: LedgerRoutes
-    let seconds: Double
+    let options: LedgerServer.Options
 
     func run() async throws {
         try await gracefulShutdown()
+        options.onStopping()
         routes.drain()
-        try await Task.sleep(for: .seconds(seconds))
+        try await Task.sleep(for: .seconds(options.drainSeconds))
     }
 }
 

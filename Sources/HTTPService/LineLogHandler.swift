@@ -15,6 +15,8 @@ public struct LineLogHandler: LogHandler {
     public var logLevel: Logger.Level
     /// Metadata included in every line.
     public var metadata: Logger.Metadata = [:]
+    /// Whether each line begins with its priority, `<6>`, as the journal of systemd reads it.
+    public var hasPriority = false
     private let format: Format
     private let label: String
     private let write: @Sendable (String) -> Void
@@ -45,9 +47,10 @@ public struct LineLogHandler: LogHandler {
     /// Writes one line.
     public func log(event: LogEvent) {
         let all = metadata.merging(event.metadata ?? [:], uniquingKeysWith: { $1 })
+        let priority = hasPriority ? event.level.journalPriority : ""
         switch format {
-        case .text: write(LineLogHandler.text(event, all))
-        case .json: write(json(event, all))
+        case .text: write(priority + LineLogHandler.text(event, all))
+        case .json: write(priority + json(event, all))
         }
     }
 
@@ -95,6 +98,20 @@ public struct LineLogHandler: LogHandler {
                 line += "\\u{" + String(scalar.value, radix: 16, uppercase: true) + "}"
             default: line.unicodeScalars.append(scalar)
             }
+        }
+    }
+}
+
+extension Logger.Level {
+    /// The level as sd-daemon(3) writes it at the start of a line.
+    fileprivate var journalPriority: String {
+        switch self {
+        case .trace, .debug: "<7>"
+        case .info: "<6>"
+        case .notice: "<5>"
+        case .warning: "<4>"
+        case .error: "<3>"
+        case .critical: "<2>"
         }
     }
 }

@@ -83,6 +83,10 @@ public final class TLSFiles: Sendable {
         return configuration
     }
 
+    /// Reads the files now if they have changed, so that a fault in them is logged before the next
+    /// connection.
+    public func reload() { _ = newest() }
+
     private func newest() -> Pair {
         let stamps = [Stamp(certificatePath), Stamp(keyPath)]
         return state.withLock { state in

@@ -29,7 +29,8 @@ struct ServeCommand: AsyncParsableCommand {
             a minute.
 
             SIGTERM or SIGINT stops the service gracefully: /readyz answers 503, requests in \
-            progress are finished, and new ones are not accepted.
+            progress are finished, and new ones are not accepted. SIGHUP reads the certificate and \
+            the tokens again, unless the service was started in a terminal.
             """
     )
 
@@ -221,21 +222,13 @@ struct ServeCommand: AsyncParsableCommand {
         logOptions.appendSecondsMax = plan.appendSeconds
         let credentials = try plan.credentials()
         var options = plan.server
-        if let files = plan.tlsFiles {
-            do throws(TLSFilesError) {
-                options.tls = try TLSFiles(
-                    certificate: files.certificate,
-                    key: files.key,
-                    logger: logger
-                )
-            } catch {
-                throw Failure(Exit.configuration, error.description)
-            }
-        }
-
+        options.tls = try tls(of: plan, logger)
+        let manager = ServiceManager(ProcessEnvironment.variables)
+        manager?.notify(["STATUS=waits for the database"])
+        let policy = try plan.trust.policy()
         let ledger = try await DatabaseWait(logger: logger).open(
             try await plan.database.settings(),
-            policy: try plan.trust.policy(),
+            policy: policy,
             options: logOptions
         )
         if let fault = ledger.log.durabilityFault { logger.warning("\(fault)") }
@@ -243,6 +236,7 @@ struct ServeCommand: AsyncParsableCommand {
 
         let asking = try await plan.asking(ledger, credentials)
         let announce = plan.announcer(logger)
+        for line in try await plan.introduction(ledger, trusting: policy) { announce(line) }
         var limits = plan.limits
         limits.connectionsMax = OpenFiles.room(for: limits.connectionsMax, announce)
         limits.auditDays = plan.auditDays
@@ -260,9 +254,14 @@ struct ServeCommand: AsyncParsableCommand {
             options.console = ConsoleRoutes(routes, isSecure: isSecure)
         }
         options.others = asking.map { [Polling(asking: $0, routes: routes, logger: logger)] } ?? []
+        options.others.append(
+            Supervised(manager: manager, routes: routes, tls: options.tls, logger: logger)
+        )
+        options.onStopping = { manager?.notify(["STOPPING=1", "STATUS=finishes requests"]) }
 
         let server = LedgerServer(routes, options: options, logger: logger) { url in
             announce("listening at \(url)")
+            manager?.notify(["READY=1", "STATUS=listening at \(url)"])
             if hasConsole { announce("the console is at \(url)/console") }
         }
         do {
@@ -275,6 +274,15 @@ struct ServeCommand: AsyncParsableCommand {
             throw error
         }
         await ledger.close()
+    }
+
+    private func tls(of plan: ServePlan, _ logger: Logger) throws -> TLSFiles? {
+        guard let files = plan.tlsFiles else { return nil }
+        do throws(TLSFilesError) {
+            return try TLSFiles(certificate: files.certificate, key: files.key, logger: logger)
+        } catch {
+            throw Failure(Exit.configuration, error.description)
+        }
     }
 
     // True if one was requested.

@@ -35,6 +35,7 @@ struct ServePlan {
     let database: DatabaseOptions
     /// The settings in force.
     let settings: CommandSettings
+    private let isJournal: Bool
     private let logFormat: LineLogHandler.Format
     private let logLevel: Logger.Level
 
@@ -76,6 +77,7 @@ struct ServePlan {
         polling = try ServePlan.polling(&settings)
         database = try settings.database(command.database)
         self.settings = settings
+        isJournal = ServiceManager.isJournal(2, environment)
     }
 
     /// Who is trusted, by the settings.
@@ -166,13 +168,16 @@ struct ServePlan {
     func announcer(_ logger: Logger) -> @Sendable (String) -> Void {
         switch logFormat {
         case .json: return { logger.notice("\($0)") }
-        case .text: return { Terminal.write("serve: \($0)") }
+        case .text:
+            return { [isJournal] in Terminal.write((isJournal ? "<5>" : "") + "serve: \($0)") }
         }
     }
 
     /// Reports why the service ends, in the format of its log.
     func report(_ error: any Error, _ logger: Logger) -> ExitCode {
-        guard logFormat == .json else { return Failure.report(error, of: SubledgerCommand.self) }
+        guard logFormat == .json || isJournal else {
+            return Failure.report(error, of: SubledgerCommand.self)
+        }
         return Failure.$write.withValue({ logger.critical("\($0)") }) {
             Failure.report(error, of: SubledgerCommand.self)
         }
@@ -180,9 +185,11 @@ struct ServePlan {
 
     /// The logger of the service.
     func makeLogger() -> Logger {
-        let (level, format) = (logLevel, logFormat)
+        let (level, format, isJournal) = (logLevel, logFormat, isJournal)
         return Logger(label: "subledger") { label in
-            LineLogHandler(format, label: label, level: level) { Terminal.write($0) }
+            var handler = LineLogHandler(format, label: label, level: level) { Terminal.write($0) }
+            handler.hasPriority = isJournal
+            return handler
         }
     }
 }
