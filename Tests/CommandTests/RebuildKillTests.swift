@@ -8,7 +8,7 @@ import Testing
 @Suite(.enabled { await TestServer.isAvailable })
 struct RebuildKillTests {
     private static let seed: UInt64 = 20_261_121
-    private static let rounds = 30
+    private static let rounds = Acceptance.isRunning ? 30 : 15
 
     @Test func `rebuild, diff, promote and follow can be killed at any moment`() async throws {
         try await withLedger { command, settings in

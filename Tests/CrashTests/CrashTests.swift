@@ -13,7 +13,7 @@ import Testing
 @Suite(.enabled { await TestServer.isAvailable }, .serialized)
 struct CrashTests {
     /// Rounds per ledger; there are two ledgers.
-    private static let rounds = Acceptance.count("SUBLEDGER_ROUNDS", test: 13, acceptance: 26)
+    private static let rounds = Acceptance.count("SUBLEDGER_ROUNDS", test: 9, acceptance: 26)
 
     @Test(arguments: [1, 4])
     func `every acknowledged fact survives kill -9, exactly once`(lanes: Int) async throws {

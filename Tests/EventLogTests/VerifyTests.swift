@@ -51,7 +51,7 @@ struct VerifyTests {
     /// One database per variant, repaired after each case: a database per case would take minutes.
     ///
     /// The Python verifier starts for each case, so the plain tables are left to acceptance, and
-    /// every third case here.
+    /// every sixth case here.
     @Test(arguments: Acceptance.isRunning ? Variant.localExtremes : [Variant.localExtremes[1]])
     func `for any change, both verifiers name the first commit that does not match`(
         variant: Variant
@@ -71,7 +71,7 @@ struct VerifyTests {
                     "\(mutation.name): \(String(describing: found))"
                 )
                 try await expectSameInRanges(settings, as: found, mutation.name)
-                if Acceptance.isRunning || number.isMultiple(of: 3) {
+                if Acceptance.isRunning || number.isMultiple(of: 6) {
                     let python = try await PythonVerifier.verify(settings)
                     let place = python.firstMismatch
                     #expect(!python.ok, "\(mutation.name)")

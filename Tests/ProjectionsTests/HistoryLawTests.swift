@@ -12,7 +12,7 @@ import Testing
     @Test func `no order, repetition or batch of arrival changes a row of any projection`()
         async throws
     {
-        let broken = try await Histories.each(Histories.numbers(unlessTold: 3000)) { number in
+        let broken = try await Histories.each(Histories.numbers(unlessTold: 1500)) { number in
             var random = RandomFacts(seed: UInt64(number), hasOldFormats: true)
             let facts = random.facts(Int.random(in: 1...16, using: &random.random))
             let rows = MemoryLedger([facts]).rowsByProjection
@@ -29,7 +29,7 @@ import Testing
     @Test func `what is followed batch by batch has the digest of what is folded at once`()
         async throws
     {
-        let broken = try await Histories.each(Histories.numbers(unlessTold: 2000)) { number in
+        let broken = try await Histories.each(Histories.numbers(unlessTold: 1000)) { number in
             var random = RandomFacts(seed: UInt64(number), hasOldFormats: true)
             let facts = random.facts(Int.random(in: 2...16, using: &random.random))
             var followed = FollowedDigests()
@@ -47,7 +47,7 @@ import Testing
 
     @Test func `repetitions between two that say the same change no row`() async throws {
         let left = Atomic<Int>(0)
-        let broken = try await Histories.each(Histories.numbers(unlessTold: 4000)) { number in
+        let broken = try await Histories.each(Histories.numbers(unlessTold: 2000)) { number in
             var random = RandomFacts(seed: UInt64(number), hasOldFormats: true)
             let facts = random.facts(Int.random(in: 1...8, using: &random.random))
             let polls = (0..<40).map { _ in random.poll(of: facts) }
@@ -73,7 +73,7 @@ import Testing
     }
 
     @Test func `rows cite events of their own subscription, ascending, each once`() async throws {
-        let broken = try await Histories.each(Histories.numbers(unlessTold: 2000)) { number in
+        let broken = try await Histories.each(Histories.numbers(unlessTold: 1000)) { number in
             var random = RandomFacts(seed: UInt64(number), hasOldFormats: true)
             let ledger = MemoryLedger([random.facts(20)])
             return ledger.streams.flatMap { stream -> [String] in
@@ -94,7 +94,7 @@ import Testing
     }
 
     @Test func `states never overlap, nor does the access that one purchase gives`() async throws {
-        let broken = try await Histories.each(Histories.numbers(unlessTold: 2000)) { number in
+        let broken = try await Histories.each(Histories.numbers(unlessTold: 1000)) { number in
             var random = RandomFacts(seed: UInt64(number), hasOldFormats: true)
             let ledger = MemoryLedger([random.facts(20)])
             return ledger.streams.flatMap { stream -> [String] in
@@ -122,7 +122,7 @@ import Testing
     }
 
     @Test func `refunds, transactions and movements show the same money`() async throws {
-        let broken = try await Histories.each(Histories.numbers(unlessTold: 2000)) { number in
+        let broken = try await Histories.each(Histories.numbers(unlessTold: 1000)) { number in
             var random = RandomFacts(seed: UInt64(number), hasOldFormats: true)
             let ledger = MemoryLedger([random.facts(20)])
             return ledger.streams.flatMap { stream -> [String] in

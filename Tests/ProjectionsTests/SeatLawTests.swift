@@ -6,7 +6,7 @@ import Testing
 
 /// Random lives of seats and bundles, and what older programs wrote of them.
 struct SeatLawTests {
-    private static let lives = Acceptance.isRunning ? 10_000 : 700
+    private static let lives = Acceptance.isRunning ? 10_000 : 400
 
     @Test func `a slow plain model of seats, members and bundles predicts access`() async throws {
         let broken = try await Histories.each(Histories.numbers(unlessTold: SeatLawTests.lives)) {
@@ -45,7 +45,7 @@ struct SeatLawTests {
     }
 
     @Test func `no refund of seats gives back more than was paid`() async throws {
-        let broken = try await Histories.each(Histories.numbers(unlessTold: 3000)) { number in
+        let broken = try await Histories.each(Histories.numbers(unlessTold: 1500)) { number in
             var random = RandomFacts(seed: UInt64(number))
             let facts = random.seatFacts(Int.random(in: 1...12, using: &random.random))
             let ledger = MemoryLedger([facts])

@@ -11,21 +11,21 @@ import Testing
 @Suite struct MassTruthTests {
     private static let seed: UInt64 = 20_261_201
 
-    @Test func `every table gives the truth of 2000 lives by every channel`()
+    @Test func `every table gives the truth of 1000 lives by every channel`()
         async throws
     {
         let simulator = AppStoreSimulator(seed: Self.seed, flaws: .unsigned)
-        let differences = try await Histories.each(Histories.numbers(unlessTold: 2000)) { index in
+        let differences = try await Histories.each(Histories.numbers(unlessTold: 1000)) { index in
             try Self.differences(simulator.life(index), seed: index)
         }
         #expect(differences.isEmpty, "\(Histories.summary(differences))")
     }
 
-    @Test func `every table gives the truth of 2000 lives with seats, bundles and other extras`()
+    @Test func `every table gives the truth of 1000 lives with seats, bundles and other extras`()
         async throws
     {
         let simulator = AppStoreSimulator(seed: Self.seed, flaws: .unsigned, extras: .all)
-        let differences = try await Histories.each(Histories.numbers(unlessTold: 2000)) { index in
+        let differences = try await Histories.each(Histories.numbers(unlessTold: 1000)) { index in
             try Self.differences(simulator.life(index), seed: index)
         }
         #expect(differences.isEmpty, "\(Histories.summary(differences))")
