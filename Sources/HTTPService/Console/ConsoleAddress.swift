@@ -41,8 +41,20 @@ struct ConsoleAddress {
     /// An instant as a field: milliseconds from 1973 on; before, the ISO form, because fewer digits
     /// would not be read as milliseconds.
     static func field(_ instant: Instant) -> String {
-        instant.milliseconds >= 100_000_000_000 ? "\(instant.milliseconds)" : "\(instant)"
+        instant.milliseconds >= instantMin ? "\(instant.milliseconds)" : "\(instant)"
     }
+
+    /// A time of an address as a form shows it: milliseconds in the ISO form, everything else, such
+    /// as a position, as it is.
+    static func shown(_ text: String?) -> String {
+        guard let text, let milliseconds = Int64(text), milliseconds >= instantMin else {
+            return text ?? ""
+        }
+        return "\(Instant(milliseconds: milliseconds))"
+    }
+
+    // Fewer digits are read as a position or a year.
+    private static let instantMin: Int64 = 100_000_000_000
 
     /// The page that a request asked for; nil if it is not a page of the console that is read.
     static func page(of request: Request) -> String? {

@@ -96,9 +96,9 @@ enum ConsolePage {
         <label class="id">Customer, token, transaction or order
         <input name="id" value="\(search.id)" required="" autocomplete="off" \
         spellcheck="false"/></label>
-        <label>At <input name="at" value="\(search.at ?? "")" placeholder="now" \
+        <label>At <input name="at" value="\(ConsoleAddress.shown(search.at))" placeholder="now" \
         autocomplete="off"/></label>
-        <label>Known at <input name="known-at" value="\(search.knownAt ?? "")" \
+        <label>Known at <input name="known-at" value="\(ConsoleAddress.shown(search.knownAt))" \
         placeholder="now" autocomplete="off"/></label>
         \(environments(search.environment ?? "", empty: "any"))
         <label>Time zone <input name="tz" value="\(search.tz ?? "")" placeholder="UTC" \

@@ -41,7 +41,7 @@ extension ConsoleRoutes {
             <h1>What the ledger learned last</h1>
             <p>Enter an id above to see what access a customer has and had, and what the ledger answered. The log ends at \
             position \(last). \(watch)</p>
-            <div class="scroll" tabindex="0"><table class="report"><thead><tr>
+            <div class="scroll" tabindex="0"><table class="report events"><thead><tr>
             <th scope="col">position</th><th scope="col">recorded</th><th scope="col">late by</th>\
             <th scope="col">subscription</th><th scope="col">what</th></tr></thead>
             <tbody>\(HTML.joined(rows))</tbody></table></div>

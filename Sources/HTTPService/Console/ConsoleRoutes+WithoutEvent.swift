@@ -67,8 +67,8 @@ extension ConsoleRoutes {
             events, and once without this event and everything that repeated it. Which subscriptions belong to the \
             customer is not decided again.</p>
             <form class="search" method="get" action="\(page)/without">
-            <label>At <input name="at" value="\(search.at ?? "")" autocomplete="off"/></label>
-            <label>Known at <input name="known-at" value="\(search.knownAt ?? "")" \
+            <label>At <input name="at" value="\(ConsoleAddress.shown(search.at))" autocomplete="off"/></label>
+            <label>Known at <input name="known-at" value="\(ConsoleAddress.shown(search.knownAt))" \
             placeholder="now" autocomplete="off"/></label>
             <label>Time zone <input name="tz" value="\(search.tz ?? "")" placeholder="UTC" \
             autocomplete="off"/></label>

@@ -74,6 +74,13 @@ struct ReportChart {
         return (first...last).map { .text("\($0 / 12)-" + "0\($0 % 12 + 1)".suffix(2)) }
     }
 
+    /// What the axis counts: months if each of its days is of another month.
+    var axisTitle: String {
+        guard axis.name == "day", places.count > 1 else { return axis.title }
+        let months = Set(places.map { $0.words.prefix(7) })
+        return months.count == places.count ? "month" : axis.title
+    }
+
     /// Whether there are more rows than a table shows at a glance.
     var isLong: Bool { places.count > 12 }
 }
@@ -90,7 +97,7 @@ extension ReportChart {
     /// A row of blocks for each line, from zero to its greatest value.
     var sparklines: [String] {
         let words =
-            "\(column.title) by \(axis.title), \(places.first?.words ?? "") to "
+            "\(column.title) by \(axisTitle), \(places.first?.words ?? "") to "
             + "\(places.last?.words ?? "")"
         return [words + (omitted > 0 ? "; \(omitted) more not drawn" : "")]
             + series.map { line in

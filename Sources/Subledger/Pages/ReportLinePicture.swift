@@ -24,9 +24,9 @@ struct ReportLinePicture {
         let title = chart.column.title + (currency.map { ", \($0)" } ?? "")
         let pieces = series.enumerated().flatMap { [area($1, $0), line($1, $0), points($1, $0)] }
         return """
-            <div class="figure" tabindex="0"><h2>\(title) by \(chart.axis.title)</h2>
+            <div class="figure" tabindex="0"><h2>\(title) by \(chart.axisTitle)</h2>
             <svg viewBox="0 0 \(width) \(height + Self.bottom)" role="img" \
-            aria-label="\(title) by \(chart.axis.title)">
+            aria-label="\(title) by \(chart.axisTitle)">
             \(grid)
             \(labels)
             \(pieces)
