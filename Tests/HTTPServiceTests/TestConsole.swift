@@ -23,7 +23,7 @@ struct TestConsole {
     let client: any TestClientProtocol
 
     static func run(
-        limits: ServiceLimits = ServiceLimits(),
+        limits: ServiceLimits = .unhurried,
         usesLogClock: Bool = false,
         _ body: @escaping @Sendable (TestConsole) async throws -> Void
     ) async throws {
@@ -35,7 +35,7 @@ struct TestConsole {
     /// The same, on the caller's database; its pages use this machine's clock, or that of the log.
     static func run(
         on settings: ConnectionSettings,
-        limits: ServiceLimits = ServiceLimits(),
+        limits: ServiceLimits = .unhurried,
         usesLogClock: Bool = false,
         _ body: @escaping @Sendable (TestConsole) async throws -> Void
     ) async throws {

@@ -36,7 +36,7 @@ struct TestService {
     }
 
     static func run(
-        limits: ServiceLimits = ServiceLimits(),
+        limits: ServiceLimits = .unhurried,
         sandbox: SandboxPolicy = .never,
         trustedProxies: [AddressRange] = [],
         logger: Logger = Logger(label: "test"),
@@ -61,7 +61,7 @@ struct TestService {
         on settings: ConnectionSettings,
         _ options: EventLog.Options = EventLog.Options(),
         verifier: AppStoreVerifier? = nil,
-        limits: ServiceLimits = ServiceLimits(),
+        limits: ServiceLimits = .unhurried,
         sandbox: SandboxPolicy = .never,
         refresh: CustomerRefresh? = nil,
         trustedProxies: [AddressRange] = [],
@@ -173,5 +173,14 @@ extension TestTemplate {
     /// An empty ledger.
     static let served = TestTemplate("served") { settings in
         _ = try await Migrator.migrate(settings, .single)
+    }
+}
+
+extension ServiceLimits {
+    /// The limits of a service that gives up no answer because the machine is busy with other tests.
+    static var unhurried: ServiceLimits {
+        var limits = ServiceLimits()
+        limits.answerSecondsMax = 3600
+        return limits
     }
 }
