@@ -10,13 +10,14 @@ extension ConsoleRoutes {
         let reason = try await fields(of: call)["reason"] ?? ""
         try await routes.audit(call, "refusals-retry", about: reason)
         // Whoever sends payloads may not make this wait for long: what is left is tried next time.
-        let end = ContinuousClock.now + .seconds(routes.limits.answerSecondsMax / 2)
+        let seconds = routes.limits.answerSecondsMax
+        let end = seconds > 0 ? ContinuousClock.now + .seconds(seconds / 2) : nil
         let (ledger, clock) = (routes.ledger, routes.clock)
         let report = try await routes.reading {
             try await ledger.retryRejections(
                 RejectionFilter(reason: reason),
                 clock: clock,
-                isStopped: { end < .now }
+                isStopped: { end.map { $0 < .now } ?? false }
             )
         }
         guard report.payloads > 0 else {

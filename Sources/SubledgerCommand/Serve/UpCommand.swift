@@ -108,12 +108,13 @@ struct UpCommand: AsyncParsableCommand {
     // Whether any session of the server is of another program.
     private static func isUsedByOthers(_ settings: ConnectionSettings) async throws -> Bool {
         try await PostgresSession.using(settings) { session in
+            // The name of this session, because PGAPPNAME may have set another one.
             let others = """
                 SELECT FROM pg_catalog.pg_stat_activity
-                WHERE backend_type OPERATOR(pg_catalog.=) 'client backend'
-                AND application_name OPERATOR(pg_catalog.<>) $1 LIMIT 1
+                WHERE backend_type OPERATOR(pg_catalog.=) 'client backend' AND application_name
+                    OPERATOR(pg_catalog.<>) pg_catalog.current_setting('application_name') LIMIT 1
                 """
-            return try await !session.query(others, [.text(settings.applicationName)]).isEmpty
+            return try await !session.query(others, []).isEmpty
         }
     }
 
