@@ -247,6 +247,7 @@ let package = Package(
                 .embedInCode("Serve/Examples/alerts.yml"),
                 .embedInCode("Serve/Examples/dashboard.json"),
                 .embedInCode("Serve/Examples/nginx.conf"),
+                .embedInCode("Serve/Examples/subledger.service"),
             ],
             swiftSettings: strict
         ),

@@ -79,6 +79,49 @@ struct ManagedServiceTests {
         }
     }
 
+    @Test func `the unit starts the service with flags that it has`() async throws {
+        let printed = try await Program("subledger").run(["serve", "--print-unit"])
+        #expect(printed.code == 0)
+        for line in [
+            "Type=notify", "ExecReload=/bin/kill -HUP $MAINPID", "TimeoutStartSec=infinity",
+            "RestartPreventExitStatus=64 77 78", "User=subledger",
+        ] {
+            #expect(printed.output.contains("\n\(line)\n"), "\(line)")
+        }
+        let start = try #require(printed.output.firstMatch(of: /\nExecStart=\S+ (.*)\n/)?.1)
+        let folder = try TestFolder()
+        let settings = folder.path(of: "subledger.json")
+        try Data("{\"port\": 9090}".utf8).write(to: URL(fileURLWithPath: settings))
+        let arguments = start.replacing("/etc/subledger/subledger.json", with: settings)
+            .split(separator: " ").map(String.init)
+        let shown = try await Program("subledger").run(arguments + ["--print-config"])
+        #expect(shown.code == 0 && shown.output.contains("9090"), "\(shown.errors)")
+    }
+
+    @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: analyzer)))
+    func `systemd finds that the unit lets the service do little`() async throws {
+        let printed = try await Program("subledger").run(["serve", "--print-unit"])
+        let folder = try TestFolder()
+        let unit = folder.path(of: "subledger.service")
+        try Data(printed.output.utf8).write(to: URL(fileURLWithPath: unit))
+        // A threshold of 20 is an exposure of 2.0, of 10.
+        let judged = try await Program(path: Self.analyzer).run([
+            "security", "--offline=true", "--threshold=20", "--no-pager", unit,
+        ])
+        #expect(judged.code == 0, "\(judged.output)\(judged.errors)")
+        let open = printed.output.replacing(
+            /\n(Protect|Restrict|Private|SystemCall)[^\n]*/,
+            with: ""
+        )
+        try Data(open.utf8).write(to: URL(fileURLWithPath: unit))
+        let refused = try await Program(path: Self.analyzer).run([
+            "security", "--offline=true", "--threshold=20", "--no-pager", unit,
+        ])
+        #expect(refused.code != 0, "the check finds nothing")
+    }
+
+    private static let analyzer = "/usr/bin/systemd-analyze"
+
     @Test func `variables of another process, or no socket, mean no manager`() {
         #expect(ServiceManager([:]) == nil)
         #expect(ServiceManager(["NOTIFY_SOCKET": "relative"]) == nil)

@@ -174,6 +174,9 @@ struct ServeCommand: AsyncParsableCommand {
     @Flag(help: "Print a Grafana dashboard (JSON) for the same metrics, and exit.")
     var printDashboard = false
 
+    @Flag(help: "Print a unit for systemd, which lets the service do only what it needs, and exit.")
+    var printUnit = false
+
     @Option(help: "Print an example configuration of a proxy, nginx or caddy, and exit.")
     var printProxy: Proxy?
 
@@ -291,6 +294,8 @@ struct ServeCommand: AsyncParsableCommand {
             Terminal.put(bytes: PackageResources.alerts_yml)
         } else if printDashboard {
             Terminal.put(bytes: PackageResources.dashboard_json)
+        } else if printUnit {
+            Terminal.put(bytes: PackageResources.subledger_service)
         } else {
             return false
         }
