@@ -79,6 +79,28 @@ struct ManagedServiceTests {
         }
     }
 
+    @Test func `a service that was started in a terminal serves until it is asked to stop`()
+        async throws
+    {
+        let terminal = """
+            import os, pty, sys
+            master, slave = pty.openpty()
+            os.set_inheritable(master, True)
+            os.dup2(slave, 0)
+            os.execvp(sys.argv[1], sys.argv[1:])
+            """
+        try await TestServer.shared.withDatabase(from: .served) { settings in
+            let service = try await ServeProcess.start(
+                settings,
+                under: ["/usr/bin/env", "python3", "-c", terminal]
+            )
+            #expect(await service.get("/livez") == 200)
+            service.program.signal(SIGTERM)
+            let ending = await service.program.ending()
+            #expect(ending.code == 0, "\(ending.errors)")
+        }
+    }
+
     @Test func `the unit starts the service with flags that it has`() async throws {
         let printed = try await Program("subledger").run(["serve", "--print-unit"])
         #expect(printed.code == 0)

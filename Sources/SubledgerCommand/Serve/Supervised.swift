@@ -21,6 +21,8 @@ struct Supervised: Service {
                 try await group.waitForAll()
             }
         }
+        // The end of a service would end all others, and in a terminal there is nothing to wait for.
+        try await gracefulShutdown()
     }
 
     // Twice in each interval, as systemd advises.
