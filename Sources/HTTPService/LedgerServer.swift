@@ -29,6 +29,8 @@ public struct LedgerServer: Service {
         public var host = "127.0.0.1"
         /// The port; 0 for any free one.
         public var port = 8080
+        /// A socket that listens already, such as one of systemd's; nil to listen at the address.
+        public var socket: Int32?
         /// Seconds between `/readyz` turning 503 and the end of listening.
         public var drainSeconds = 0.0
         /// The certificate of HTTPS; nil for HTTP.
@@ -76,26 +78,11 @@ public struct LedgerServer: Service {
     ///
     /// - Throws: `ListeningError` if it cannot listen at the address.
     public func run() async throws {
-        let application = Application(
-            router: LedgerServer.router(of: routes, options.console),
-            server: try LedgerServer.http(for: routes, tls: options.tls),
-            configuration: ApplicationConfiguration(
-                address: .hostname(options.host, port: options.port),
-                serverName: "subledger",
-                availableConnectionsDelegate: MaximumAvailableConnections(
-                    routes.limits.connectionsMax
-                )
-            ),
-            onServerRunning: { [onListening, options] channel in
-                guard let address = channel.localAddress else { return }
-                onListening((options.tls == nil ? "http" : "https") + address.place)
-            },
-            logger: logger
-        )
+        let listener = try listener()
 
         // Stopped from the last to the first, each after the previous one has ended.
         var services: [any Service] =
-            options.others + [application, Draining(routes: routes, options: options)]
+            options.others + [listener, Draining(routes: routes, options: options)]
         if options.follows {
             routes.state.isFollowing.store(true, ordering: .relaxed)
             services.insert(Following(routes: routes, logger: logger), at: 0)
@@ -112,6 +99,37 @@ public struct LedgerServer: Service {
 
         try await ListeningError.translated(options.host, options.port) {
             try await ServiceGroup(configuration: configuration).run()
+        }
+    }
+
+    private func listener() throws -> any Service {
+        let responder = LedgerServer.router(of: routes, options.console).buildResponder()
+        let connection = try LedgerServer.connection(for: routes, tls: options.tls) {
+            [routes, logger] request, writer, channel in
+            var logger = logger
+            logger[metadataKey: "hb.request.id"] = .stringConvertible(RequestID())
+            let source = ApplicationRequestContextSource(channel: channel, logger: logger)
+            var response = try await responder.respond(
+                to: request,
+                context: ServiceContext(source: source)
+            )
+            response.headers[.date] = HTTPDate.now
+            response.headers[.server] = "subledger"
+            if routes.isDraining { response.headers[.connection] = "close" }
+            try await writer.write(response: response.head, body: response.body)
+        }
+        return listener(at: connection)
+    }
+
+    private func listener(at connection: some ServerChildChannel) -> any Service {
+        Listener(
+            connection,
+            options: options,
+            connectionsMax: routes.limits.connectionsMax,
+            logger: logger
+        ) { [onListening, options] channel in
+            guard let address = channel.localAddress else { return }
+            onListening((options.tls == nil ? "http" : "https") + address.place)
         }
     }
 
@@ -148,17 +166,22 @@ public struct LedgerServer: Service {
 
     /// HTTP/1.1 with the limits of the routes.
     ///
-    /// - Parameters:
-    ///   - routes: The routes: their limits, and the metrics that count what is not valid HTTP.
-    ///   - tls: The certificate; nil for no TLS.
+    /// - Parameter routes: The routes: their limits, and the metrics that count what is not valid
+    ///   HTTP.
     /// - Returns: The HTTP server for a Hummingbird application.
-    /// - Throws: BoringSSL's error about the certificate.
-    public static func http(
+    public static func http(for routes: LedgerRoutes) -> HTTPServerBuilder {
+        HTTPServerBuilder { try connection(for: routes, tls: nil, answeredBy: $0) }
+    }
+
+    // How a connection is served.
+    private static func connection(
         for routes: LedgerRoutes,
-        tls: TLSFiles? = nil
-    ) throws -> HTTPServerBuilder {
+        tls: TLSFiles?,
+        answeredBy responder: @escaping HTTPChannelHandler.Responder
+    ) throws -> any ServerChildChannel {
         let (limits, metrics) = (routes.limits, routes.metrics)
-        let plain = HTTPServerBuilder.http1(
+        let plain = HTTP1Channel(
+            responder: responder,
             configuration: HTTP1Channel.Configuration(
                 additionalChannelHandlers: [
                     ClientConnection(headSecondsMax: limits.headSecondsMax) { metrics.count($0) }
@@ -172,7 +195,7 @@ public struct LedgerServer: Service {
             )
         )
         guard let tls else { return plain }
-        return try .tls(plain, tlsConfiguration: tls.configuration)
+        return try TLSChannel(plain, tlsConfiguration: tls.configuration)
     }
 }
 

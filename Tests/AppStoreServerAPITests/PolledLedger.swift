@@ -50,7 +50,7 @@ struct PolledLedger: Sendable {
         let routes = LedgerRoutes(ledger, limits: ServiceLimits(), sandbox: .never)
         let application = Application(
             router: LedgerServer.router(of: routes),
-            server: try LedgerServer.http(for: routes),
+            server: LedgerServer.http(for: routes),
             configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: 0)),
             logger: TestStore.silent
         )

@@ -55,7 +55,7 @@ struct TestConsole {
         let console = ConsoleRoutes(routes)
         let application = Application(
             router: LedgerServer.router(of: routes, console),
-            server: try LedgerServer.http(for: routes),
+            server: LedgerServer.http(for: routes),
             configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: 0))
         )
         try await application.test(.live) { client in

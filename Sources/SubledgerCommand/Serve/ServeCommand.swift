@@ -28,6 +28,10 @@ struct ServeCommand: AsyncParsableCommand {
             If the database does not answer at the start, the service waits for it, and logs why once \
             a minute.
 
+            If systemd passes a socket (a unit subledger.socket), the service listens at it instead of \
+            --host and --port, and a restart loses no request: those that arrive in between wait in \
+            the socket.
+
             SIGTERM or SIGINT stops the service gracefully: /readyz answers 503, requests in \
             progress are finished, and new ones are not accepted. SIGHUP reads the certificate and \
             the tokens again, unless the service was started in a terminal.
@@ -226,6 +230,7 @@ struct ServeCommand: AsyncParsableCommand {
         let credentials = try plan.credentials()
         var options = plan.server
         options.tls = try tls(of: plan, logger)
+        options.socket = try ServiceManager.listeningSocket(ProcessEnvironment.variables)
         let manager = ServiceManager(ProcessEnvironment.variables)
         manager?.notify(["STATUS=waits for the database"])
         let policy = try plan.trust.policy()

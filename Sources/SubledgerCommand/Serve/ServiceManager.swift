@@ -1,3 +1,4 @@
+import CommandSupport
 import Foundation
 
 /// What a service tells systemd, if systemd started it with `Type=notify`: the protocol of
@@ -62,6 +63,42 @@ struct ServiceManager: Sendable {
         return false
         #endif
     }
+
+    /// The socket that systemd opened for the process and passed to it, as sd_listen_fds(3) says; nil
+    /// if it passed none.
+    ///
+    /// - Throws: `Failure` if it is not one TCP socket that listens.
+    static func listeningSocket(
+        _ environment: [String: String],
+        processId: Int32 = ProcessInfo.processInfo.processIdentifier
+    ) throws -> Int32? {
+        guard let count = environment["LISTEN_FDS"].flatMap(Int.init), count > 0,
+            environment["LISTEN_PID"] == "\(processId)"
+        else { return nil }
+        guard count == 1 else {
+            throw Failure(
+                Exit.configuration,
+                "systemd passes \(count) sockets; name one ListenStream= in subledger.socket"
+            )
+        }
+        var (address, isListening) = (sockaddr(), Int32(0))
+        var sizes = (socklen_t(MemoryLayout<sockaddr>.size), socklen_t(MemoryLayout<Int32>.size))
+        guard getsockname(firstSocket, &address, &sizes.0) == 0,
+            [AF_INET, AF_INET6].contains(Int32(address.sa_family)),
+            getsockopt(firstSocket, SOL_SOCKET, SO_ACCEPTCONN, &isListening, &sizes.1) == 0,
+            isListening != 0, fcntl(firstSocket, F_SETFD, FD_CLOEXEC) == 0
+        else {
+            throw Failure(
+                Exit.configuration,
+                "the socket that systemd passes does not listen for TCP; "
+                    + "expected ListenStream=ADDRESS:PORT in subledger.socket, and Accept=no"
+            )
+        }
+        return firstSocket
+    }
+
+    /// The descriptor of the first socket that systemd passes.
+    private static let firstSocket: Int32 = 3
 
     /// Whether a file descriptor leads to the journal, which then reads `<6>` at the start of a line
     /// as its priority.
