@@ -85,7 +85,8 @@ def install(program, package):
     if shutil.which(program, path=os.environ["PATH"] + ":/usr/sbin") is None:
         subprocess.run(["apt-get", "update", "-qq"], check=True)
         subprocess.run(
-            ["apt-get", "install", "-y", "-qq", "--no-install-recommends", package],
+            ["apt-get", "install", "-y", "-qq", "-o", "DPkg::Lock::Timeout=600",
+             "--no-install-recommends", package],
             check=True, env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"},
         )
 
