@@ -100,6 +100,14 @@ struct FeedTests {
                 _ = try await log.append(verified(TestFacts.transaction(asOf: asOf)))
             }
             #expect(try await Inspector.count("commit", settings) == 4)
+            let confirmed = try #require(try await feed.nextPage())
+            #expect(confirmed.events.isEmpty)
+            #expect(
+                confirmed.confirmations.map(\.confirmation.asOf)
+                    == (2..<5).map { TestFacts.transaction(asOf: $0).asOf }
+            )
+            #expect(confirmed.confirmations.allSatisfy { $0.confirmation.position.offset == 1 })
+            #expect(confirmed.confirmations.allSatisfy { $0.knownFromOffset == 2 })
             #expect(try await feed.nextPage() == nil)
             #expect(feed.cursor == cursor)
             let lane = variant.lanes.lane(of: "1000")
@@ -109,6 +117,10 @@ struct FeedTests {
             _ = try await log.append(verified(TestFacts.transaction(purchased: 40, asOf: 5)))
             let page = try await feed.nextPage()
             #expect(page?.events.map(\.event.position.offset) == [2])
+            #expect(page?.confirmations.isEmpty == true)
+            // Who starts again at the cursor gets the confirmations after it again.
+            var again = try await log.feed(after: cursor)
+            #expect(try await again.nextPage()?.confirmations.count == 3)
             #expect(try await log.events(after: cursor).map(\.event.position.offset) == [2])
             #expect(try await feed.nextPage() == nil)
         }

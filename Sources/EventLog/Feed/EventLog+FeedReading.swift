@@ -7,6 +7,7 @@ extension EventLog {
     struct FeedRead: Sendable {
         var lane: LogFeed.Lane
         var events: [FedEvent]
+        var confirmations: [FedConfirmation] = []
     }
 
     /// The newest commit of every lane that has commits.
@@ -22,8 +23,8 @@ extension EventLog {
         }
     }
 
-    /// The next events of several lanes, in their order and in three statements; empty where the
-    /// next commits brought only confirmations.
+    /// The next events and confirmations of several lanes, in their order and in at most four
+    /// statements.
     func pages(
         after lanes: [(number: Int, lane: LogFeed.Lane)]
     ) async throws(EventLogError) -> [Result<FeedRead, EventLogError>] {
@@ -35,16 +36,21 @@ extension EventLog {
                 let ends = lanes.map { commits[$0.number]?.last?.offset ?? $0.lane.offset }
                 let events = try EventLog.events(after: lanes, of: count, upTo: ends, in: session)
                 let evidence = try EventLog.summaries(of: events, numbers, in: session)
+                let confirmed = try EventLog.confirmations(lanes, of: count, commits, in: session)
                 return lanes.map { number, lane in
                     Result { () throws(EventLogError) in
                         let commits = try lane.continued(by: commits[number, default: []])
-                        return try EventLog.read(
+                        var read = try EventLog.read(
                             try events[number]?.get() ?? [],
                             after: lane,
                             commits,
                             evidence[number, default: [:]],
                             lane: number
                         )
+                        let newest = read.lane.newest?.commit.number ?? 0
+                        read.confirmations = try confirmed[number, default: .success([])].get()
+                            .filter { $0.commit <= newest }.map(\.confirmation)
+                        return read
                     }
                 }
             }
@@ -97,7 +103,43 @@ extension EventLog {
                 .int8Array(lanes.map { $0.lane.newest?.commit.number ?? 1 }),
             ]
         )
-        return Dictionary(grouping: try rows.map(CommitMark.init(in:)), by: \.commit.lane)
+        var found = Dictionary(grouping: try rows.map(CommitMark.init(in:)), by: \.commit.lane)
+        for (number, lane) in lanes { found[number] = found[number]?.onePage(after: lane) }
+        return found
+    }
+
+    // Those of the commits that were not begun.
+    private static func confirmations(
+        _ lanes: [(number: Int, lane: LogFeed.Lane)],
+        of count: LaneCount,
+        _ commits: [Int: [CommitMark]],
+        in session: isolated PostgresSession
+    ) throws -> [Int: Result<[CommittedConfirmation], EventLogError>] {
+        let asked = lanes.compactMap { number, lane -> (Int, since: Int64, last: Int64)? in
+            let begun = lane.newest?.commit.number ?? 0
+            let new = commits[number, default: []].filter {
+                $0.commit.number > begun && $0.commit.confirmations > 0
+            }
+            return new.last.map { (number, begun, $0.commit.number) }
+        }
+        guard !asked.isEmpty else { return [:] }
+        let rows = try session.query(
+            FeedSQL.confirmations,
+            [
+                .int4Array(asked.map { Int32($0.0) }), .int8Array(asked.map(\.since)),
+                .int8Array(asked.map(\.last)),
+            ]
+        )
+        var found: [Int: Result<[CommittedConfirmation], EventLogError>] = [:]
+        for row in rows {
+            let lane = Int(try row.int4(9))
+            // One that cannot be read ends the feed of its lane.
+            found[lane] = found[lane, default: .success([])].flatMap { known in
+                Result { known + (try CommittedConfirmation.all(in: row, of: count[lane])) }
+                    .mapError { EventLog.error($0, doing: "read a confirmation") }
+            }
+        }
+        return found
     }
 
     private static func events(
@@ -163,6 +205,45 @@ extension EventLog {
     }
 }
 
+/// A confirmation with the number of its commit.
+private struct CommittedConfirmation {
+    let commit: Int64
+    let confirmation: FedConfirmation
+
+    /// What a row repeats; nothing if it was erased.
+    static func all(in row: PostgresRow, of lane: Lane) throws -> [CommittedConfirmation] {
+        let (stream, commit) = (try row.stream(0), try row.int8(6))
+        return try ConfirmationJoin.repetitions(in: row, lane: lane).map {
+            CommittedConfirmation(
+                commit: commit,
+                confirmation: FedConfirmation(
+                    stream: stream,
+                    confirmation: $0.confirmation,
+                    recordedAt: $0.recordedAt,
+                    knownFromOffset: $0.knownFromOffset
+                )
+            )
+        }
+    }
+}
+
+extension [CommitMark] {
+    /// The first of the commits: as many as fill a page with events or with confirmations.
+    fileprivate func onePage(after lane: LogFeed.Lane) -> [CommitMark] {
+        var rows = 0
+        let begun = lane.newest?.commit.number ?? 0
+        return Array(
+            prefix { mark in
+                let isFull =
+                    rows > 0 && rows + mark.commit.confirmations > FeedPage.confirmationRowsMax
+                    || mark.commit.firstOffset > lane.offset + Int64(FeedPage.eventsMax)
+                if mark.commit.number > begun { rows += mark.commit.confirmations }
+                return !isFull
+            }
+        )
+    }
+}
+
 private enum FeedSQL {
     static let heads = """
         SELECT h.* FROM ledger.lane AS l CROSS JOIN LATERAL (
@@ -193,6 +274,14 @@ private enum FeedSQL {
                 AND k.lane_offset <= ($3)[\(place)] ORDER BY k.lane_offset
             LIMIT \(FeedPage.eventsMax)) e
         WHERE l.lane = ANY ($1) ORDER BY e.lane, e.lane_offset
+        """
+
+    static let confirmations = """
+        SELECT \(ConfirmationJoin.columns), c.lane FROM ledger.lane AS l CROSS JOIN LATERAL (
+            SELECT * FROM ledger.confirmation k
+            WHERE \(isAsked) AND k.commit_no > ($2)[\(place)] AND k.commit_no <= ($3)[\(place)]) c
+        WHERE l.lane = ANY ($1)
+        ORDER BY c.lane, c.commit_no, c.environment, c.original_transaction_id, c.as_of_ms
         """
 
     // The numbers of all lanes are in one array, which has a slice for each.

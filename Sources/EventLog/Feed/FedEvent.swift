@@ -9,3 +9,19 @@ public struct FedEvent: Sendable {
     /// The cursor's mark for its lane after the event was read.
     public let mark: FeedCursor.Mark
 }
+
+/// A confirmation of the feed: Apple stated again, as of another instant or under another
+/// transaction id, what an event says.
+///
+/// It has no position of its own. It can matter all the same: after *refunded* as of March 2, only
+/// the repetition as of March 3 of an earlier event says that the refund did not last.
+public struct FedConfirmation: Sendable {
+    /// The subscription.
+    public let stream: StreamID
+    /// The event, the fields that were repeated, and the as-of.
+    public let confirmation: Confirmation
+    /// When its commit was made, on our clock.
+    public let recordedAt: Instant
+    /// The first offset of its commit: it was known before that event and those after it.
+    public let knownFromOffset: Int64
+}

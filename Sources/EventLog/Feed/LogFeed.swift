@@ -6,8 +6,8 @@ import Events
 /// waits for another to end. Every page is compared with the commit it follows, so a log that was
 /// restored or forked while it was read is an error.
 ///
-/// Only events move the cursor. A commit with nothing but confirmations is skipped: it is read
-/// once.
+/// Only events move the cursor. A commit with nothing but confirmations is read once, unless a
+/// reader starts again at a cursor before it.
 public struct LogFeed: Sendable {
     /// The reader's place in a lane.
     struct Lane: Sendable {
@@ -42,7 +42,7 @@ public struct LogFeed: Sendable {
     ///
     /// Calling it again later continues. After an error, the feed stays at its place.
     ///
-    /// - Returns: At most `FeedPage.eventsMax` events of one lane.
+    /// - Returns: At most `FeedPage.eventsMax` events of one lane, with the confirmations among them.
     /// - Throws: `cursorNotOfLog` and `cursorBeyondLog` if the log is not the one that was read so
     ///   far, `malformedLog`, `databaseUnavailable`.
     public mutating func nextPage() async throws(EventLogError) -> FeedPage? {
@@ -59,9 +59,14 @@ public struct LogFeed: Sendable {
             waiting.removeFirst()
             lanes[number] = read.lane
             if read.lane.isBehind(head) { waiting.append((number, head)) }
-            guard let last = read.events.last else { continue }
-            let page = FeedPage(before: cursor, lane: number, events: read.events)
-            cursor.advance(to: last.mark)
+            guard !read.events.isEmpty || !read.confirmations.isEmpty else { continue }
+            let page = FeedPage(
+                before: cursor,
+                lane: number,
+                events: read.events,
+                confirmations: read.confirmations
+            )
+            if let last = read.events.last { cursor.advance(to: last.mark) }
             return page
         }
         return nil

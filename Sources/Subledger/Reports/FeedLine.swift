@@ -1,7 +1,8 @@
 package import EventLog
 internal import Events
 
-/// An event as one flat line of JSON, under the names that `history` and `event` use.
+/// An event or a confirmation as one flat line of JSON, under the names that `history` and `event`
+/// use.
 ///
 /// The members have a fixed order: position and times, the subject of the event, Apple's properties
 /// by ascending tag, its origin, and the cursor last. A property that the event lacks has no
@@ -10,18 +11,54 @@ package struct FeedLine {
     /// The cursor's text before and after the lane's mark.
     private let before: [UInt8]
     private let after: [UInt8]
+    /// The cursor after the last event.
+    private var cursor: [UInt8]
 
-    /// Lines for the events of a page.
+    /// Lines for the events and confirmations of a page, in their order.
     package init(_ page: FeedPage) {
         let text = page.before.text(around: page.lane)
         (before, after) = (Array(text.before.utf8), Array(text.after.utf8))
+        cursor = Array(page.before.description.utf8)
+    }
+
+    /// Appends the line of a confirmation, with its newline.
+    ///
+    /// It names the event that it confirms, the fields, and the transaction id if it was new. Its
+    /// cursor is that of the event before it.
+    package func append(_ fed: FedConfirmation, to line: inout [UInt8]) {
+        line.append(UInt8(ascii: "{"))
+        append(.confirms, fed.confirmation.position, to: &line)
+        line.member(.recordedAt, fed.recordedAt.milliseconds)
+        line.member(.asOf, fed.confirmation.asOf.milliseconds)
+        line.member(.kind, "confirmation")
+        line.member(.environment, fed.stream.environment.word)
+        line.member(.originalTransactionId, fed.stream.originalTransactionId)
+        line.name(.fields)
+        line.append(UInt8(ascii: "["))
+        for (index, field) in fed.confirmation.fields.fields.enumerated() {
+            if index > 0 { line.append(UInt8(ascii: ",")) }
+            line.text("\(field)")
+        }
+        line.append(UInt8(ascii: "]"))
+        if !fed.confirmation.transactionId.isEmpty {
+            line += FeedLine.fieldNames[Int(Field.transactionId.rawValue)]
+            line.text(fed.confirmation.transactionId)
+        }
+        appendCursor(to: &line)
+    }
+
+    private func appendCursor(to line: inout [UInt8]) {
+        line.name(.cursor)
+        line.append(UInt8(ascii: "\""))
+        line += cursor
+        line += Array("\"}\n".utf8)
     }
 
     /// Appends the line of an event, with its newline.
-    package func append(_ fed: FedEvent, to line: inout [UInt8]) {
+    package mutating func append(_ fed: FedEvent, to line: inout [UInt8]) {
         let (event, fact) = (fed.event, fed.event.fact)
         line.append(UInt8(ascii: "{"))
-        append(event.position, to: &line)
+        append(.position, event.position, to: &line)
         line.member(.recordedAt, event.recordedAt.milliseconds)
         if fact.kind != .erased { line.member(.asOf, fact.asOf.milliseconds) }
         if fact.isUndated(in: fed.evidence) {
@@ -47,17 +84,13 @@ package struct FeedLine {
             line.member(.arrival, evidence.arrival)
             line.member(.trust, evidence.trust)
         }
-        line.name(.cursor)
-        line.append(UInt8(ascii: "\""))
-        line += before
-        line += Array(fed.mark.description.utf8)
-        line += after
-        line += Array("\"}\n".utf8)
+        cursor = before + Array(fed.mark.description.utf8) + after
+        appendCursor(to: &line)
     }
 
     // The first member, without a comma: a number if there is one lane, otherwise `"lane:offset"`.
-    private func append(_ position: Position, to line: inout [UInt8]) {
-        line += Array("\"\(Member.position.rawValue)\":".utf8)
+    private func append(_ member: Member, _ position: Position, to line: inout [UInt8]) {
+        line += Array("\"\(member.rawValue)\":".utf8)
         if position.lane.isOnly {
             line.number(position.offset)
         } else {
@@ -71,6 +104,8 @@ package struct FeedLine {
         case position, recordedAt, asOf, asOfIsLowerBound, kind, erased, format, environment
         case bundleId, originalTransactionId, purchaseDate, expiresDate
         case evidence, evidenceKind, source, arrival, trust, cursor
+        /// Of confirmations only.
+        case confirms, fields
     }
 
     // The name of an enum case is looked up through reflection, so each is looked up once.

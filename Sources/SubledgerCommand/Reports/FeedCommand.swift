@@ -18,7 +18,12 @@ struct FeedCommand: AsyncParsableCommand {
             copy, or forked, the cursor is refused with exit 3: the same offsets may now be other \
             events.
 
-            A repeated fact is not an event (`history` counts it) and does not move a cursor.
+            A line of kind "confirmation" is not an event: Apple stated the `fields` of the event at \
+            `confirms` again, as of another instant or under another transaction id. Of statements \
+            about one purchase, the latest as-of prevails, so that a reader needs these lines to get \
+            the same answers. They stand in the order in which they became known, before the events \
+            of their commit, and do not move the cursor: a reader that resumes may get the last ones \
+            again.
             """
     )
 
@@ -40,7 +45,7 @@ struct FeedCommand: AsyncParsableCommand {
     )
     var pollInterval: Double?
 
-    @Option(help: "Stop after this many events.")
+    @Option(help: "Stop after this many events; confirmations are not counted.")
     var limit: Int?
 
     @OptionGroup var database: DatabaseOptions
@@ -79,7 +84,7 @@ struct FeedCommand: AsyncParsableCommand {
     }
 
     private func pump(_ log: EventLog) async throws -> LineOutput.End? {
-        var pump = FeedPump(try await log.feed(after: after), linesMax: limit ?? .max)
+        var pump = FeedPump(try await log.feed(after: after), eventsMax: limit ?? .max)
         Interrupt.heed()
         return try await pump.run(
             following: follow ? pollInterval ?? FeedCommand.pollIntervalDefault : nil

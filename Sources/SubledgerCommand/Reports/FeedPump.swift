@@ -4,11 +4,12 @@ import Events
 import Foundation
 import Subledger
 
-/// Moves events from the log to stdout, page by page; little is read that the reader does not take.
+/// Moves events and confirmations from the log to stdout, page by page; little is read that the
+/// reader does not take.
 struct FeedPump {
     private var feed: LogFeed
     private var output = LineOutput()
-    private var linesLeft: Int
+    private var eventsLeft: Int
     // Reports an outage only once.
     private var isReachable = true
 
@@ -16,10 +17,10 @@ struct FeedPump {
     /// milliseconds.
     private static let watchMilliseconds: Int64 = 100
 
-    /// A pump for at most this many lines.
-    init(_ feed: LogFeed, linesMax: Int) {
+    /// A pump for at most this many events, with the confirmations before them.
+    init(_ feed: LogFeed, eventsMax: Int) {
         self.feed = feed
-        linesLeft = linesMax
+        eventsLeft = eventsMax
     }
 
     /// Moves everything committed and, when following, later commits.
@@ -33,7 +34,7 @@ struct FeedPump {
         do {
             while true {
                 try await moveAll(isPatient: seconds != nil)
-                guard linesLeft > 0, let seconds else { return nil }
+                guard eventsLeft > 0, let seconds else { return nil }
                 try await FeedPump.wait(seconds)
             }
         } catch let end as LineOutput.End {
@@ -47,7 +48,7 @@ struct FeedPump {
         do {
             while let page = try await feed.nextPage() {
                 try move(page)
-                if linesLeft == 0 { return }
+                if eventsLeft == 0 { return }
                 try FeedPump.heed()
             }
             try FeedPump.heed()
@@ -59,11 +60,22 @@ struct FeedPump {
     }
 
     private mutating func move(_ page: FeedPage) throws {
-        let line = FeedLine(page)
-        for event in page.events.prefix(linesLeft) {
+        var line = FeedLine(page)
+        var confirmations = page.confirmations[...]
+        for event in page.events.prefix(eventsLeft) {
+            while let first = confirmations.first,
+                first.knownFromOffset <= event.event.position.offset
+            {
+                try output.add { line.append(confirmations.removeFirst(), to: &$0) }
+            }
             try output.add { line.append(event, to: &$0) }
         }
-        linesLeft -= min(linesLeft, page.events.count)
+        eventsLeft -= min(eventsLeft, page.events.count)
+        if eventsLeft > 0 {
+            for confirmation in confirmations {
+                try output.add { line.append(confirmation, to: &$0) }
+            }
+        }
         // Flushed now at the latest, so a reader who follows does not wait for the next page.
         try output.flush()
     }
