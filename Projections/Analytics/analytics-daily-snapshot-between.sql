@@ -1,5 +1,8 @@
 -- The state at the end of each day, UTC, and what changed during the day. A day ends just before the
 -- next midnight: a purchase that runs until that midnight is active on the day.
+--
+-- The function runs with the rights of its owner, so readers of schema analytics need no rights on
+-- the tables. Compiling its plan takes thirty times as long as running it, so jit is off.
 CREATE OR REPLACE FUNCTION analytics.daily_snapshot_between(first_day date, last_day date)
 RETURNS TABLE (
     day date, environment text, product_identifier text, country text, currency text,
@@ -10,7 +13,7 @@ RETURNS TABLE (
     churned_unknown bigint, refunds bigint, given_back_milliunits bigint, paid_purchases bigint,
     paid_purchases_refunded bigint, gross_milliunits bigint, net_milliunits bigint
 )
-LANGUAGE sql STABLE
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off
 AS $$
 WITH bound AS (
     SELECT d::date AS day, (d AT TIME ZONE 'UTC') AS since,

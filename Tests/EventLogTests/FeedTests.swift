@@ -107,7 +107,7 @@ struct FeedTests {
                     == (2..<5).map { TestFacts.transaction(asOf: $0).asOf }
             )
             #expect(confirmed.confirmations.allSatisfy { $0.confirmation.position.offset == 1 })
-            #expect(confirmed.confirmations.allSatisfy { $0.knownFromOffset == 2 })
+            #expect(confirmed.confirmations.allSatisfy { $0.lastOffset == 1 })
             #expect(try await feed.nextPage() == nil)
             #expect(feed.cursor == cursor)
             let lane = variant.lanes.lane(of: "1000")

@@ -73,6 +73,36 @@ struct AnalyticsSchemaTests {
         }
     }
 
+    @Test func `an analyst reads everything in schema analytics, and nothing else`() async throws {
+        try await AnalyticsSchemaTests.withLedger { ledger, settings in
+            let every = allProjections + projectionsOnRequest
+            let projector = Projector(log: ledger.log, settings: settings, projections: every)
+            _ = try await projector.rebuild(projector.projections(named: every.map(\.name)))
+            var calls = [
+                "analytics.daily_snapshot_between('2025-01-01', '2025-01-31')",
+                "analytics.retention_at('2025-06-01')", "analytics.ingest_quality_by_day()",
+                "analytics.repeated_purchases()",
+            ]
+            calls += AnalyticsRelation.all.filter { $0.grain != nil }.map { "analytics.\($0.name)" }
+            try await AnalyticsSchemaTests.session(settings) { session in
+                try await session.execute("SET ROLE ledger_analyst")
+                for call in calls { _ = try await session.query("SELECT * FROM \(call) LIMIT 1") }
+                _ = try await session.query(
+                    "SELECT analytics.last_signed_at(), analytics.recorded_at(0, 1)"
+                )
+                for table in [
+                    "projection.transactions", "projection.ledger_projection", "ledger.event",
+                    "ledger.evidence", "operation.token",
+                ] {
+                    let error = await #expect(throws: PostgresError.self) {
+                        try await session.query("SELECT FROM \(table)")
+                    }
+                    #expect(error?.sqlState == "42501", "\(table)")
+                }
+            }
+        }
+    }
+
     @Test func `a user's view on ours is named if ours has to be replaced`() async throws {
         try await AnalyticsSchemaTests.withLedger { ledger, settings in
             _ = try await Projector(log: ledger.log, settings: settings).rebuild()

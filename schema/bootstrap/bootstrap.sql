@@ -15,7 +15,7 @@ DECLARE
     part text[];
 BEGIN
     FOREACH wanted IN ARRAY ARRAY['ledger_owner', 'ledger_writer', 'ledger_reader',
-        'ledger_projector', 'ledger_eraser']
+        'ledger_projector', 'ledger_eraser', 'ledger_analyst']
     LOOP
         IF to_regrole(wanted) IS NULL THEN
             BEGIN
@@ -24,8 +24,8 @@ BEGIN
                 NULL;  -- another migration of this cluster was faster
             END;
         END IF;
-        -- Who may erase is granted by hand, to whom it concerns.
-        CONTINUE WHEN wanted = 'ledger_eraser';
+        -- Who may erase is granted by hand, to whom it concerns; nothing runs as an analyst.
+        CONTINUE WHEN wanted IN ('ledger_eraser', 'ledger_analyst');
         IF NOT pg_has_role(current_user, wanted, needed)
             OR NOT pg_has_role(current_user, wanted, 'USAGE') THEN
             BEGIN

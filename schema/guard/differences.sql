@@ -36,7 +36,7 @@ further (relname, attname, grantee, privilege) AS (VALUES
 our (grantee, oid) AS (
     SELECT name, to_regrole(name)::oid
     FROM unnest(ARRAY['ledger_owner', 'ledger_writer', 'ledger_reader', 'ledger_projector',
-        'ledger_eraser']) name),
+        'ledger_eraser', 'ledger_analyst']) name),
 -- What the live views show, whatever its schema says of itself.
 shown (oid) AS (
     SELECT DISTINCT d.refobjid FROM pg_class v JOIN pg_rewrite w ON w.ev_class = v.oid
@@ -162,7 +162,7 @@ difference (stage, what, statement) AS (
     UNION ALL
     SELECT 3, 'privileges on schema ' || s.nspname, format(
         'REVOKE ALL ON SCHEMA %1$I FROM PUBLIC, ledger_writer, ledger_reader, ledger_projector, '
-        'ledger_eraser; GRANT USAGE ON SCHEMA %1$I TO ledger_writer, ledger_reader, '
+        'ledger_eraser, ledger_analyst; GRANT USAGE ON SCHEMA %1$I TO ledger_writer, ledger_reader, '
         'ledger_projector', s.nspname)
     FROM space s
     -- ledger_projector has it as a member of ledger_reader, too; but Citus makes those roles on a new
@@ -183,7 +183,7 @@ difference (stage, what, statement) AS (
     UNION ALL
     SELECT 4, 'privileges on ' || r.name, format(
         'REVOKE ALL ON %s FROM PUBLIC, ledger_writer, ledger_reader, ledger_projector, '
-        'ledger_eraser; ', r.name)
+        'ledger_eraser, ledger_analyst; ', r.name)
         || (SELECT string_agg(format('GRANT %s%s ON %s TO %I', w.privilege,
             CASE w.attname WHEN '' THEN '' ELSE format(' (%I)', w.attname) END,
             r.name, w.grantee), '; ')

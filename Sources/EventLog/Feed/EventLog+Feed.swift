@@ -29,7 +29,12 @@ extension EventLog {
             guard FeedCursor.Mark(offset: mark.offset, in: commit) == mark else {
                 throw EventLogError.cursorNotOfLog(mark, found: commit)
             }
-            lanes[mark.lane] = LogFeed.Lane(offset: mark.offset, newest: commit)
+            // Whether its confirmations were read is not in the cursor.
+            lanes[mark.lane] = LogFeed.Lane(
+                offset: mark.offset,
+                newest: commit,
+                confirmed: commit.commit.number - 1
+            )
         }
         return LogFeed(log: self, cursor: cursor, lanes: lanes)
     }

@@ -47,9 +47,10 @@ extension EventLog {
                             evidence[number, default: [:]],
                             lane: number
                         )
-                        let newest = read.lane.newest?.commit.number ?? 0
-                        read.confirmations = try confirmed[number, default: .success([])].get()
-                            .filter { $0.commit <= newest }.map(\.confirmation)
+                        let ended = commits.last { $0.offset <= read.lane.offset }
+                        let known = try confirmed[number, default: .success([])].get()
+                        read.confirmations = known.filter { $0.lastOffset <= read.lane.offset }
+                        read.lane.confirmed = max(lane.confirmed, ended?.commit.number ?? 0)
                         return read
                     }
                 }
@@ -81,7 +82,7 @@ extension EventLog {
                     mark: FeedCursor.Mark(offset: offset, in: commit)
                 )
             )
-            read.lane = LogFeed.Lane(offset: offset, newest: commit)
+            (read.lane.offset, read.lane.newest) = (offset, commit)
         }
         guard events.count == FeedPage.eventsMax || read.lane.offset == end else {
             throw hole(lane: number, offset: read.lane.offset + 1)
@@ -108,38 +109,60 @@ extension EventLog {
         return found
     }
 
-    // Those of the commits that were not begun.
+    // Those of commits that were not passed on, by lane.
     private static func confirmations(
         _ lanes: [(number: Int, lane: LogFeed.Lane)],
         of count: LaneCount,
         _ commits: [Int: [CommitMark]],
         in session: isolated PostgresSession
-    ) throws -> [Int: Result<[CommittedConfirmation], EventLogError>] {
-        let asked = lanes.compactMap { number, lane -> (Int, since: Int64, last: Int64)? in
-            let begun = lane.newest?.commit.number ?? 0
-            let new = commits[number, default: []].filter {
-                $0.commit.number > begun && $0.commit.confirmations > 0
-            }
-            return new.last.map { (number, begun, $0.commit.number) }
+    ) throws -> [Int: Result<[FedConfirmation], EventLogError>] {
+        let asked = lanes.compactMap { number, lane -> (lane: Int, since: Int64, last: Int64)? in
+            let last = commits[number, default: []].last { $0.commit.confirmations > 0 }
+            guard let last, last.commit.number > lane.confirmed else { return nil }
+            return (number, lane.confirmed, last.commit.number)
         }
         guard !asked.isEmpty else { return [:] }
         let rows = try session.query(
             FeedSQL.confirmations,
             [
-                .int4Array(asked.map { Int32($0.0) }), .int8Array(asked.map(\.since)),
+                .int4Array(asked.map { Int32($0.lane) }), .int8Array(asked.map(\.since)),
                 .int8Array(asked.map(\.last)),
             ]
         )
-        var found: [Int: Result<[CommittedConfirmation], EventLogError>] = [:]
-        for row in rows {
-            let lane = Int(try row.int4(9))
+        var found: [Int: Result<[FedConfirmation], EventLogError>] = [:]
+        var index = 0
+        while index < rows.count {
+            let (lane, start) = (Int(try rows[index].int4(9)), index)
+            while index < rows.count, try rows[index].int4(9) == Int32(lane) { index += 1 }
+            let ends = Dictionary(
+                uniqueKeysWithValues: commits[lane, default: []].map {
+                    ($0.commit.number, $0.offset)
+                }
+            )
             // One that cannot be read ends the feed of its lane.
-            found[lane] = found[lane, default: .success([])].flatMap { known in
-                Result { known + (try CommittedConfirmation.all(in: row, of: count[lane])) }
-                    .mapError { EventLog.error($0, doing: "read a confirmation") }
+            found[lane] = Result {
+                try (start..<index).flatMap { try fed(in: rows[$0], lane: count[lane], ends) }
             }
+            .mapError { EventLog.error($0, doing: "read a confirmation") }
         }
         return found
+    }
+
+    // What a row repeats; nothing if it was erased.
+    private static func fed(
+        in row: PostgresRow,
+        lane: Lane,
+        _ ends: [Int64: Int64]
+    ) throws -> [FedConfirmation] {
+        let (stream, end) = (try row.stream(0), ends[try row.int8(6)] ?? .max)
+        return try ConfirmationJoin.repetitions(in: row, lane: lane).map {
+            FedConfirmation(
+                stream: stream,
+                confirmation: $0.confirmation,
+                recordedAt: $0.recordedAt,
+                lastOffset: end
+            )
+        }
     }
 
     private static func events(
@@ -205,40 +228,16 @@ extension EventLog {
     }
 }
 
-/// A confirmation with the number of its commit.
-private struct CommittedConfirmation {
-    let commit: Int64
-    let confirmation: FedConfirmation
-
-    /// What a row repeats; nothing if it was erased.
-    static func all(in row: PostgresRow, of lane: Lane) throws -> [CommittedConfirmation] {
-        let (stream, commit) = (try row.stream(0), try row.int8(6))
-        return try ConfirmationJoin.repetitions(in: row, lane: lane).map {
-            CommittedConfirmation(
-                commit: commit,
-                confirmation: FedConfirmation(
-                    stream: stream,
-                    confirmation: $0.confirmation,
-                    recordedAt: $0.recordedAt,
-                    knownFromOffset: $0.knownFromOffset
-                )
-            )
-        }
-    }
-}
-
 extension [CommitMark] {
     /// The first of the commits: as many as fill a page with events or with confirmations.
     fileprivate func onePage(after lane: LogFeed.Lane) -> [CommitMark] {
         var rows = 0
-        let begun = lane.newest?.commit.number ?? 0
         return Array(
             prefix { mark in
-                let isFull =
-                    rows > 0 && rows + mark.commit.confirmations > FeedPage.confirmationRowsMax
-                    || mark.commit.firstOffset > lane.offset + Int64(FeedPage.eventsMax)
-                if mark.commit.number > begun { rows += mark.commit.confirmations }
-                return !isFull
+                rows += mark.commit.number > lane.confirmed ? mark.commit.confirmations : 0
+                return mark.commit.number == lane.newest?.commit.number
+                    || rows <= Swift.max(FeedPage.confirmationRowsMax, mark.commit.confirmations)
+                        && mark.commit.firstOffset <= lane.offset + Int64(FeedPage.eventsMax)
             }
         )
     }

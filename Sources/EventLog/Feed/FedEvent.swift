@@ -22,6 +22,6 @@ public struct FedConfirmation: Sendable {
     public let confirmation: Confirmation
     /// When its commit was made, on our clock.
     public let recordedAt: Instant
-    /// The first offset of its commit: it was known before that event and those after it.
-    public let knownFromOffset: Int64
+    /// The last offset up to its commit: it stands after that event and before the next.
+    public let lastOffset: Int64
 }

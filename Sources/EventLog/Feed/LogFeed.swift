@@ -16,6 +16,8 @@ public struct LogFeed: Sendable {
         /// The newest commit that was read: the one that contains `offset`, or a later one without
         /// events; nil for none.
         var newest: CommitMark?
+        /// Number of the newest commit whose confirmations were passed on.
+        var confirmed: Int64 = 0
     }
 
     /// The cursor after all pages so far.
@@ -100,9 +102,10 @@ public struct LogFeed: Sendable {
 }
 
 extension LogFeed.Lane {
-    /// Whether the lane has unread commits, up to this one.
+    /// Whether the lane has unread events or confirmations, up to this commit.
     func isBehind(_ head: CommitMark) -> Bool {
         guard let newest else { return true }
+        if newest.commit.number > confirmed, newest.commit.confirmations > 0 { return true }
         return head.commit.number > newest.commit.number || offset < newest.offset
     }
 }

@@ -14,6 +14,8 @@ package enum LedgerRole: String, CaseIterable {
     case projector = "ledger_projector"
     /// Erases, through one function.
     case eraser = "ledger_eraser"
+    /// Reads schema `analytics`, and nothing else.
+    case analyst = "ledger_analyst"
 
     /// The missing one among them that a refused statement names; nil for any other refusal.
     ///

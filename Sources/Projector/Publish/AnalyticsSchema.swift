@@ -58,7 +58,7 @@ enum AnalyticsSchema {
             \(try comments(of: wanted, in: session))
             \(grants(on: wanted));
             \(String(sql: PackageResources.analytics_grant_again_sql));
-            GRANT USAGE ON SCHEMA analytics TO ledger_writer, ledger_reader;
+            GRANT USAGE ON SCHEMA analytics TO ledger_writer, ledger_reader, ledger_analyst;
             COMMENT ON SCHEMA analytics IS \(ProjectionSchema.literal(comment))
             """
         )
@@ -128,6 +128,7 @@ enum AnalyticsSchema {
 
     private static func grants(on relations: [AnalyticsRelation]) -> String {
         let views = relations.filter { $0.grain != nil }.map { "analytics.\($0.name)" }
-        return "GRANT SELECT ON \(views.joined(separator: ", ")) TO ledger_writer, ledger_reader"
+        return "GRANT SELECT ON \(views.joined(separator: ", ")) "
+            + "TO ledger_writer, ledger_reader, ledger_analyst"
     }
 }

@@ -22,7 +22,7 @@ BEGIN
     -- A schema of that name may be another owner's; publishing the views reports this.
     IF (SELECT nspowner = to_regrole('ledger_projector') FROM pg_namespace
         WHERE nspname = 'analytics') THEN
-        GRANT USAGE ON SCHEMA analytics TO ledger_writer, ledger_reader;
+        GRANT USAGE ON SCHEMA analytics TO ledger_writer, ledger_reader, ledger_analyst;
     END IF;
 END
 $$;

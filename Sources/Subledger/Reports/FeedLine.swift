@@ -21,11 +21,19 @@ package struct FeedLine {
         cursor = Array(page.before.description.utf8)
     }
 
-    /// Appends the line of a confirmation, with its newline.
+    /// Appends a line of the page, with its newline.
+    package mutating func append(_ line: FeedPage.Line, to bytes: inout [UInt8]) {
+        switch line {
+        case .event(let event): append(event, to: &bytes)
+        case .confirmation(let confirmation): append(confirmation, to: &bytes)
+        }
+    }
+
+    /// Appends the line of a confirmation.
     ///
     /// It names the event that it confirms, the fields, and the transaction id if it was new. Its
     /// cursor is that of the event before it.
-    package func append(_ fed: FedConfirmation, to line: inout [UInt8]) {
+    private func append(_ fed: FedConfirmation, to line: inout [UInt8]) {
         line.append(UInt8(ascii: "{"))
         append(.confirms, fed.confirmation.position, to: &line)
         line.member(.recordedAt, fed.recordedAt.milliseconds)
@@ -54,8 +62,7 @@ package struct FeedLine {
         line += Array("\"}\n".utf8)
     }
 
-    /// Appends the line of an event, with its newline.
-    package mutating func append(_ fed: FedEvent, to line: inout [UInt8]) {
+    private mutating func append(_ fed: FedEvent, to line: inout [UInt8]) {
         let (event, fact) = (fed.event, fed.event.fact)
         line.append(UInt8(ascii: "{"))
         append(.position, event.position, to: &line)

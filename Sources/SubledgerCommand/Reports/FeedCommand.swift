@@ -21,9 +21,8 @@ struct FeedCommand: AsyncParsableCommand {
             A line of kind "confirmation" is not an event: Apple stated the `fields` of the event at \
             `confirms` again, as of another instant or under another transaction id. Of statements \
             about one purchase, the latest as-of prevails, so that a reader needs these lines to get \
-            the same answers. They stand in the order in which they became known, before the events \
-            of their commit, and do not move the cursor: a reader that resumes may get the last ones \
-            again.
+            the same answers. They stand after the events of their commit and do not move the cursor: \
+            a reader that resumes may get the last ones again.
             """
     )
 

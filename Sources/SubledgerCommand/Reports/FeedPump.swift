@@ -60,22 +60,11 @@ struct FeedPump {
     }
 
     private mutating func move(_ page: FeedPage) throws {
-        var line = FeedLine(page)
-        var confirmations = page.confirmations[...]
-        for event in page.events.prefix(eventsLeft) {
-            while let first = confirmations.first,
-                first.knownFromOffset <= event.event.position.offset
-            {
-                try output.add { line.append(confirmations.removeFirst(), to: &$0) }
-            }
-            try output.add { line.append(event, to: &$0) }
+        var writer = FeedLine(page)
+        for line in page.lines(eventsMax: eventsLeft) {
+            try output.add { writer.append(line, to: &$0) }
         }
         eventsLeft -= min(eventsLeft, page.events.count)
-        if eventsLeft > 0 {
-            for confirmation in confirmations {
-                try output.add { line.append(confirmation, to: &$0) }
-            }
-        }
         // Flushed now at the latest, so a reader who follows does not wait for the next page.
         try output.flush()
     }
