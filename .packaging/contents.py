@@ -32,7 +32,8 @@ CONTAINED = [
     ("BoringSSL", "swift-crypto/Sources/CCryptoBoringSSL/hash.txt", "Apache-2.0",
      r"revision (\w+)"),
     ("BoringSSL", "swift-nio-ssl/Sources/CNIOBoringSSL/hash.txt", "Apache-2.0", r"revision (\w+)"),
-    ("XKCP", "swift-crypto/Sources/CXKCP/FIPS202-opt64/SimpleFIPS202.c", "CC0-1.0", r"publicdomain/zero/1\.0"),
+    ("XKCP", "swift-crypto/Sources/CXKCP/FIPS202-opt64/SimpleFIPS202.c", "CC0-1.0",
+     r"publicdomain/zero/1\.0"),
     ("zlib", "swift-nio-extras/Sources/CNIOExtrasZlib/include/nioextras-zlib.h", "Zlib",
      r"\n  version ([\d.]+)"),
     ("llhttp", "swift-nio/Sources/CNIOLLHTTP/LICENSE", "MIT", r"Permission is hereby granted"),
@@ -55,7 +56,9 @@ def identifier(*words):
     return "SPDXRef-" + re.sub(r"[^A-Za-z0-9.-]+", "-", "-".join(words))
 
 
-def package(name, version, terms, location="NOASSERTION", notices="NOASSERTION", url=None, owner=()):
+def package(
+    name, version, terms, location="NOASSERTION", notices="NOASSERTION", url=None, owner=()
+):
     """A package of the list."""
     references = [{
         "referenceCategory": "PACKAGE-MANAGER", "referenceType": "purl", "referenceLocator": url,

@@ -1,5 +1,5 @@
-# Makes of what swift-argument-parser writes what groff, man-db and whatis expect: no empty lines, and
-# in the section NAME a name without spaces, which is that of the file.
+# Makes of the pages of swift-argument-parser what groff, man-db and whatis expect: no empty lines,
+# and in the section NAME a name without spaces, which is that of the file.
 s/^$/.Pp/
 /^\.Sh NAME/,/^\.Sh SYNOPSIS/{
     s/^\.Nd "\(.*\)"$/.Nd \1/

@@ -274,8 +274,8 @@ def made(commit, folder):
     output("git", "-C", clone, "checkout", "--quiet", "--force", "FETCH_HEAD")
     if not (clone / ".packaging").exists():
         # From before there were packages: its program, packed as today.
-        output("git", "-C", clone, "checkout", "--quiet", output("git", "rev-parse", "HEAD").strip(),
-               "--", ".packaging", "Makefile")
+        newest = output("git", "rev-parse", "HEAD").strip()
+        output("git", "-C", clone, "checkout", "--quiet", newest, "--", ".packaging", "Makefile")
     for target in ["package", "image"]:
         if run(["make", "-C", clone, target], log, {"SUBLEDGER_TEST_TARGETS": ""}) != 0:
             raise OSError(f"make {target} failed; see {log.relative_to(ROOT)}")

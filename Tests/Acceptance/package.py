@@ -18,7 +18,6 @@ import json
 import os
 import pathlib
 import re
-import shlex
 import shutil
 import signal
 import subprocess
@@ -27,18 +26,19 @@ import tempfile
 import threading
 import time
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-CACHE = pathlib.Path("/var/cache/subledger")
-OPERATING = ROOT / "Sources/Subledger/Subledger.docc/Operating.md"
+from container import CACHE, SECONDS_MAX, Container, child, output, run, until
 
-# A command that takes longer hangs.
-SECONDS_MAX = 900
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+OPERATING = ROOT / "Sources/Subledger/Subledger.docc/Operating.md"
 
 failures = []
 
 
 def check(sentence, holds, detail=""):
-    """Prints whether a sentence is true."""
+    """Prints whether a sentence is true, and all that is known if it is not."""
+    detail = str(detail).strip()
+    if holds:
+        detail = detail.split("\n")[0][:120]
     print(f"{'ok    ' if holds else 'FAILED'} {sentence}" + (f": {detail}" if detail else ""),
           flush=True)
     if not holds:
@@ -49,23 +49,6 @@ def measured(name, value):
     """Prints a size or a time."""
     print(f"size   {name}: {value / 1e6:.1f} MB" if isinstance(value, int)
           else f"time   {name}: {value:.1f} s", flush=True)
-
-
-def run(*command, text=None, environment=None):
-    """Runs a command; returns its exit code and all that it printed."""
-    ended = subprocess.run(
-        command, input=text, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        env=environment, timeout=SECONDS_MAX,
-    )
-    return ended.returncode, ended.stdout
-
-
-def output(*command):
-    """What a command printed, which must succeed."""
-    code, printed = run(*command)
-    if code != 0:
-        raise OSError(f"{shlex.join(map(str, command))}: exit {code}\n{printed}")
-    return printed
 
 
 def send(address, file):
@@ -115,101 +98,20 @@ def send(address, file):
     }))
 
 
-class Container:
-    """A root of Debian in a folder; it runs one command, or boots."""
-
-    def __init__(self, release, folder):
-        self.folder = pathlib.Path(folder)
-        base = CACHE / f"debian-{release}.tar"
-        if not base.exists():
-            output(
-                "mmdebstrap", "--variant=minbase", "--format=tar",
-                "--include=systemd,systemd-sysv,dbus,curl,openssl",
-                release, f"{base}.part",
-            )
-            os.rename(f"{base}.part", base)
-        denial = CACHE / "no-services"
-        denial.write_text("#!/bin/sh\nexit 101\n")
-        denial.chmod(0o755)
-        self.folder.mkdir(parents=True)
-        output("tar", "-C", self.folder, "--exclude=./dev/*", "-xf", base)
-        self.leader = None
-
-    def once(self, *command, network="host"):
-        """Runs a command without systemd; returns its exit code and what it printed."""
-        isolated = ["--private-network"] if network == "own" else ["--resolv-conf=copy-host"]
-        # Its services would use the network of this machine.
-        idle = f"--bind-ro={CACHE}/no-services:/usr/sbin/policy-rc.d"
-        code, printed = run(
-            "systemd-nspawn", "--quiet", "--register=no", "--keep-unit", "--pipe", idle, *isolated,
-            "--directory", self.folder, "--setenv=DEBIAN_FRONTEND=noninteractive", *command,
-        )
-        return code, re.sub(r"Attempted to remove disk file system.*\n", "", printed)
-
-    @contextlib.contextmanager
-    def booted(self):
-        """Starts systemd, in a network of its own, and stops it at the end."""
-        log = open(f"{self.folder}.log", "w")
-        process = subprocess.Popen(
-            ["systemd-nspawn", "--quiet", "--register=no", "--keep-unit", "--private-network",
-             "--console=read-only", "--boot", "--directory", self.folder],
-            stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-        )
-        try:
-            self.leader = child(process)
-            until(lambda: self("systemctl", "is-system-running", "--wait")[0] in (0, 1) and
-                  self("systemctl", "is-active", "multi-user.target")[0] == 0)
-            yield self
-        finally:
-            self("systemctl", "poweroff")
-            process.wait(60)
-            self.leader = None
-
-    def enter(self, *command):
-        """The command that runs another one in the container."""
-        return ["nsenter", "--target", self.leader, "--mount", "--uts", "--ipc", "--net", "--pid",
-                "--cgroup", "--root", "--wd", "env", "-i", "PATH=/usr/sbin:/usr/bin:/sbin:/bin",
-                "DEBIAN_FRONTEND=noninteractive", "LC_ALL=C.UTF-8", *command]
-
-    def __call__(self, *command, text=None):
-        """Runs a command in it; returns its exit code and what it printed."""
-        return run(*self.enter(*command), text=text)
-
-    def shell(self, script):
-        """What a script printed, which must succeed."""
-        return output(*self.enter("sh", "-ec", script))
-
-    @contextlib.contextmanager
-    def sending(self, file, report):
-        """Sends notifications meanwhile; the report receives how that went."""
-        process = subprocess.Popen(
-            ["nsenter", "--target", self.leader, "--net", sys.executable, __file__, "send",
-             "127.0.0.1:8080", self.folder / file],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-        )
-        try:
-            time.sleep(1)
-            yield
-        finally:
-            printed, _ = process.communicate("", timeout=SECONDS_MAX)
-            report.update(json.loads(printed or '{"accepted": 0, "lines": -1, "faults": {}}'))
-
-
-def child(process):
-    """The first process of a container, by the nspawn that started it."""
-    children = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children")
-    while not (found := children.read_text().split()):
-        time.sleep(0.1)
-    return found[0]
-
-
-def until(holds):
-    """Waits for a condition."""
-    for _ in range(SECONDS_MAX):
-        if holds():
-            return
+@contextlib.contextmanager
+def sending(container, report):
+    """Sends the notifications of the store meanwhile; the report receives how that went."""
+    process = subprocess.Popen(
+        ["nsenter", "--target", container.leader, "--net", sys.executable, __file__, "send",
+         "127.0.0.1:8080", container.folder / "srv/store/notification.ndjson"],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    )
+    try:
         time.sleep(1)
-    raise OSError("nothing happened")
+        yield
+    finally:
+        printed, _ = process.communicate("", timeout=SECONDS_MAX)
+        report.update(json.loads(printed))
 
 
 def block(heading, number):
@@ -239,7 +141,7 @@ def files(folder):
         places = output("addr2line", "-e", debug, *functions).splitlines()
         named = [place for place in places if re.search(r"/\w+\.swift:[1-9]", place)]
         check("the symbols of this build name the lines of its functions",
-              len(named) > len(places) / 2, f"{len(named)} of {len(places)}, {named[:1]}")
+              len(named) > 10, f"{len(named)} of {len(places)}, {named[:1]}")
         for unit in ["subledger.service", "subledger-checkpoint.service"]:
             code, printed = run(
                 "systemd-analyze", "security", "--offline=true", "--threshold=20", "--no-pager",
@@ -249,7 +151,7 @@ def files(folder):
             check(f"{unit} is exposed by at most 2.0 of 10", code == 0,
                   exposure[1] if exposure else printed)
         measured("program", os.path.getsize(program))
-    for file in sorted(pathlib.Path(folder).iterdir()):
+    for file in sorted(pathlib.Path(folder).glob("subledger*")):
         measured(file.name, file.stat().st_size)
     listed = json.loads(next(pathlib.Path(folder).glob("*.spdx.json")).read_text())
     names = {one["name"]: one for one in listed["packages"]}
@@ -257,7 +159,8 @@ def files(folder):
     known = [name for name, one in names.items() if re.match(r"\d", one["versionInfo"])
              and one["licenseDeclared"] != "NOASSERTION"]
     check("the list of dependencies has the version and the licence of each",
-          len(asked) > 10 and set(asked) - {"swift-docc-plugin"} <= set(known), f"{len(known)} packages")
+          len(asked) > 10 and set(asked) - {"swift-docc-plugin"} <= set(known),
+          f"{len(known)} packages")
 
 
 def installed(container, deb):
@@ -268,8 +171,12 @@ def installed(container, deb):
     code, printed = container.once("apt-get", "install", "-y", "-qq", "/root/new.deb")
     check("apt installs the package and what it needs", code == 0, printed[-800:] if code else "")
     measured("apt install, with PostgreSQL", time.monotonic() - begin)
+    tarball = next(pathlib.Path(deb).parent.glob("*.tar.gz"))
+    output("tar", "-C", container.folder / "root", "-xzf", tarball)
+    code, printed = container.once("sh", "-c", "/root/subledger-*/bin/subledger --version")
+    check("the program of the tarball starts, too", code == 0, printed)
     code, printed = container.once("sh", "-c", "command -v swift; subledger --version")
-    check("no Swift is there, and the program starts", code == 0 and printed.strip().count("\n") == 0,
+    check("no Swift is there, and the program starts", re.fullmatch(r"[\d.]+\n", printed),
           printed.strip())
     told = output("dpkg-deb", "-f", deb, "Version").strip()
     check("the package has the version of the program", told.startswith(printed.strip()), told)
@@ -278,15 +185,16 @@ def installed(container, deb):
           printed == "750 root:subledger\n640 root:subledger\n640 root:subledger\n", printed)
     script = """
         useradd --create-home tester; cd /home/tester
-        runuser -u tester -- subledger up --demo > link 2> log &
+        as='setpriv --reuid tester --regid tester --clear-groups'
+        $as subledger up --demo > link 2> log &
         for _ in $(seq 120); do [ -s link ] && break; sleep 1; done
         curl -sS -o /dev/null -c cookies "$(cat link)"
         curl -sS -b cookies http://127.0.0.1:8080/console | grep -c '<title>.*Subledger</title>'
         url=$(sed -n 's/.*--database-url "\\(.*\\)"/\\1/p' log)
-        id=$(runuser -u tester -- subledger streams --database-url "$url" --json \\
+        id=$($as subledger streams --database-url "$url" --json \\
             | sed 's/.*"originalTransactionId":"\\([0-9]*\\)".*/\\1/')
         for question in periods state history; do
-            runuser -u tester -- subledger $question "$id" --database-url "$url" > $question
+            $as subledger $question "$id" --database-url "$url" > $question
             echo "$question $? $(grep -c . $question)"
         done
         kill -TERM %1; wait %1; echo "stopped $?"
@@ -323,7 +231,7 @@ def started(container):
 def restarted(container):
     """Restarts while notifications arrive."""
     report, times = {}, []
-    with container.sending("srv/store/notification.ndjson", report):
+    with sending(container, report):
         for _ in range(3):
             begin = time.monotonic()
             container.shell("systemctl restart subledger.service")
@@ -367,9 +275,9 @@ def checkpointed(container):
     code, printed = container("sh", "-ec", block("Backups", 0))
     check("the drill of the article restores a backup and verifies it", code == 0, printed[-300:])
     measured("drill", time.monotonic() - begin)
-    other = "sed -i 's/\"offset\" *: *[0-9]*/\"offset\": 1/' /var/lib/subledger/checkpoints/*.json\n"
-    code, _ = container("sh", "-ec", other + verify)
-    check("an edited one does not", code != 0)
+    other = "cd /var/lib/subledger/checkpoints; sed -i 's/\"offset\":[0-9]*/\"offset\":1/' *\n"
+    code, printed = container("sh", "-ec", other + verify)
+    check("an edited one does not", code not in (0, 64), printed[-300:])
 
 
 def exchanged(container, deb, verb):
@@ -377,7 +285,7 @@ def exchanged(container, deb, verb):
     shutil.copy(deb, container.folder / "root/other.deb")
     version = output("dpkg-deb", "-f", deb, "Version").strip()
     report = {}
-    with container.sending("srv/store/notification.ndjson", report):
+    with sending(container, report):
         begin = time.monotonic()
         container.shell("apt-get install -y -qq --allow-downgrades /root/other.deb")
         if verb == "upgrade":
@@ -391,7 +299,7 @@ def exchanged(container, deb, verb):
     running = container.shell(f"readlink /proc/{pid}/exe").strip()
     check(f"{verb}: the service runs the program of the package",
           there == version and running == "/usr/bin/subledger", f"{there}, {running}")
-    kept = container.shell("cat /etc/subledger/subledger.json; stat -c '%a %U:%G' /etc/subledger/*.json")
+    kept = container.shell("cd /etc/subledger; cat subledger.json; stat -c '%a %U:%G' *.json")
     check(f"{verb}: edited settings are kept, and who may read them",
           "root.der" in kept and "640 root:subledger" in kept)
 
@@ -420,7 +328,8 @@ def imaged(container, folder):
     )
     leader = child(started)
     compose = (ROOT / ".packaging/compose.yaml").read_text()
-    probe = json.loads(re.sub(r"\n *", " ", re.search(r'test: (\["CMD", "bash".*?\])\n', compose, re.S)[1]))
+    probe = re.search(r'test: (\["CMD", "bash".*?\])\n', compose, re.S)[1]
+    probe = json.loads(re.sub(r"\n *", " ", probe))
     probe = [word.replace("8080", "8090") for word in probe[1:]]
     inside = ["nsenter", "--target", leader, "--mount", "--net", "--root", "--wd"]
     code, _ = run(*inside, *[word.replace("8090", "8091") for word in probe])
@@ -463,15 +372,14 @@ def outdated(container):
 def purged(container):
     """Nothing but data stays, and it is named."""
     printed = container.shell("apt-get purge -y -qq subledger 2>&1")
-    check("purge names what it keeps", "kept /etc/subledger /var/lib/subledger and its user" in printed,
-          printed[-300:])
+    check("purge names what it keeps",
+          "kept /etc/subledger /var/lib/subledger and its user" in printed, printed[-300:])
     left = container.shell("""
         find / -xdev '(' -name '*subledger*' -o -user subledger ')' -not -path '/proc/*' \\
             -not -path '/var/log/*' -not -path '/var/cache/*' -not -path '/var/tmp/*' \\
             -not -path '/tmp/*' -not -path '/home/*' -prune
     """).split()
-    check("nothing else is left", left == ["/etc/subledger", "/var/lib/subledger"] or
-          sorted(left) == ["/etc/subledger", "/var/lib/subledger"], left)
+    check("nothing else is left", sorted(left) == ["/etc/subledger", "/var/lib/subledger"], left)
     kept = container.shell("find /etc/subledger /var/lib/subledger -type f").split()
     check("what is left was made here", all(
         re.search(r"root\.der|checkpoint\.p(em|ub)|checkpoints/.*\.json", file) for file in kept
