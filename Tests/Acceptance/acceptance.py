@@ -264,19 +264,20 @@ def events():
     return Result("passed", server_version(), "; ".join(notes))
 
 
-def made(commit, folder):
+def make_package(commit, targets, folder):
     """Makes the package of a commit in a clone that is kept, so that the next one is fast."""
     kept = pathlib.Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser()
     clone, log = kept / "subledger" / "package", LOGS / "package.log"
     if not clone.exists():
         output("git", "clone", "--quiet", "--no-checkout", ROOT, clone)
-    output("git", "-C", clone, "fetch", "--quiet", ROOT, commit)
-    output("git", "-C", clone, "checkout", "--quiet", "--force", "FETCH_HEAD")
+    output("git", "-C", clone, "fetch", "--quiet", "--tags", ROOT, "HEAD")
+    named = output("git", "rev-parse", commit).strip()
+    output("git", "-C", clone, "checkout", "--quiet", "--force", "--detach", named)
     if not (clone / ".packaging").exists():
         # From before there were packages: its program, packed as today.
         newest = output("git", "rev-parse", "HEAD").strip()
         output("git", "-C", clone, "checkout", "--quiet", newest, "--", ".packaging", "Makefile")
-    for target in ["package", "image"]:
+    for target in targets:
         if run(["make", "-C", clone, target], log, {"SUBLEDGER_TEST_TARGETS": ""}) != 0:
             raise OSError(f"make {target} failed; see {log.relative_to(ROOT)}")
     shutil.rmtree(folder, ignore_errors=True)
@@ -291,8 +292,8 @@ def debian_package():
     ]:
         install(program, package)
     folder, previous = ROOT / ".build" / "package", ROOT / ".build" / "package-previous"
-    made(setting("SUBLEDGER_PREVIOUS", "HEAD~1"), previous)
-    made("HEAD", folder)
+    make_package(setting("SUBLEDGER_PREVIOUS", "HEAD~1"), ["package"], previous)
+    make_package("HEAD", ["package", "image"], folder)
     log = LOGS / "package.log"
     releases = setting("SUBLEDGER_RELEASES", "bookworm trixie").split()
     failed = [release for release in releases if run(

@@ -99,15 +99,20 @@ class Container:
 def child(process):
     """The first process of a container, by the nspawn that started it."""
     children = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children")
-    while not (found := children.read_text().split()):
+    while process.poll() is None:
+        for one in children.read_text().split():
+            status = pathlib.Path(f"/proc/{one}/status")
+            # Another child only prepares the container.
+            if status.exists() and re.search(r"^NSpid:.*\t1$", status.read_text(), re.M):
+                return one
         time.sleep(0.1)
-    return found[0]
+    raise OSError("the container ended")
 
 
 def until(holds):
     """Waits for a condition."""
-    for _ in range(SECONDS_MAX):
+    for _ in range(120):
         if holds():
             return
         time.sleep(1)
-    raise OSError("nothing happened")
+    raise OSError("what was waited for did not happen")

@@ -3,17 +3,12 @@
 
     package.py FOLDER PREVIOUS-FOLDER RELEASE     what `make package` made, and made of an earlier
                                                   version; a release of Debian
-    package.py send ADDRESS FILE                  sends notifications until its stdin ends
 
 Containers with systemd run what a machine would run, in networks of their own. Prints a line for
 each check, and exits with 1 if one fails.
 """
 
-import concurrent.futures
-import contextlib
 import glob
-import http.client
-import itertools
 import json
 import os
 import pathlib
@@ -23,10 +18,10 @@ import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 
-from container import CACHE, SECONDS_MAX, Container, child, output, run, until
+from container import CACHE, Container, child, output, run, until
+from sender import sending
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 OPERATING = ROOT / "Sources/Subledger/Subledger.docc/Operating.md"
@@ -49,69 +44,6 @@ def measured(name, value):
     """Prints a size or a time."""
     print(f"size   {name}: {value / 1e6:.1f} MB" if isinstance(value, int)
           else f"time   {name}: {value:.1f} s", flush=True)
-
-
-def send(address, file):
-    """Sends every line of a file, as Apple does: again, until it is answered with 200.
-
-    The first half is spread over the time until stdin ends.
-    """
-    lines = pathlib.Path(file).read_bytes().splitlines()
-    stopped, faults, answers = threading.Event(), [], []
-    threading.Thread(target=lambda: (sys.stdin.read(), stopped.set()), daemon=True).start()
-    pending = itertools.cycle(lines[:len(lines) // 2])
-
-    def deliver(line):
-        while True:
-            try:
-                connection = http.client.HTTPConnection(address, timeout=60)
-                connection.request("POST", "/v1/appstore/notifications", line)
-                status = connection.getresponse().status
-                connection.close()
-                if status == 200:
-                    answers.append(line)
-                    return
-                faults.append(str(status))
-            except OSError as error:
-                faults.append(type(error).__name__)
-            time.sleep(0.2)
-
-    def work(lines):
-        for line in lines:
-            deliver(line)
-
-    def until_stopped():
-        while not stopped.is_set():
-            deliver(next(pending))
-            time.sleep(0.01)
-
-    workers = 4
-    with concurrent.futures.ThreadPoolExecutor(workers) as pool:
-        for one in [pool.submit(until_stopped) for _ in range(workers)]:
-            one.result()
-        # All, so that none is missing.
-        for one in [pool.submit(work, lines[index::workers]) for index in range(workers)]:
-            one.result()
-    print(json.dumps({
-        "lines": len(lines), "accepted": len(set(answers)), "sent": len(answers) + len(faults),
-        "faults": {name: faults.count(name) for name in sorted(set(faults))},
-    }))
-
-
-@contextlib.contextmanager
-def sending(container, report):
-    """Sends the notifications of the store meanwhile; the report receives how that went."""
-    process = subprocess.Popen(
-        ["nsenter", "--target", container.leader, "--net", sys.executable, __file__, "send",
-         "127.0.0.1:8080", container.folder / "srv/store/notification.ndjson"],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-    )
-    try:
-        time.sleep(1)
-        yield
-    finally:
-        printed, _ = process.communicate("", timeout=SECONDS_MAX)
-        report.update(json.loads(printed))
 
 
 def block(heading, number):
@@ -332,12 +264,12 @@ def imaged(container, folder):
     probe = json.loads(re.sub(r"\n *", " ", probe))
     probe = [word.replace("8080", "8090") for word in probe[1:]]
     inside = ["nsenter", "--target", leader, "--mount", "--net", "--root", "--wd"]
-    code, _ = run(*inside, *[word.replace("8090", "8091") for word in probe])
-    check("its health check finds a port without a service", code != 0)
     until(lambda: started.poll() is not None or run(*inside, *probe)[0] == 0)
     check("it becomes healthy, with a root that cannot be written",
           started.poll() is None and run(*inside, "touch", "/usr/x")[0] != 0,
           pathlib.Path(log.name).read_text()[-500:] if started.poll() is not None else "")
+    code, _ = run(*inside, *[word.replace("8090", "8091") for word in probe])
+    check("its health check finds a port without a service", code != 0)
     status = pathlib.Path(f"/proc/{leader}/status").read_text()
     check("it does not run as root", f"Uid:\t{process['user']['uid']}\t" in status)
     code, printed = container(
@@ -351,20 +283,17 @@ def imaged(container, folder):
 
 def outdated(container):
     """A package that needs a migration leaves the service running."""
-    database = "runuser -u postgres -- psql -q -d subledger -c"
-    newest = "version = (SELECT max(version) FROM ledger.migration)"
-    hidden = f"""{database} "SET session_replication_role = replica; CREATE TABLE public.kept AS
-        SELECT * FROM ledger.migration WHERE {newest}; DELETE FROM ledger.migration WHERE {newest}"
-    """
-    shown = f"""{database} "SET session_replication_role = replica; INSERT INTO ledger.migration
-        SELECT * FROM public.kept; DROP TABLE public.kept"
-    """
-    before = container.shell("systemctl show --property MainPID --value subledger")
-    container.shell(hidden)
+    running = "systemctl show --property MainPID --value subledger"
+    before = container.shell(running)
+    # A database without a ledger lacks every migration.
+    container.shell("""
+        runuser -u postgres -- createdb older
+        sed -i.kept s,///subledger,///older, /etc/subledger/environment
+    """)
     printed = container.shell("apt-get install -y -qq --reinstall /root/other.deb 2>&1")
-    after = container.shell("systemctl show --property MainPID --value subledger")
+    after = container.shell(running)
     code, _ = container("curl", "-fsS", "http://127.0.0.1:8080/livez")
-    container.shell(shown)
+    container.shell("mv /etc/subledger/environment.kept /etc/subledger/environment")
     check("with an older schema, the service goes on with the program that it has, and apt says so",
           before == after and code == 0 and "run 'subledger migrate'" in printed, printed[-300:])
 
@@ -377,7 +306,8 @@ def purged(container):
     left = container.shell("""
         find / -xdev '(' -name '*subledger*' -o -user subledger ')' -not -path '/proc/*' \\
             -not -path '/var/log/*' -not -path '/var/cache/*' -not -path '/var/tmp/*' \\
-            -not -path '/tmp/*' -not -path '/home/*' -prune
+            -not -path '/tmp/*' -not -path '/home/*' -not -path '/var/backups/*' \\
+            -not -path '/root/*' -prune
     """).split()
     check("nothing else is left", sorted(left) == ["/etc/subledger", "/var/lib/subledger"], left)
     kept = container.shell("find /etc/subledger /var/lib/subledger -type f").split()
@@ -409,7 +339,4 @@ def main():
 
 
 if __name__ == "__main__":
-    if sys.argv[1] == "send":
-        send(*sys.argv[2:])
-    else:
-        main()
+    main()
