@@ -90,7 +90,7 @@ CONTROL
 }
 
 build deb database "Depends: $libraries, adduser, tzdata
-Recommends: postgresql (>= 15), ca-certificates
+Recommends: postgresql (>= 15), ca-certificates, procps
 Suggests: nginx | caddy, prometheus, subledger-dbgsym" \
 "event-sourced ledger of App Store subscriptions
  Receives notifications of the App Store, verifies their signatures, and appends

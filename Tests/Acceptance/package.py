@@ -156,6 +156,8 @@ def started(container):
     check("the service is not root, and can never gain privileges",
           status.endswith("subledger\n") and "NoNewPrivs:\t1" in status
           and "CapBnd:\t0000000000000000" in status)
+    code, printed = container("systemctl", "reload", "subledger")
+    check("it reads its certificate and tokens again when it is asked to", code == 0, printed)
     code, printed = container("curl", "-sS", "http://127.0.0.1:8080/readyz")
     check("it is ready for notifications", code == 0 and '"append"' in printed, printed[:200])
 
