@@ -1,9 +1,10 @@
 # Three commands for a newcomer: `make demo`, `make up` and `make test`. Everything CI does, a laptop can do.
-.PHONY: help demo up test acceptance laws kills fuzz lint docs build release install snapshot format dependencies clean-database
+.PHONY: help demo up test acceptance laws kills fuzz lint docs build release install units package image snapshot format dependencies clean-database
 
 SUBLEDGER = .build/debug/subledger
 PREFIX ?= /usr/local
 SHARE = $(DESTDIR)$(PREFIX)/share
+UNITS = $(DESTDIR)$(PREFIX)/lib/systemd/system
 SOURCES = Sources Tests Projections schema Package.swift
 
 # The same options for every debug build; other options build everything again. Modules are
@@ -33,6 +34,13 @@ comma := ,
 # macOS has Swift's runtime itself.
 RUNTIME = $(if $(filter Darwin,$(shell uname)),,--static-swift-stdlib)
 
+# The symbols of a package are found by the identity of the build.
+LINKING = $(if $(filter Darwin,$(shell uname)),,-Xlinker --build-id)
+
+# The generator of manuals, in a build of its own, because the plugin would build the program again.
+MANUAL = swift run --package-path .build/checkouts/swift-argument-parser \
+    --scratch-path .build/manual -c release generate-manual
+
 # Homebrew keeps libpq and zlib out of the default paths.
 ifeq ($(shell uname),Darwin)
 export PKG_CONFIG_PATH := $(shell brew --prefix libpq 2>/dev/null)/lib/pkgconfig:$(shell brew --prefix zlib 2>/dev/null)/lib/pkgconfig:$(PKG_CONFIG_PATH)
@@ -52,8 +60,10 @@ test: dependencies ## Run all tests, or those of ONLY and FILTER; PostgreSQL ser
 	@$(STAGE) build -- env $(BUILD) $(SWIFT_FLAGS) --build-tests
 	@$(STAGE) run -- $(RUN_TESTS)
 
-acceptance: dependencies ## Run what is too heavy for CI, as root on Debian, and print a table; LINES='postgres-17 replica' selects lines.
-	SWIFT_FLAGS="$(SWIFT_FLAGS)" python3 Tests/Acceptance/acceptance.py $(LINES)
+# Here ONLY names lines, not test targets.
+acceptance: export SUBLEDGER_TEST_TARGETS =
+acceptance: dependencies ## Run what is too heavy for CI, as root on Debian, and print a table; ONLY=postgres-17,replica selects lines.
+	SWIFT_FLAGS="$(SWIFT_FLAGS)" python3 Tests/Acceptance/acceptance.py $(subst $(comma), ,$(ONLY)) $(LINES)
 
 laws: dependencies ## Hold the laws and the truth against SUBLEDGER_HISTORIES random histories (200000), optimised.
 	SUBLEDGER_OPTIMISED=0 SUBLEDGER_HISTORIES=$${SUBLEDGER_HISTORIES:-200000} swift test -c release \
@@ -80,19 +90,42 @@ build: ## Build the command line, as the tests use it.
 	$(BUILD) $(SWIFT_FLAGS) --product subledger
 
 release: dependencies ## Build the command line, optimised; it needs no Swift where it runs.
-	SUBLEDGER_OPTIMISED=0 $(BUILD) -c release $(RUNTIME) --product subledger
+	SUBLEDGER_OPTIMISED=0 $(BUILD) -c release $(RUNTIME) $(LINKING) --product subledger
 
-install: release ## Install the optimised program, its manual and completions below PREFIX (/usr/local).
+install: release $(if $(filter Darwin,$(shell uname)),,units) ## Install the optimised program, its manual, completions, examples and units below PREFIX (/usr/local).
 	install -d "$(DESTDIR)$(PREFIX)/bin" "$(SHARE)/man/man1" "$(SHARE)/zsh/site-functions" \
-	    "$(SHARE)/bash-completion/completions" "$(SHARE)/fish/vendor_completions.d"
+	    "$(SHARE)/bash-completion/completions" "$(SHARE)/fish/vendor_completions.d" \
+	    "$(SHARE)/subledger" "$(SHARE)/doc/subledger"
 	install -s -m 755 .build/release/subledger "$(DESTDIR)$(PREFIX)/bin/subledger"
 	@complete="$(DESTDIR)$(PREFIX)/bin/subledger --generate-completion-script"; \
-	$$complete bash > "$(SHARE)/bash-completion/completions/subledger" && \
+	$$complete bash | sed '1{/^#!/d;}' > "$(SHARE)/bash-completion/completions/subledger" && \
 	$$complete zsh > "$(SHARE)/zsh/site-functions/_subledger" && \
 	$$complete fish > "$(SHARE)/fish/vendor_completions.d/subledger.fish"
-	swift package --allow-writing-to-package-directory generate-manual --multi-page \
-	    --configuration debug
-	install -m 644 .build/plugins/GenerateManual/outputs/*/*.1 "$(SHARE)/man/man1"
+	@print="$(DESTDIR)$(PREFIX)/bin/subledger serve"; \
+	$$print --print-alerts > "$(SHARE)/subledger/alerts.yml" && \
+	$$print --print-dashboard > "$(SHARE)/subledger/dashboard.json" && \
+	$$print --print-proxy nginx > "$(SHARE)/subledger/nginx.conf" && \
+	$$print --print-proxy caddy > "$(SHARE)/subledger/Caddyfile"
+	$(MANUAL) .build/release/subledger --multi-page --output-directory "$(SHARE)/man/man1" \
+	    $(if $(SOURCE_DATE_EPOCH),--date "$$(date -u -d @$(SOURCE_DATE_EPOCH) +%Y-%m-%d)")
+	for page in "$(SHARE)"/man/man1/subledger*.1; do \
+	    sed -f .packaging/manual.sed "$$page" > "$$page.new" && mv "$$page.new" "$$page"; done
+	install -m 644 Sources/Subledger/Subledger.docc/*.md "$(SHARE)/doc/subledger"
+
+# What a checkpoint may do is what the service may do.
+units: release
+	install -d "$(UNITS)"
+	install -m 644 .packaging/subledger.socket .packaging/subledger-checkpoint.timer "$(UNITS)"
+	@.build/release/subledger serve --print-unit > "$(UNITS)/subledger.service"
+	@{ cat .packaging/subledger-checkpoint.service; \
+	sed -n '/^User=/,/^SystemCallErrorNumber=/p' "$(UNITS)/subledger.service"; \
+	} > "$(UNITS)/subledger-checkpoint.service"
+
+package: release ## Make a .deb, a tarball, their symbols and a list of dependencies in .build/package; on Debian.
+	.packaging/package.sh
+
+image: ## Make a container image of the package in .build/package, without a registry; as root on Debian.
+	.packaging/image.sh
 
 snapshot: dependencies ## Rewrite what tests compare with: the schema, rows of folds, and what commands print.
 	SNAPSHOT_UPDATE=1 swift test $(SWIFT_FLAGS) --disable-xctest --skip LawTests \

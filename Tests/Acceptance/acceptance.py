@@ -265,6 +265,52 @@ def events():
     return Result("passed", server_version(), "; ".join(notes))
 
 
+def make_package(commit, targets, folder):
+    """Makes the package of a commit in a clone that is kept, so that the next one is fast."""
+    kept = pathlib.Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser()
+    clone, log = kept / "subledger" / "package", LOGS / "package.log"
+    if not clone.exists():
+        output("git", "clone", "--quiet", "--no-checkout", ROOT, clone)
+    output("git", "-C", clone, "fetch", "--quiet", "--tags", ROOT, "HEAD")
+    named = output("git", "rev-parse", commit).strip()
+    output("git", "-C", clone, "checkout", "--quiet", "--force", "--detach", named)
+    if not (clone / ".packaging").exists():
+        # From before there were packages: its program, packed as today.
+        newest = output("git", "rev-parse", "HEAD").strip()
+        output("git", "-C", clone, "checkout", "--quiet", newest, "--", ".packaging", "Makefile")
+    for target in targets:
+        if run(["make", "-C", clone, target], log, {"SUBLEDGER_TEST_TARGETS": ""}) != 0:
+            raise OSError(f"make {target} failed; see {log.relative_to(ROOT)}")
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(clone / ".build" / "package", folder)
+
+
+def debian_package():
+    """The package, where there is no compiler: installed, upgraded, and its image run."""
+    for program, package in [
+        ("lintian", "lintian"), ("mmdebstrap", "mmdebstrap"), ("umoci", "umoci"),
+        ("systemd-nspawn", "systemd-container"), ("dpkg-shlibdeps", "dpkg-dev"),
+    ]:
+        install(program, package)
+    folder, previous = ROOT / ".build" / "package", ROOT / ".build" / "package-previous"
+    make_package(setting("SUBLEDGER_PREVIOUS", "HEAD~1"), ["package"], previous)
+    make_package("HEAD", ["package", "image"], folder)
+    log = LOGS / "package.log"
+    releases = setting("SUBLEDGER_RELEASES", "bookworm trixie").split()
+    failed = [release for release in releases if run(
+        [sys.executable, "-B", ROOT / "Tests/Acceptance/package.py", folder, previous, release], log
+    ) != 0]
+    lines = log.read_text(errors="replace").splitlines()
+    print(*[line for line in lines if re.match("(FAILED|size|time) ", line)], sep="\n")
+    count = collections.Counter(line.split(" ")[0] for line in lines)
+    return Result(
+        "failed" if failed or not count["ok"] else "passed",
+        " and ".join(releases),
+        f"{count['ok']} checks passed, {count['FAILED']} failed"
+        + (f"; see {log.relative_to(ROOT)}" if failed else ""),
+    )
+
+
 LINES = {
     "layouts": lambda: tests("layouts", r"^(EventLogTests|SubledgerTests)\."),
     "service": service,
@@ -292,7 +338,8 @@ LINES = {
     "reports": lambda: tests("reports", "RevenueCatScaleTests", {
         "SUBLEDGER_SUBSCRIPTIONS": setting("SUBLEDGER_SUBSCRIPTIONS", "50000"),
     }),
-    "package": lambda: tests("package", "ExampleProgramTests", {"SUBLEDGER_ONE_IMPORT": "1"}),
+    "package": debian_package,
+    "dependent": lambda: tests("dependent", "ExampleProgramTests", {"SUBLEDGER_ONE_IMPORT": "1"}),
     "duckdb": lambda: engine("duckdb"),
     "polars": lambda: engine("polars"),
     "spark": lambda: engine("spark"),
