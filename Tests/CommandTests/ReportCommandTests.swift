@@ -40,7 +40,7 @@ struct ReportCommandTests {
             #expect(!report.definition.contains("--"), "\(report.name): \(report.definition)")
         }
         let text = try await command.expect(0, "report", "list")
-        #expect(text.contains("retention (definition 2; by month, product)"), "\(text)")
+        #expect(text.contains("retention (definition 3; by month, product)"), "\(text)")
     }
 
     @Test func `a table, CSV and JSON of a report hold the same, and it can be had again`()
@@ -63,7 +63,7 @@ struct ReportCommandTests {
                 #expect(Int64(cells[6]) == row.netMilliunits)
             }
             let table = try await command.expect(0, "report", "payments")
-            #expect(table.hasPrefix("payments, definition 2: "), "\(table)")
+            #expect(table.hasPrefix("payments, definition 3: "), "\(table)")
             // The greatest amount of each currency has a whole bar.
             let bars = table.split(separator: "\n").count {
                 $0.hasSuffix(String(repeating: "█", count: 20))

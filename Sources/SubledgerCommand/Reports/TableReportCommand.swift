@@ -17,9 +17,11 @@ struct TableReportCommand: AsyncParsableCommand, TakingWord {
 
             Without --from, the first day is that of the first purchase. Without --to, the last \
             day is the last whole day before Apple's newest signature. Both days are included, in \
-            UTC. Nothing after the last day counts: to follow the customers of a month to the \
-            present (retention, cancelled-in-period, ltv, cohorts), leave out --to and break down \
-            by month.
+            UTC. Nothing after the last day counts, and neither does a later refund of an earlier \
+            purchase: to follow the customers or the purchases of a month to the present, leave \
+            out --to and break down by month. A last day that is not over counts as far as Apple's \
+            newest signature. A day or a month that is not whole has a *, in CSV and JSON \
+            is_partial.
             """
     )
 

@@ -12,6 +12,6 @@
             ELSE round(t.price_milliunits * r.rate)::bigint END AS price_milliunits,
         CASE WHEN r.rate IS NULL THEN t.mrr_milliunits
             ELSE round(t.mrr_milliunits * r.rate)::bigint END AS mrr_milliunits{{proceeds}}
-    FROM analytics.transactions t
+    FROM {{source}} t
     LEFT JOIN rate_of_day r ON r.currency = t.currency
         AND r.day = (t.start_time AT TIME ZONE 'UTC')::date{{service}})
