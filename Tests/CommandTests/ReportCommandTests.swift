@@ -99,6 +99,42 @@ struct ReportCommandTests {
         }
     }
 
+    @Test func `a strict report fails if its tables are behind, or if rows are left out`()
+        async throws
+    {
+        try await withSimulatedLedger(rebuilt: true) { command in
+            let whole = try await command.expect(0, "report", "active", "--csv")
+            #expect(try await command.expect(0, "report", "active", "--csv", "--strict") == whole)
+            let cut = try await command.run("report", "active", "--limit", "3")
+            #expect(cut.code == 0 && cut.errors.contains("only the first 3 rows"))
+            let refused = try await command.run("report", "active", "--limit", "3", "--strict")
+            #expect(refused.code == 3 && refused.output.isEmpty, "\(refused.output)")
+            #expect(refused.errors.contains("only the first 3 rows"), "\(refused.errors)")
+            let stream = try #require(try await command.json([StreamLine].self, "streams").first)
+            try await command.expect(
+                0,
+                "customers",
+                "link",
+                "ann",
+                stream.originalTransactionId,
+                "--environment",
+                stream.environment
+            )
+            let late = try await command.run("report", "active", "--csv")
+            #expect(late.code == 0 && late.output == whole)
+            #expect(late.errors.contains("1 event behind the log"), "\(late.errors)")
+            let strict = try await command.run("report", "active", "--csv", "--strict")
+            #expect(strict.code == 75 && strict.output.isEmpty, "\(strict.output)")
+            #expect(strict.errors.contains("1 event behind the log"), "\(strict.errors)")
+            // As known at a position, nothing is behind.
+            let known = try await command.expect(
+                0,
+                ["report", "active", "--csv", "--strict", "--known-at", "10"]
+            )
+            #expect(known.hasPrefix("day,"), "\(known)")
+        }
+    }
+
     @Test func `what no report knows is a usage error that names the report`() async throws {
         let command = Command(environment: [:])
         let unnamed = try await command.run("report")

@@ -76,15 +76,21 @@ extension ReportDocument {
         return lines.csv
     }
 
-    /// Notes on the numbers.
-    package var notes: [String] {
-        var notes: [String] = []
+    /// What the report leaves out.
+    package var omissions: [String] {
+        var omissions: [String] = []
         if !isComplete {
-            notes.append("only the first \(rows.count) rows; --limit changes the number")
+            omissions.append("only the first \(rows.count) rows; --limit changes the number")
         }
         if refusedSubscriptions > 0 {
-            notes.append(refusedWords(refusedSubscriptions, "counted"))
+            omissions.append(refusedWords(refusedSubscriptions, "counted"))
         }
+        return omissions
+    }
+
+    /// Notes on the numbers.
+    package var notes: [String] {
+        var notes = omissions
         if let unconverted { notes.append(unconverted) }
         if command == nil {
             notes.append(
