@@ -23,7 +23,6 @@ enum ReportBenchQueries {
     private static let paid = """
         t.environment = $3 AND t.is_auto_renewable AND NOT t.is_trial_period
             AND NOT t.is_shared
-            AND t.offer_discount_type IS DISTINCT FROM 'FREE_TRIAL'
             AND t.purchase_price_milliunits IS DISTINCT FROM 0
         """
 
@@ -158,7 +157,7 @@ enum ReportBenchQueries {
             sum(x.retried), '|', sum(x.off))
         FROM (
             SELECT s.day, s.is_paid::int AS paid, s.is_trial_period::int AS trial,
-                (s.is_paid AND s.end_time < s.until)::int AS grace, 0 AS retried,
+                (s.end_time < s.until)::int AS grace, 0 AS retried,
                 (s.is_paid AND EXISTS (SELECT FROM projection.renewal_states r
                     WHERE r.lane = s.lane AND r.environment = $3
                         AND r.original_transaction_id = s.original_transaction_id

@@ -9,6 +9,46 @@ import Testing
 /// Reports agree with each other, with the views and with plain SQL over the tables.
 @Suite(.enabled { await TestServer.isAvailable })
 struct ReportAgreementTests {
+    @Test func `a free trial is a trial by whatever offer, in every report`() async throws {
+        try await Analytics.withLedger { session, ledger in
+            let trials = try await session.query(
+                """
+                SELECT concat_ws(' ', count(*), count(*) FILTER (WHERE apple_offer_type <> 1))
+                FROM projection.transactions
+                WHERE offer_discount_type = 'FREE_TRIAL' AND NOT is_shared
+                """
+            ).single().text(0).split(separator: " ").map { Int64($0) ?? 0 }
+            #expect(trials[1] > 0, "some trials are not introductory offers")
+            let starts = try await Self.rows("trial-conversion", of: ledger, to: "2027-12-31")
+            #expect(starts.reduce(0) { $0 + $1.number("trialStarts") } == trials[0])
+            let days = try await session.query(
+                "SELECT sum(trial_starts)::bigint FROM analytics.daily_snapshot"
+            ).single().int8(0)
+            #expect(days == trials[0])
+            let journal = try await session.query(
+                """
+                SELECT count(*) FROM projection.movements WHERE NOT is_shared
+                    AND apple_event_sub_type IN ('Free Trial Starts', 'Free Trial Renewals')
+                """
+            ).single().int8(0)
+            #expect(journal == trials[0])
+            // Whoever has access by a purchase of their own is in a column, unless it is free for good.
+            let active = try await Self.rows("active", of: ledger, to: "2026-06-30")
+            for row in active.suffix(24) {
+                let running = try await session.query(
+                    """
+                    SELECT count(DISTINCT original_transaction_id) FROM projection.transactions
+                    WHERE is_auto_renewable AND NOT is_shared
+                        AND start_time < ($1::date + 1)::timestamp AT TIME ZONE 'UTC'
+                        AND effective_end_time >= ($1::date + 1)::timestamp AT TIME ZONE 'UTC'
+                    """,
+                    [.text(row["day"])]
+                ).single().int8(0)
+                #expect(row.number("activePaid") + row.number("activeTrial") == running, "\(row)")
+            }
+        }
+    }
+
     @Test func `the probable refunds for upgrades are in a column, and in no total`() async throws {
         try await Analytics.withLedger { session, ledger in
             let expected = try await session.query(

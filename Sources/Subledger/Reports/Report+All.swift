@@ -87,8 +87,9 @@ extension Report {
             """
             Subscriptions at the end of each month and of the last day of the report, UTC; if that \
             day is not over, at Apple's newest signature: with a running paid purchase \
-            (active_paid), of these in billing grace and with auto-renewal off (set_to_expire), \
-            with a running free trial, and in billing retry without access.
+            (active_paid), with a running free trial by any kind of offer (active_trial), of both \
+            those in billing grace (in_grace), of active_paid those with auto-renewal off \
+            (set_to_expire), and those in billing retry without access.
             """,
             by: [.product, .country, .offer],
             keys: ["day"],
@@ -121,9 +122,9 @@ extension Report {
             "trial-conversion",
             version: 3,
             """
-            Free trials that began in the days of the report, and how many continued with a \
-            purchase that is not a trial. The percentage leaves out trials that are still running \
-            and may yet convert.
+            Free trials, by any kind of offer, that began in the days of the report, and how many \
+            continued with a purchase that is not a trial. The percentage leaves out trials that \
+            are still running and may yet convert.
             """,
             usual: [.month],
             columns: ["trial_starts", "trial_conversions", "running", "converted_percent"],

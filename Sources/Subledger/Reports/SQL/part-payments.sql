@@ -11,5 +11,4 @@ LEFT JOIN projection.customers c ON c.lane = t.lane AND c.environment = t.enviro
     AND c.valid_from <= t.start_time AND (c.valid_to IS NULL OR t.start_time < c.valid_to)
 WHERE t.environment = $3 AND t.start_time < $4 AND NOT t.is_trial_period
     AND NOT t.is_shared
-    AND t.offer_discount_type IS DISTINCT FROM 'FREE_TRIAL'
     AND t.purchase_price_milliunits IS DISTINCT FROM 0
