@@ -178,7 +178,9 @@ extension AnalyticsRelation {
         AnalyticsRelation(
             "retention",
             PackageResources.analytics_retention_sql,
-            key: ["cohort", "environment", "product_identifier", "period_number"],
+            key: [
+                "cohort", "environment", "product_identifier", "period_length", "period_number",
+            ],
             time: "cohort"
         ),
         AnalyticsRelation(

@@ -88,7 +88,7 @@ WITH bound AS (
     SELECT p.day, p.environment, p.product_identifier, p.country, p.currency, p.offer_type,
         p.renewal_number,
         p.is_paid::integer AS active_paid, p.is_trial_period::integer AS active_trial,
-        (p.is_paid AND p.end_time < p.until)::integer AS in_grace, 0 AS in_retry,
+        (p.end_time < p.until)::integer AS in_grace, 0 AS in_retry,
         (p.is_paid AND EXISTS (
             SELECT FROM projection.renewal_states s
             WHERE s.lane = p.lane AND s.environment = p.environment
@@ -125,7 +125,7 @@ WITH bound AS (
     UNION ALL
     SELECT m.day, m.environment, m.product_identifier, m.country, m.currency, m.offer_type,
         m.renewal_number, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-        (m.movement = 'offer_start' AND m.is_trial_period)::integer,
+        (m.movement IN ('offer_start', 'offer_renewal') AND m.is_trial_period)::integer,
         (m.movement IN ('conversion', 'renewal', 'offer_start', 'offer_renewal')
             AND m.is_trial_conversion)::integer,
         (m.movement IN ('churn_voluntary', 'churn_price_increase',

@@ -20,7 +20,7 @@ SELECT t.lane, t.environment, t.original_transaction_id, t.ordinal,
     t.start_time, t.end_time, t.grace_period_end_time, t.effective_end_time,
     t.is_auto_renewable, t.is_trial_period, t.is_in_intro_offer_period, t.offer,
     CASE
-        WHEN t.is_trial_period THEN 'free_trial'
+        WHEN t.is_trial_period AND coalesce(t.apple_offer_type, 1) = 1 THEN 'free_trial'
         WHEN t.apple_offer_type = 1 THEN 'introductory'
         WHEN t.apple_offer_type = 2 THEN 'promotional'
         WHEN t.apple_offer_type = 3 THEN 'offer_code'
@@ -58,7 +58,6 @@ FROM projection.{{table}} t
 CROSS JOIN LATERAL (
     SELECT t.is_auto_renewable AND NOT t.is_trial_period
         AND NOT t.is_shared
-        AND t.offer_discount_type IS DISTINCT FROM 'FREE_TRIAL'
         AND t.purchase_price_milliunits IS DISTINCT FROM 0 AS is_paid
 ) p
 CROSS JOIN LATERAL (

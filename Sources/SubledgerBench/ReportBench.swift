@@ -92,12 +92,19 @@ struct ReportBench {
     }
 
     private static func compare(_ report: ReportDocument, _ rows: [String]) throws {
-        let found = report.rows.map { row in
-            report.columns.map { column in
+        // The query has no marks, and no rows of zeros for months without anything.
+        let numbers = report.columns.filter {
+            ($0.kind == .count || $0.kind == .money) && !$0.name.hasSuffix("_number")
+        }
+        let found = report.rows.filter { row in
+            numbers.contains { row[$0.jsonName] != .integer(0) }
+        }
+        .map { row in
+            report.columns.filter { $0.kind != .flag }.map { column in
                 switch row[column.jsonName] {
                 case .text(let text): text
                 case .integer(let number), .hundredths(let number): "\(number)"
-                case nil, .some(.none): ""
+                case nil, .some(.none), .flag: ""
                 }
             }.joined(separator: "|")
         }

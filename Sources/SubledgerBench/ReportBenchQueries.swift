@@ -23,9 +23,15 @@ enum ReportBenchQueries {
     private static let paid = """
         t.environment = $3 AND t.is_auto_renewable AND NOT t.is_trial_period
             AND NOT t.is_shared
-            AND t.offer_discount_type IS DISTINCT FROM 'FREE_TRIAL'
             AND t.purchase_price_milliunits IS DISTINCT FROM 0
         """
+
+    // What was given back later does not count; the bench's tables have no reversals.
+    private static let kept = """
+        CASE WHEN t.refunded_at >= $4 THEN t.purchase_price_milliunits ELSE t.price_milliunits END
+        """
+
+    private static let refunded = "count(*) FILTER (WHERE t.refunded_at < $4)"
 
     private static let asked =
         "t.start_time >= $1::date AND t.start_time < $2::date + 1"
@@ -35,17 +41,18 @@ enum ReportBenchQueries {
     private static let ofCustomers = [
         "retention": """
         , member AS MATERIALIZED (\(members)), step AS (\(steps))
-        SELECT concat(s.product_identifier, '|', s.n, '|', count(*) FILTER (WHERE s.is_over), '|',
+        SELECT concat(s.product_identifier, '|', s.period_length, '|', s.n, '|', count(*) FILTER (WHERE s.is_over), '|',
             count(*) FILTER (WHERE s.is_over AND s.is_active), '|',
             round(10000.0 * count(*) FILTER (WHERE s.is_over AND s.is_active)
                 / nullif(count(*) FILTER (WHERE s.is_over), 0)), '|',
             count(*) FILTER (WHERE NOT s.is_over AND s.was_active AND s.is_pending))
-        FROM step s GROUP BY s.product_identifier, s.n
+        FROM step s GROUP BY s.product_identifier, s.period_length, s.n
         HAVING count(*) FILTER (WHERE s.is_over) > 0
         """,
         "cancelled-in-period": """
         , member AS MATERIALIZED (\(members)), step AS (\(steps))
-        SELECT concat(s.product_identifier, '|', s.n, '|', count(*), '|', sum(s.off), '|',
+        SELECT concat(s.product_identifier, '|', s.period_length, '|', s.n, '|', count(*), '|',
+            sum(s.off), '|',
             round(10000.0 * sum(s.off) / count(*)), '|',
             count(*) FILTER (WHERE s.is_over), '|',
             count(*) FILTER (WHERE s.is_over AND NOT s.is_active), '|',
@@ -58,7 +65,7 @@ enum ReportBenchQueries {
                     AND m.movement = 'auto_renew_off' AND m.occurred_at >= s.since
                     AND m.occurred_at < least(s.until, $4))::int AS off
             FROM step s WHERE s.was_active
-        ) s GROUP BY s.product_identifier, s.n
+        ) s GROUP BY s.product_identifier, s.period_length, s.n
         """,
         "payments": """
         SELECT concat(x.id, '|', x.currency, '|', x.payments, '|', x.refunds, '|', x.gross, '|',
@@ -66,9 +73,9 @@ enum ReportBenchQueries {
             (extract(epoch FROM x.last) * 1000)::bigint)
         FROM (
             SELECT coalesce(c.customer, lower(c.app_account_token), t.original_transaction_id) AS id,
-                t.currency, count(*) AS payments, count(t.refunded_at) AS refunds,
+                t.currency, count(*) AS payments, \(refunded) AS refunds,
                 sum(t.purchase_price_milliunits)::bigint AS gross,
-                sum(t.price_milliunits)::bigint AS net, min(t.start_time) AS first,
+                sum(\(kept))::bigint AS net, min(t.start_time) AS first,
                 max(t.start_time) AS last
             FROM projection.transactions t
             LEFT JOIN projection.customers c ON c.lane = t.lane AND c.environment = t.environment
@@ -102,9 +109,10 @@ enum ReportBenchQueries {
     private static let members = """
         SELECT DISTINCT ON (t.lane, t.original_transaction_id) t.lane, t.original_transaction_id,
             t.product_identifier, t.start_time,
+            coalesce(t.product_duration, t.billing_duration) AS period_length,
             coalesce(t.product_duration, t.billing_duration)::interval AS length
         FROM analytics.transactions t
-        WHERE t.environment = $3 AND t.is_paid AND t.start_time < t.effective_end_time
+        WHERE t.environment = $3 AND t.is_paid
             AND coalesce(t.product_duration, t.billing_duration) IS NOT NULL
             AND t.start_time <= $4
         ORDER BY t.lane, t.original_transaction_id, t.start_time, t.ordinal
@@ -112,7 +120,7 @@ enum ReportBenchQueries {
 
     // Their periods, with whether they paid at the beginning and at the end of each.
     private static let steps = """
-        SELECT m.lane, m.original_transaction_id, m.product_identifier, n,
+        SELECT m.lane, m.original_transaction_id, m.product_identifier, m.period_length, n,
             m.start_time + (n - 1) * m.length AS since, m.start_time + n * m.length AS until,
             m.start_time + n * m.length <= $4 AS is_over,
             n = 1 OR p.spans @> m.start_time + (n - 1) * m.length AS was_active,
@@ -121,7 +129,8 @@ enum ReportBenchQueries {
         FROM member m
         JOIN (
             SELECT t.lane, t.original_transaction_id,
-                range_agg(tstzrange(t.start_time, t.effective_end_time)) AS spans
+                range_agg(tstzrange(t.start_time, greatest(t.start_time, t.effective_end_time)))
+                    AS spans
             FROM projection.transactions t WHERE \(paid) GROUP BY 1, 2
         ) p USING (lane, original_transaction_id)
         LEFT JOIN (
@@ -148,7 +157,7 @@ enum ReportBenchQueries {
             sum(x.retried), '|', sum(x.off))
         FROM (
             SELECT s.day, s.is_paid::int AS paid, s.is_trial_period::int AS trial,
-                (s.is_paid AND s.end_time < s.until)::int AS grace, 0 AS retried,
+                (s.end_time < s.until)::int AS grace, 0 AS retried,
                 (s.is_paid AND EXISTS (SELECT FROM projection.renewal_states r
                     WHERE r.lane = s.lane AND r.environment = $3
                         AND r.original_transaction_id = s.original_transaction_id
@@ -171,17 +180,25 @@ enum ReportBenchQueries {
             FROM projection.transactions t WHERE \(paid) AND t.start_time < t.effective_end_time
             GROUP BY 1, 2
         ), island AS MATERIALIZED (
-            SELECT a.first, lower(d) AS since, upper(d) AS until FROM alive a, unnest(a.days) d
+            SELECT a.lane, a.original_transaction_id, a.first, lower(d) AS since,
+                upper(d) AS until
+            FROM alive a, unnest(a.days) d
+        ), month AS (
+            SELECT to_char(d, 'YYYY-MM') AS month, greatest(d::date, $1::date) AS day,
+                least(d + interval '1 month - 1 day', $2::date)::date AS last
+            FROM generate_series(date_trunc('month', $1::date), $2::date, '1 month') d
+        ), there AS (
+            SELECT m.month, count(*) AS number, count(*) FILTER (WHERE NOT EXISTS (
+                SELECT FROM island l WHERE l.lane = i.lane
+                    AND l.original_transaction_id = i.original_transaction_id
+                    AND l.since <= m.last AND l.until > m.last)) AS gone
+            FROM month m JOIN island i ON i.since < m.day AND i.until >= m.day GROUP BY m.month
         )
-        SELECT concat(m.month, '|', (SELECT count(*) FROM island i
-                WHERE i.since < m.day AND i.until >= m.day), '|', coalesce(l.lost, 0), '|',
-            coalesce(b.back, 0), '|', round(10000.0 * (coalesce(l.lost, 0) - coalesce(b.back, 0))
-                / nullif((SELECT count(*) FROM island i
-                    WHERE i.since < m.day AND i.until >= m.day), 0)), '|',
-            coalesce(c.voluntary, 0), '|', coalesce(c.involuntary, 0), '|',
+        SELECT concat(m.month, '|', coalesce(t.number, 0), '|', coalesce(l.lost, 0), '|',
+            coalesce(b.back, 0), '|', coalesce(t.gone, 0), '|',
+            round(10000.0 * t.gone / t.number), '|', coalesce(c.voluntary, 0), '|', coalesce(c.involuntary, 0), '|',
             coalesce(c.unknown, 0))
-        FROM (SELECT to_char(d, 'YYYY-MM') AS month, greatest(d::date, $1::date) AS day
-            FROM generate_series(date_trunc('month', $1::date), $2::date, '1 month') d) m
+        FROM month m LEFT JOIN there t USING (month)
         LEFT JOIN (SELECT to_char(i.until, 'YYYY-MM') AS month, count(*) AS lost FROM island i
             WHERE i.until BETWEEN $1::date AND $2::date GROUP BY 1) l USING (month)
         LEFT JOIN (SELECT to_char(i.since, 'YYYY-MM') AS month, count(*) AS back FROM island i
@@ -197,8 +214,7 @@ enum ReportBenchQueries {
             WHERE v.environment = $3 AND v.movement LIKE 'churn%' AND NOT v.is_shared
                 AND v.occurred_at >= $1::date AND v.occurred_at < $2::date + 1 GROUP BY 1
         ) c USING (month)
-        WHERE coalesce(l.lost, b.back, c.voluntary) IS NOT NULL OR EXISTS (
-            SELECT FROM island i WHERE i.since < m.day AND i.until >= m.day)
+        WHERE coalesce(l.lost, b.back, c.voluntary, t.number) IS NOT NULL
         """,
         "trial-conversion": """
         SELECT concat(\(month), '|', count(*), '|', count(*) FILTER (WHERE t.converted), '|',
@@ -268,25 +284,32 @@ enum ReportBenchQueries {
         """,
         "revenue": """
         SELECT concat(x.month, '|', x.currency, '|', sum(x.gross), '|', sum(x.gross - x.net), '|',
-            sum(x.net), '|', sum(x.back), '|', sum(x.gross - x.back))
+            sum(x.net), '|', sum(x.back), '|', sum(x.gross - x.back), '|', sum(x.estimate))
         FROM (
             SELECT \(month) AS month, t.currency, coalesce(t.purchase_price_milliunits, 0) AS gross,
-                coalesce(t.price_milliunits, 0) AS net, 0 AS back
+                coalesce(\(kept), 0) AS net, 0 AS back, 0 AS estimate
             FROM projection.transactions t
             WHERE t.environment = $3 AND \(asked)
                 AND NOT t.is_shared
             UNION ALL
             SELECT to_char(m.occurred_at, 'YYYY-MM'), m.currency, 0, 0,
-                -coalesce(m.amount_milliunits, 0)
+                -coalesce(m.amount_milliunits, 0), 0
             FROM projection.movements m
             WHERE m.environment = $3 AND NOT m.is_shared
                 AND m.movement IN ('exit_refund', 'refund_reversed')
                 AND m.occurred_at >= $1::date AND m.occurred_at < $2::date + 1
-        ) x GROUP BY x.month, x.currency HAVING sum(x.gross) <> 0 OR sum(x.back) <> 0
+            UNION ALL
+            SELECT to_char(c.effective_at, 'YYYY-MM'), c.estimated_refund_currency, 0, 0, 0,
+                c.estimated_refund_milliunits
+            FROM projection.plan_changes c
+            WHERE c.environment = $3 AND c.estimated_refund_milliunits IS NOT NULL
+                AND c.effective_at >= $1::date AND c.effective_at < $2::date + 1
+        ) x GROUP BY x.month, x.currency
+        HAVING sum(x.gross) <> 0 OR sum(x.back) <> 0 OR sum(x.estimate) <> 0
         """,
         "refund-rate": """
-        SELECT concat(\(month), '|', count(*), '|', count(t.refunded_at), '|',
-            round(10000.0 * count(t.refunded_at) / count(*)))
+        SELECT concat(\(month), '|', count(*), '|', \(refunded), '|',
+            round(10000.0 * \(refunded) / count(*)))
         FROM projection.transactions t WHERE \(paid) AND \(asked) GROUP BY \(month)
         """,
         "ltv": """
@@ -295,7 +318,7 @@ enum ReportBenchQueries {
         FROM (
             SELECT coalesce(c.customer, lower(c.app_account_token), t.original_transaction_id) AS id,
                 t.currency, min(t.start_time) AS first, count(*) AS payments,
-                sum(t.price_milliunits) AS net
+                sum(\(kept)) AS net
             FROM projection.transactions t
             LEFT JOIN projection.customers c ON c.lane = t.lane AND c.environment = t.environment
                 AND c.original_transaction_id = t.original_transaction_id
@@ -306,10 +329,10 @@ enum ReportBenchQueries {
         """,
         "cohorts": """
         SELECT concat(x.cohort, '|', x.n, '|', x.currency, '|', count(DISTINCT x.stream), '|',
-            count(*), '|', sum(x.price_milliunits))
+            count(*), '|', sum(x.net))
         FROM (
             SELECT to_char(f, 'YYYY-MM') AS cohort, t.currency, t.original_transaction_id AS stream,
-                t.price_milliunits, 12 * (extract(year FROM t.start_time) - extract(year FROM f))
+                \(kept) AS net, 12 * (extract(year FROM t.start_time) - extract(year FROM f))
                     + extract(month FROM t.start_time) - extract(month FROM f) AS n, f
             FROM (
                 SELECT t.*, min(t.start_time) OVER (PARTITION BY t.lane, t.original_transaction_id)

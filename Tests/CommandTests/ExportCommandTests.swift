@@ -204,8 +204,10 @@ struct ExportCommandTests {
             let ours = try await session.query(
                 """
                 SELECT concat_ws(',', cohort, environment, product_identifier, period_number,
-                    had_opportunity, retained)
-                FROM analytics.retention WHERE had_opportunity > 0
+                    sum(had_opportunity), sum(retained))
+                FROM analytics.retention
+                GROUP BY cohort, environment, product_identifier, period_number
+                HAVING sum(had_opportunity) > 0
                 """
             ).map { try $0.text(0) }.sorted()
             let rows = try await session.query(

@@ -40,7 +40,7 @@ struct ReportCommandTests {
             #expect(!report.definition.contains("--"), "\(report.name): \(report.definition)")
         }
         let text = try await command.expect(0, "report", "list")
-        #expect(text.contains("retention (definition 2; by month, product)"), "\(text)")
+        #expect(text.contains("retention (definition 3; by month, product)"), "\(text)")
     }
 
     @Test func `a table, CSV and JSON of a report hold the same, and it can be had again`()
@@ -63,7 +63,7 @@ struct ReportCommandTests {
                 #expect(Int64(cells[6]) == row.netMilliunits)
             }
             let table = try await command.expect(0, "report", "payments")
-            #expect(table.hasPrefix("payments, definition 2: "), "\(table)")
+            #expect(table.hasPrefix("payments, definition 3: "), "\(table)")
             // The greatest amount of each currency has a whole bar.
             let bars = table.split(separator: "\n").count {
                 $0.hasSuffix(String(repeating: "█", count: 20))
@@ -96,6 +96,42 @@ struct ReportCommandTests {
             #expect(document.catalogVersion == 1)
             let again = try #require(document.command).split(separator: " ").map(String.init)
             #expect(try await command.expect(0, Array(again.dropFirst()) + ["--json"]) == json)
+        }
+    }
+
+    @Test func `a strict report fails if its tables are behind, or if rows are left out`()
+        async throws
+    {
+        try await withSimulatedLedger(rebuilt: true) { command in
+            let whole = try await command.expect(0, "report", "active", "--csv")
+            #expect(try await command.expect(0, "report", "active", "--csv", "--strict") == whole)
+            let cut = try await command.run("report", "active", "--limit", "3")
+            #expect(cut.code == 0 && cut.errors.contains("only the first 3 rows"))
+            let refused = try await command.run("report", "active", "--limit", "3", "--strict")
+            #expect(refused.code == 3 && refused.output.isEmpty, "\(refused.output)")
+            #expect(refused.errors.contains("only the first 3 rows"), "\(refused.errors)")
+            let stream = try #require(try await command.json([StreamLine].self, "streams").first)
+            try await command.expect(
+                0,
+                "customers",
+                "link",
+                "ann",
+                stream.originalTransactionId,
+                "--environment",
+                stream.environment
+            )
+            let late = try await command.run("report", "active", "--csv")
+            #expect(late.code == 0 && late.output == whole)
+            #expect(late.errors.contains("1 event behind the log"), "\(late.errors)")
+            let strict = try await command.run("report", "active", "--csv", "--strict")
+            #expect(strict.code == 75 && strict.output.isEmpty, "\(strict.output)")
+            #expect(strict.errors.contains("1 event behind the log"), "\(strict.errors)")
+            // As known at a position, nothing is behind.
+            let known = try await command.expect(
+                0,
+                ["report", "active", "--csv", "--strict", "--known-at", "10"]
+            )
+            #expect(known.hasPrefix("day,"), "\(known)")
         }
     }
 

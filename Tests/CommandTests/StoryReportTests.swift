@@ -20,8 +20,8 @@ struct StoryReportTests {
             let expected = [
                 // 8 bought and 4 added; both members have a seat.
                 "2026-01-31 APPLE 1 12 2 10", "2026-01-31 DEVELOPER 1 5 - -",
-                // Renewed with 6 and with 3; one seat was taken back, the other ran out.
-                "2026-02-28 APPLE 1 6 0 6", "2026-02-28 DEVELOPER 1 3 - -",
+                // Renewed with 6 and with 3; one seat was taken back. Apple signed nothing later.
+                "2026-02-20 APPLE 1 6 1 5", "2026-02-20 DEVELOPER 1 3 - -",
             ]
             let daysRows = try await Self.rows(command, days)
             #expect(daysRows == expected)

@@ -3,7 +3,7 @@
     read_export.py duckdb|polars|spark FOLDER
 
 Prints cohort, environment, product, period, had_opportunity and retained, one row a line, sorted:
-what analytics.retention holds. Reads the files and schema.json, and nothing of the ledger.
+what analytics.retention holds, whatever the length of the periods. Reads the files and schema.json, and nothing of the ledger.
 """
 import datetime
 import json
@@ -17,7 +17,7 @@ ranked AS (
         PARTITION BY lane, environment, original_transaction_id
         ORDER BY start_time, ordinal) AS place
     FROM paid
-    WHERE start_time < effective_end_time AND months + days > 0 AND start_time <= as_of
+    WHERE months + days > 0 AND start_time <= as_of
 ), step AS (
     SELECT m.*, n.n, {until} AS until
     FROM ranked m CROSS JOIN numbers n WHERE m.place = 1
@@ -120,9 +120,7 @@ def polars_rows(folder):
     newest = as_of(folder)
     step = (
         purchases.filter(
-            (column("start_time") < column("effective_end_time"))
-            & (column("months") + column("days") > 0)
-            & (column("start_time") <= newest)
+            (column("months") + column("days") > 0) & (column("start_time") <= newest)
         )
         .sort("start_time", "ordinal")
         .unique(stream, keep="first", maintain_order=True)

@@ -77,14 +77,18 @@ struct ConsoleReportTests {
             #expect(
                 names == [
                     "month", "payments_count", "original_payments", "automatic_payments",
-                    "automatic_percent", "inferred",
+                    "automatic_percent", "inferred", "is_partial",
                 ]
             )
+            func month(_ row: [String: Any]) -> String {
+                "\(row["month"] ?? "")" + (row["isPartial"] as? Bool == true ? "*" : "")
+            }
+            #expect(rows.contains { month($0).hasSuffix("*") })
             func percent(_ row: [String: Any]) -> String? {
                 (row["automaticPercent"] as? Double).map { String(format: "%.2f %%", $0) }
             }
             let wanted = rows.map { row in
-                ["\(row["month"] ?? "")"]
+                [month(row)]
                     + ["paymentsCount", "originalPayments", "automaticPayments"]
                     .map { "\(row[$0] ?? "")" } + [percent(row) ?? "–", "\(row["inferred"] ?? "")"]
             }
@@ -94,8 +98,7 @@ struct ConsoleReportTests {
             ).map { $0.stringValue ?? "" }
             #expect(
                 points
-                    == rows.compactMap { row in percent(row).map { "\(row["month"] ?? ""): \($0)" }
-                    }
+                    == rows.compactMap { row in percent(row).map { "\(month(row)): \($0)" } }
             )
             #expect(!points.isEmpty)
             let definition = try #require(json["definition"] as? String)

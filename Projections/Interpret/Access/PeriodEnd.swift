@@ -119,10 +119,17 @@ extension Purchase {
     func kind(citing citations: inout Citations) -> ActivePeriod.Kind {
         guard let offerType = integer(.offerType, citing: &citations) else { return .paid }
         guard offerType == 1 else { return .offer }
+        return isFreeTrial(citing: &citations) ? .trial : .intro
+    }
+
+    /// Whether it is free for a time by an offer, of whatever kind: introductory, promotional, by a
+    /// code, or to win a customer back.
+    func isFreeTrial(citing citations: inout Citations) -> Bool {
         if let discount = text(.offerDiscountType, citing: &citations) {
-            return discount == "FREE_TRIAL" ? .trial : .intro
+            return discount == "FREE_TRIAL"
         }
-        // Payloads from before 2023-10 do not state which introductory offer it was.
-        return integer(.price, citing: &citations) == 0 ? .trial : .intro
+        // Payloads from before 2023-10 do not state how an offer is paid.
+        return integer(.offerType, citing: &citations) != nil
+            && integer(.price, citing: &citations) == 0
     }
 }

@@ -121,9 +121,7 @@ struct PlanCourse {
     private func givesBack(_ previous: Purchase, to next: Purchase) -> Bool {
         var citations = Citations()
         let isFree =
-            previous.kind(citing: &citations) == .trial
-            || previous.amountMilliunits == 0
-            || previous.state(of: .offerDiscountType) == .value(.text("FREE_TRIAL"))
+            previous.isFreeTrial(citing: &citations) || previous.amountMilliunits == 0
         return next.purchaseDate < previous.expiresDate && !isFree && previous.sharing == nil
     }
 

@@ -3,7 +3,7 @@ internal import Events
 /// The table `movements`: the rows of `Movements`.
 struct MovementsProjection: DeclaredProjection {
     let name = "movements"
-    let version = 7
+    let version = 8
     let definition = PackageResources.movements_sql
     let indexes = PackageResources.movements_indexes_sql
 

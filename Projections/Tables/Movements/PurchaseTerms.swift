@@ -24,9 +24,7 @@ final class PurchaseTerms {
         currency = purchase.text(.currency, citing: &citations)
         sharing = purchase.sharing(citing: &citations)
         self.price = sharing == nil ? price : 0
-        let isFreeTrial =
-            purchase.text(.offerDiscountType, citing: &citations) == "FREE_TRIAL"
-        isFree = isFreeTrial || purchase.kind(citing: &citations) == .trial
+        isFree = purchase.isFreeTrial(citing: &citations)
         self.citations = citations
     }
 

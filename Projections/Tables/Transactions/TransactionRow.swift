@@ -74,7 +74,7 @@ public struct TransactionRow: Hashable, Sendable {
     public struct Terms: Hashable, Sendable {
         /// Whether it is auto-renewable.
         public let isAutoRenewable: Bool
-        /// Whether it is a free introductory offer.
+        /// Whether it is free for a time by an offer of any kind.
         public let isTrialPeriod: Bool
         /// Whether it is a paid introductory offer.
         public let isInIntroOfferPeriod: Bool

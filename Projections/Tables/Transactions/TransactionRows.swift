@@ -94,7 +94,7 @@ private struct TransactionCourse {
         let terms = terms(of: purchase, kind, isOneTime: false, &citations)
         let money = money(of: purchase, refunds, &citations)
         let time = time(of: purchase, in: index, &citations)
-        let place = place(of: index, kind, money, terms, after: before, &paidPeriods, &citations)
+        let place = place(of: index, money, terms, after: before, &paidPeriods, &citations)
 
         return TransactionRow(
             stream: timeline.stream,
@@ -225,7 +225,7 @@ extension TransactionCourse {
     ) -> TransactionRow.Terms {
         TransactionRow.Terms(
             isAutoRenewable: !isOneTime,
-            isTrialPeriod: kind == .trial,
+            isTrialPeriod: !isOneTime && purchase.isFreeTrial(citing: &citations),
             isInIntroOfferPeriod: kind == .intro,
             offerType: purchase.integer(.offerType, citing: &citations),
             offerIdentifier: purchase.text(.offerIdentifier, citing: &citations),
@@ -315,7 +315,6 @@ extension TransactionCourse {
 
     private func place(
         of index: Int,
-        _ kind: ActivePeriod.Kind,
         _ money: TransactionRow.Money,
         _ terms: TransactionRow.Terms,
         after before: Predecessor?,
@@ -327,8 +326,7 @@ extension TransactionCourse {
         let chained = continuity.isContinuing[index] ? before : nil
         let isAgain = before != nil && chained == nil
         let isFree =
-            money.grossMilliunits == 0 || kind == .trial
-            || terms.offerDiscountType == "FREE_TRIAL" || purchase.sharing != nil
+            money.grossMilliunits == 0 || terms.isTrialPeriod || purchase.sharing != nil
         // Free periods inside a chain neither count nor break it.
         paidPeriods = (chained == nil ? 0 : paidPeriods) + (isFree ? 0 : 1)
 
@@ -350,7 +348,7 @@ extension TransactionCourse {
         return TransactionRow.Place(
             renewalNumber: (chained?.renewalNumber ?? 0) + 1,
             consecutivePaidPeriods: isFree ? 0 : paidPeriods,
-            isTrialConversion: chained?.isTrialPeriod == true && kind != .trial,
+            isTrialConversion: chained?.isTrialPeriod == true && !terms.isTrialPeriod,
             isResubscribe: isAgain,
             gapSeconds: isAgain ? gap : nil,
             planChange: change,

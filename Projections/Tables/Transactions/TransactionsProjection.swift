@@ -3,7 +3,7 @@ internal import Events
 /// The table `transactions`: the rows of `TransactionRows`.
 struct TransactionsProjection: DeclaredProjection {
     let name = "transactions"
-    let version = 7
+    let version = 8
     let definition = PackageResources.transactions_sql
     let indexes = PackageResources.transactions_indexes_sql
 

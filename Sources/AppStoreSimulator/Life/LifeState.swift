@@ -190,6 +190,9 @@ struct LifeState: Sendable {
 }
 
 extension LifeState.Purchase {
+    /// Whether it is free by an offer of any kind.
+    var isFreeTrial: Bool { offer?.discount == .freeTrial }
+
     /// Whether it is a free introductory period.
     var isTrial: Bool { offer?.category == .introductory && offer?.discount == .freeTrial }
 }

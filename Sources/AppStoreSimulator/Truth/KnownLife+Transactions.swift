@@ -56,7 +56,8 @@ extension KnownLife {
             effectiveEndTime: effectiveEnd(of: purchase, in: number),
             renewalNumber: (chain?.renewalNumber ?? 0) + 1,
             consecutivePaidPeriods: isPaid ? paidPeriods(before: number) + 1 : 0,
-            isTrialConversion: isContinuing && previous?.isTrial == true && !purchase.isTrial,
+            isTrialConversion: isContinuing && previous?.isFreeTrial == true
+                && !purchase.isFreeTrial,
             isResubscribe: number > 0 && !isContinuing,
             gapSeconds: number > 0 && !isContinuing ? gapSeconds(before: purchase) : nil,
             planChange: changed.map { purchase.product.change(from: $0) },

@@ -65,7 +65,7 @@ package enum PageStyle {
         .series-3 { stroke: var(--series-3); fill: var(--series-3); }
         .series-4 { stroke: var(--series-4); fill: var(--series-4); }
         .series-5 { stroke: var(--series-5); fill: var(--series-5); }
-        .line { fill: none; stroke-width: 2; stroke-linejoin: round; }
+        .partial { fill: var(--paper); } .line { fill: none; stroke-width: 2; stroke-linejoin: round; }
         .area { stroke: none; fill-opacity: 0.14; } rect.bar { fill: var(--series-0); }
         .definition { max-width: 75ch; margin: 6px 0 0; } .figure { break-inside: avoid; }
         .series { display: flex; flex-wrap: wrap; gap: 2px 18px; margin: 0; padding: 0;

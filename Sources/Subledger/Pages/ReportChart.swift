@@ -17,8 +17,10 @@ struct ReportChart {
         let name: String
         /// The currency of its money; nil if it shows no money.
         let currency: String?
-        /// Its value at each place; nil if there is none.
+        /// Its value at each place; nil if there is none, or if the time of the place has not come.
         let values: [Int64?]
+        /// The places of days and months that are not whole.
+        let partial: Set<Int>
     }
 
     /// The columns with numbers of periods, which can be an axis.
@@ -40,20 +42,28 @@ struct ReportChart {
         let isMoney = column.kind == .money
         let keys = report.columns.filter { $0.isLabel && $0 != axis }
         let named = keys.indices.filter { !isMoney || keys[$0].name != "currency" }
-        var groups: [[String]: [ReportValue: Int64]] = [:]
-        var currencies: [[String]: String] = [:]
+        var groups: [[String]: [[String: ReportValue]]] = [:]
         for row in report.rows {
-            let name = keys.map { report.text(of: $0, in: row) }
-            groups[name, default: [:]][row[axis.jsonName] ?? .none] = row[column.jsonName]?.number
-            currencies[name] = report.currency(of: row)
+            groups[keys.map { report.text($0, in: row) }, default: []].append(row)
         }
-        let isShare = column.kind == .percent
-        let all = groups.map { name, values -> Series in
-            Series(
+        let span = ReportSpan(report)
+        let all = groups.map { name, rows -> Series in
+            let found = Dictionary(rows.map { ($0[axis.jsonName] ?? .none, $0) }) { $1 }
+            return Series(
                 name: named.map { name[$0] }.joined(separator: ", "),
-                currency: isMoney ? currencies[name] : nil,
-                // A missing row means zero, except for a share, which is then undefined.
-                values: places.map { values[$0] ?? (isShare ? nil : 0) }
+                currency: isMoney ? report.currency(of: rows[0]) : nil,
+                values: places.map { place in
+                    if let row = found[place] { return row[column.jsonName]?.number }
+                    // A missing row means zero, except for a share, which is then undefined, and
+                    // for the future.
+                    let isZero =
+                        column.kind != .percent
+                        && span.hasCome(rows[0].merging([axis.jsonName: place]) { $1 })
+                    return isZero ? 0 : nil
+                },
+                partial: Set(
+                    places.indices.filter { found[places[$0]].map(\.isPartial) ?? false }
+                )
             )
         }.sorted { ($0.total, $1.name) > ($1.total, $0.name) }
         var counts: [String?: Int] = [:]
@@ -68,10 +78,10 @@ struct ReportChart {
     // Adds the months without any row.
     private static func places(_ found: [ReportValue]) -> [ReportValue] {
         let sorted = Set(found).sorted { $0.isBefore($1) }
-        guard let first = sorted.first?.month, let last = sorted.last?.month, first <= last else {
-            return sorted
-        }
-        return (first...last).map { .text("\($0 / 12)-" + "0\($0 % 12 + 1)".suffix(2)) }
+        guard let first = sorted.first.flatMap(Month.init),
+            let last = sorted.last.flatMap(Month.init), first <= last
+        else { return sorted }
+        return (first.number...last.number).map { .text(Month(number: $0).text) }
     }
 
     /// What the axis counts: months if each of its days is of another month.
@@ -99,6 +109,7 @@ extension ReportChart {
         let words =
             "\(column.title) by \(axisTitle), \(places.first?.words ?? "") to "
             + "\(places.last?.words ?? "")"
+            + (series.contains { $0.partial.contains(places.count - 1) } ? "*" : "")
         return [words + (omitted > 0 ? "; \(omitted) more not drawn" : "")]
             + series.map { line in
                 let greatest = max(line.values.compactMap { $0 }.max() ?? 0, 1)
@@ -121,17 +132,8 @@ extension ReportValue {
     var number: Int64? {
         switch self {
         case .integer(let number), .hundredths(let number): number
-        case .none, .text: nil
+        case .none, .text, .flag: nil
         }
-    }
-
-    // A month as written in reports, counted from year 0; nil for anything else.
-    fileprivate var month: Int? {
-        guard case .text(let text) = self, text.utf8.count == 7 else { return nil }
-        let parts = text.split(separator: "-").map { Int($0) }
-        guard parts.count == 2, let year = parts[0], let month = parts[1], (1...12).contains(month)
-        else { return nil }
-        return year * 12 + month - 1
     }
 
     /// The value as a place on an axis.
@@ -140,13 +142,17 @@ extension ReportValue {
         case .none: "–"
         case .text(let text): text
         case .integer(let number), .hundredths(let number): "\(number)"
+        case .flag(let isSo): "\(isSo)"
         }
     }
 
-    fileprivate func isBefore(_ other: ReportValue) -> Bool {
+    /// Whether it comes before another one of the same column; no value comes last.
+    func isBefore(_ other: ReportValue) -> Bool {
         switch (self, other) {
         case (.integer(let left), .integer(let right)): left < right
-        default: words < other.words
+        case (.none, _): false
+        case (_, .none): true
+        default: words.utf8.lexicographicallyPrecedes(other.words.utf8)
         }
     }
 }

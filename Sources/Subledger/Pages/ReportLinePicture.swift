@@ -112,9 +112,11 @@ struct ReportLinePicture {
             line.values.enumerated().compactMap { place, value -> HTML? in
                 guard let value else { return nil }
                 let name = line.name.isEmpty ? "" : "\(line.name), "
+                let isPartial = line.partial.contains(place)
                 return """
-                    <circle class="series-\(index)" cx="\(x(place))" cy="\(y(value))" r="\(chart.places.count > 60 ? 1 : 3)">\
-                    <title>\(name)\(chart.places[place].words): \(words(value))</title></circle>
+                    <circle class="series-\(index)\(isPartial ? " partial" : "")" cx="\(x(place))" cy="\(y(value))" r="\(chart.places.count > 60 ? 1 : 3)">\
+                    <title>\(name)\(chart.places[place].words)\(isPartial ? "*" : ""): \
+                    \(words(value))</title></circle>
                     """
             }
         )

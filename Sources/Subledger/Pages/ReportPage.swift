@@ -43,7 +43,8 @@ package struct ReportPage {
 
     /// Notes on the numbers, and the command that prints them again.
     package var notes: [HTML] {
-        report.notes.map { note -> HTML in "<p class=\"quiet\">\(note)</p>" }
+        ([report.partialWords].compactMap { $0 } + report.notes)
+            .map { note -> HTML in "<p class=\"quiet\">\(note)</p>" }
             + [report.command].compactMap { $0 }.map { command -> HTML in
                 "<p class=\"next\">again <code>\(command)</code></p>"
             }
@@ -95,11 +96,11 @@ package struct ReportPage {
     }
 
     private var table: HTML {
-        let head = report.columns.map { column -> HTML in
+        let head = report.shownColumns.map { column -> HTML in
             "<th scope=\"col\" class=\"\(kind(column))\">\(column.title)</th>"
         }
         let rows = report.rows.map { row -> HTML in
-            let cells = report.columns.map { column -> HTML in
+            let cells = report.shownColumns.map { column -> HTML in
                 "<td class=\"\(kind(column))\">\(report.text(of: column, in: row))</td>"
             }
             return "<tr>\(cells)</tr>"
@@ -112,7 +113,7 @@ package struct ReportPage {
 
     private func kind(_ column: Report.Column) -> String {
         switch column.kind {
-        case .text, .instant: "text"
+        case .text, .instant, .flag: "text"
         case .count, .money, .percent: "number"
         }
     }

@@ -166,12 +166,22 @@ extension PlanChange {
                 + (signed.refunded.map { " on \($0.clock)" } ?? "")
                 + (amount.isEmpty ? "; the amount is not known" : "")
         }
-        let amount = estimatedRefundMilliunits.map {
-            ", about " + Amount.text($0, estimatedRefundCurrency)
-        }
-        return "\(effective.clock)  Apple refunds the unused part of \(fromProductId)"
-            + (amount ?? "") + "; Apple signs no amount"
+        return "\(effective.clock)  "
+            + unusedPartWords(fromProductId, estimatedRefundMilliunits, estimatedRefundCurrency)
     }
+}
+
+/// What Apple probably gives back for the rest of a period that an upgrade replaced.
+///
+/// - Parameters:
+///   - productId: The product that was replaced.
+///   - milliunits: The estimate; nil if there is none.
+///   - currency: Its currency.
+/// - Returns: The sentence, without its end.
+func unusedPartWords(_ productId: String, _ milliunits: Int64?, _ currency: String?) -> String {
+    "Apple refunds the unused part of \(productId)"
+        + (milliunits.map { ", about " + Amount.text($0, currency) } ?? "")
+        + "; Apple signs no amount"
 }
 
 extension StreamChange {

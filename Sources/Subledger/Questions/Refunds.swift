@@ -217,10 +217,9 @@ extension RefundsDocument.Purchase {
 
 extension RefundsDocument.Estimate {
     fileprivate var text: String {
-        "estimate, not counted in any total: about "
-            + Amount.text(estimatedRefundMilliunits, currency)
-            + " of \(productId) for the change at \(replacedAt.clock); Apple signs no amount "
-            + "(\(positions.marks))"
+        "\(replacedAt.clock)  "
+            + unusedPartWords(productId, estimatedRefundMilliunits, currency)
+            + ", so no total contains this estimate (\(positions.marks))"
     }
 }
 

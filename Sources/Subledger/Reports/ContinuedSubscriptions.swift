@@ -76,7 +76,7 @@ struct ContinuedSubscriptions: Sendable {
     /// A query in which that of a function takes the place of its call, because a function cannot
     /// read the list.
     func inlined(_ query: String) -> String {
-        let call = "analytics.retention_at($4)"
+        let call = "analytics.retention_at($4 - interval '1 millisecond')"
         guard !subscriptions.isEmpty, query.contains(call),
             let sql = AnalyticsRelation.needed(by: call).last?.sql,
             case let parts = sql.split(separator: "$$"), parts.count == 3,
@@ -85,7 +85,10 @@ struct ContinuedSubscriptions: Sendable {
         let names = columns.1.split(separator: ",").compactMap {
             $0.split(whereSeparator: \.isWhitespace).first
         }
-        let body = parts[1].replacing(#/\bas_of\b/#, with: "$4::timestamptz")
+        let body = parts[1].replacing(
+            #/\bas_of\b/#,
+            with: "($4::timestamptz - interval '1 millisecond')"
+        )
         return query.replacing(
             call,
             with: "(SELECT * FROM (\(body)) AS f (\(names.joined(separator: ", "))))"

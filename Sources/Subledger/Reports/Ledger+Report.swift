@@ -94,6 +94,10 @@ private struct ReportRun {
         let from: Instant
         let to: Instant
         let asOf: Instant
+        /// The last day that has begun.
+        let last: Instant
+        /// The first instant that does not count.
+        let until: Instant
         let erasures: Int64
     }
 
@@ -144,13 +148,16 @@ private struct ReportRun {
         let first = try found[0].first?.int8IfPresent(0).map(Instant.init(milliseconds:)) ?? newest
         let lastWhole = Instant(milliseconds: newest.dayStart.milliseconds - Instant.dayLength)
         var to = question.to?.dayStart ?? max(lastWhole, (question.from ?? first).dayStart)
-        let from = question.from?.dayStart ?? min(first.dayStart, to)
+        var from = question.from?.dayStart ?? min(first.dayStart, to)
         to = max(from, to)
+        if question.report.isOfCohortMonths { from = Month(from.day)?.start ?? from }
         let end = Instant(milliseconds: to.milliseconds + Instant.dayLength)
         return Bounds(
             from: from,
             to: to,
             asOf: min(newest, end),
+            last: min(to, newest.dayStart),
+            until: min(end, Instant(milliseconds: newest.milliseconds + 1)),
             erasures: try found[2].single().int8(0)
         )
     }
@@ -163,8 +170,8 @@ private struct ReportRun {
         var statement = ReportStatement(
             text: text,
             parameters: [
-                .text(bounds.from.day), .text(bounds.to.day), .text(question.environment.word),
-                .timestamptz(microseconds: bounds.asOf.milliseconds * 1000),
+                .text(bounds.from.day), .text(bounds.last.day), .text(question.environment.word),
+                .timestamptz(microseconds: bounds.until.milliseconds * 1000),
             ] + money.parameters
         )
         if readsPurchases {
@@ -200,7 +207,20 @@ private struct ReportRun {
         _ knownAt: KnownAt?
     ) throws -> ReportDocument {
         let columns = question.report.columns(by: question.by) + money.columns
-        let names = columns.map(\.jsonName)
+        let isComplete = rows.count <= question.limit
+        let found = ReportRows(
+            try rows.prefix(question.limit).map { row in
+                Dictionary(
+                    uniqueKeysWithValues: try columns.enumerated().map { index, column in
+                        (column.jsonName, try ReportValue(row, index, column.kind))
+                    }
+                )
+            },
+            columns: columns,
+            span: ReportSpan(from: bounds.from.day, to: bounds.to.day, asOf: bounds.asOf)
+        )
+        let isFilled = isComplete && question.report.hasEveryMonth(by: question.by)
+        let whole = isFilled ? found.filled(to: question.limit) : found
         return ReportDocument(
             name: question.report.name,
             version: question.report.version,
@@ -217,15 +237,9 @@ private struct ReportRun {
             erasures: bounds.erasures,
             refusedSubscriptions: ground.refused,
             command: knownAt.map { command(bounds, knownAt: ledger.log.text($0)) },
-            isComplete: rows.count <= question.limit,
-            columns: columns,
-            rows: try rows.prefix(question.limit).map { row in
-                Dictionary(
-                    uniqueKeysWithValues: try columns.enumerated().map { index, column in
-                        (names[index], try ReportValue(row, index, column.kind))
-                    }
-                )
-            }
+            isComplete: isComplete,
+            columns: whole.marked.columns,
+            rows: whole.marked.rows
         )
     }
 
@@ -282,21 +296,8 @@ extension ReportValue {
         switch kind {
         case .text: self = try row.textIfPresent(index).map { .text($0) } ?? .none
         case .percent: self = try row.int8IfPresent(index).map { .hundredths($0) } ?? .none
-        case .count, .money, .instant:
+        case .count, .money, .instant, .flag:
             self = try row.int8IfPresent(index).map { .integer($0) } ?? .none
         }
     }
-}
-
-extension Instant {
-    fileprivate static let dayLength: Int64 = 86_400_000
-
-    /// The first instant of its day, UTC.
-    fileprivate var dayStart: Instant {
-        let rest = milliseconds % Instant.dayLength
-        return Instant(milliseconds: milliseconds - (rest < 0 ? rest + Instant.dayLength : rest))
-    }
-
-    /// Its day, UTC, as `2026-03-03`.
-    fileprivate var day: String { String(description.prefix(10)) }
 }

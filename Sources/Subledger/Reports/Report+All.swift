@@ -3,31 +3,32 @@ extension Report {
     public static let all: [Report] = [
         Report(
             "retention",
-            version: 2,
+            version: 3,
             """
             Of the subscriptions whose first payment falls in the months of the report, how many \
-            have paid access n periods of their product later. Only subscriptions that have \
-            reached that instant count (had_opportunity, retained); those in retained_pending have \
-            not reached it yet.
+            have paid access n periods later. A period is as long as that of the product first \
+            paid for (period_length). Only subscriptions that have reached that instant count \
+            (had_opportunity, retained); those in retained_pending have not reached it yet.
             """,
             by: [.month, .product],
             usual: [.product],
-            keys: ["period_number"],
+            keys: ["period_length", "period_number"],
             columns: ["had_opportunity", "retained", "retained_percent", "retained_pending"],
             sql: PackageResources.report_retention_sql
         ),
         Report(
             "cancelled-in-period",
-            version: 2,
+            version: 3,
             """
             Of the subscriptions whose first payment falls in the months of the report, how many \
             entered the nth period after it (entered_period), how many of these switched \
             auto-renewal off in that period, and, if the period is over (completed_period), how \
-            many ended with it.
+            many ended with it. A period is as long as that of the product first paid for \
+            (period_length).
             """,
             by: [.month, .product],
             usual: [.product],
-            keys: ["period_number"],
+            keys: ["period_length", "period_number"],
             columns: [
                 "entered_period", "auto_renew_off_in_period", "auto_renew_off_percent",
                 "completed_period", "ended_in_period", "ended_percent",
@@ -36,11 +37,12 @@ extension Report {
         ),
         Report(
             "payments",
-            version: 2,
+            version: 3,
             """
             Payments per customer and currency in the days of the report: how many, how many of \
-            them are refunded, and the amounts paid, given back and kept. A purchase whose price \
-            Apple did not state is a payment; free purchases and those of family members are not.
+            them were refunded by its last day, and the amounts paid, given back and kept. A \
+            purchase whose price Apple did not state is a payment; free purchases and those of \
+            family members are not.
             """,
             keys: ["customer_id", "currency"],
             columns: [
@@ -52,7 +54,7 @@ extension Report {
         ),
         Report(
             "renewals",
-            version: 2,
+            version: 3,
             """
             Payments for subscriptions in the days of the report: original ones, made by the \
             customer, and automatic ones. Apple's transactionReason decides; if it is missing \
@@ -67,7 +69,7 @@ extension Report {
         ),
         Report(
             "switches",
-            version: 2,
+            version: 3,
             """
             Changes of plan that took effect in the days of the report, by the product before and \
             after: upgrade, downgrade or crossgrade, or plan_change if no catalog ranks the \
@@ -81,11 +83,13 @@ extension Report {
         ),
         Report(
             "active",
-            version: 2,
+            version: 3,
             """
-            Subscriptions at the end of each month and of the last day of the report, UTC: with a \
-            running paid purchase (active_paid), of these in billing grace and with auto-renewal \
-            off (set_to_expire), with a running free trial, and in billing retry without access.
+            Subscriptions at the end of each month and of the last day of the report, UTC; if that \
+            day is not over, at Apple's newest signature: with a running paid purchase \
+            (active_paid), with a running free trial by any kind of offer (active_trial), of both \
+            those in billing grace (in_grace), of active_paid those with auto-renewal off \
+            (set_to_expire), and those in billing retry without access.
             """,
             by: [.product, .country, .offer],
             keys: ["day"],
@@ -94,27 +98,33 @@ extension Report {
         ),
         Report(
             "churn",
-            version: 3,
+            version: 4,
             """
-            Subscriptions that had a running paid purchase at the end of a day and none at the end \
-            of the next (lost), less those that came back (resubscribed), as a share of those \
-            active before the first day; and all subscriptions that ended, trials included, by \
-            Apple's reason.
+            Of the subscriptions with a running paid purchase before the first day of the month, \
+            or of the report (active_at_start), those that have none at its end (lost_from_start, \
+            and as a share churn_percent), by the product that they had at the start. lost counts \
+            every time that a subscription has a running paid purchase at the end of a day and \
+            none at the end of the next, for whatever reason and also if it began in the same \
+            month; resubscribed counts every return. churned_voluntary, churned_involuntary and \
+            churned_unknown count the ends of subscriptions, by Apple's reason and on Apple's \
+            date. They differ from lost: a failed charge is lost at the end of its period and \
+            churns up to 60 days later, a refund is lost and does not churn, and a trial that ends \
+            churns and was never paid.
             """,
             usual: [.month],
             columns: [
-                "active_at_start", "lost", "resubscribed", "churn_percent", "churned_voluntary",
-                "churned_involuntary", "churned_unknown",
+                "active_at_start", "lost", "resubscribed", "lost_from_start", "churn_percent",
+                "churned_voluntary", "churned_involuntary", "churned_unknown",
             ],
             sql: PackageResources.report_churn_sql
         ),
         Report(
             "trial-conversion",
-            version: 2,
+            version: 3,
             """
-            Free trials that began in the days of the report, and how many continued with a \
-            purchase that is not a trial. The percentage leaves out trials that are still running \
-            and may yet convert.
+            Free trials, by any kind of offer, that began in the days of the report, and how many \
+            continued with a purchase that is not a trial. The percentage leaves out trials that \
+            are still running and may yet convert.
             """,
             usual: [.month],
             columns: ["trial_starts", "trial_conversions", "running", "converted_percent"],
@@ -122,7 +132,7 @@ extension Report {
         ),
         Report(
             "recovery",
-            version: 2,
+            version: 3,
             """
             Failed renewals that entered billing grace or billing retry in the days of the report, \
             and how many of them recovered next. The percentage leaves out those that are still \
@@ -135,14 +145,15 @@ extension Report {
         ),
         Report(
             "seats",
+            version: 2,
             """
             The seats of multiseat subscriptions at the end of each month and of the last day of \
-            the report, UTC: sold less those taken back by then, assigned to members, and free. \
-            Where the app manages its members (DEVELOPER), Apple signs no transaction for them: \
-            how many seats are assigned is then only known to the app and to Apple (`subledger \
-            apple seats`). Seats that an organisation bought outside the app are not sold by the \
-            app, but their members count as assigned: seats_free is empty if more seats are \
-            assigned than sold.
+            the report, UTC; if that day is not over, at Apple's newest signature: sold less those \
+            taken back by then, assigned to members, and free. Where the app manages its members \
+            (DEVELOPER), Apple signs no transaction for them: how many seats are assigned is then \
+            only known to the app and to Apple (`subledger apple seats`). Seats that an \
+            organisation bought outside the app are not sold by the app, but their members count \
+            as assigned: seats_free is empty if more seats are assigned than sold.
             """,
             by: [.product, .country],
             usual: [.product],
@@ -152,13 +163,13 @@ extension Report {
         ),
         Report(
             "mrr",
-            version: 2,
+            version: 3,
             """
             Monthly recurring revenue of the subscriptions that are active at the end of each \
-            month and of the last day of the report, UTC: each price converted to one month by \
-            RevenueCat's formula, before refunds, taxes and commission. arr is twelve times the \
-            same sum before mrr is rounded for display, so it can differ from twelve times the \
-            mrr shown.
+            month and of the last day of the report, UTC; if that day is not over, at Apple's \
+            newest signature: each price converted to one month by RevenueCat's formula, before \
+            refunds, taxes and commission. arr is twelve times the same sum before mrr is rounded \
+            for display, so it can differ from twelve times the mrr shown.
             """,
             by: [.product, .country, .offer],
             keys: ["day", "currency"],
@@ -167,26 +178,31 @@ extension Report {
         ),
         Report(
             "revenue",
-            version: 2,
+            version: 3,
             """
             What customers paid in the days of the report, including one-time purchases, and what \
-            was given back: by the date of the purchase, so that later refunds change it, and by \
-            the date of the refund, less reversed refunds.
+            was given back by its last day: by the date of the purchase (given_back, net), and by \
+            the date of the refund, less reversed refunds. Both nets are prices less the refunds \
+            that Apple signed, before commission and taxes. Apple also refunds the unused part of \
+            a period that an upgrade replaces, and signs no amount for it: \
+            upgrade_refund_estimate, by the date of the upgrade, is an estimate by time, and no \
+            other column contains it.
             """,
             usual: [.month],
             keys: ["currency"],
             columns: [
                 "gross_milliunits", "given_back_milliunits", "net_milliunits",
                 "given_back_on_refund_date_milliunits", "net_on_refund_date_milliunits",
+                "upgrade_refund_estimate_milliunits",
             ],
             sql: PackageResources.report_revenue_sql
         ),
         Report(
             "refund-rate",
-            version: 2,
+            version: 3,
             """
-            Of the paid subscription purchases that began in the days of the report, how many are \
-            refunded. Reversed refunds do not count, and later refunds change the number.
+            Of the paid subscription purchases that began in the days of the report, how many were \
+            refunded by its last day. A refund that was reversed by then does not count.
             """,
             usual: [.month],
             columns: ["paid_purchases", "paid_purchases_refunded", "refunded_percent"],
@@ -194,10 +210,11 @@ extension Report {
         ),
         Report(
             "ltv",
-            version: 2,
+            version: 3,
             """
-            Realised lifetime value per customer, by currency: what customers whose first payment \
-            falls in the days of the report have paid since then, less what was given back.
+            Realised lifetime value per paying customer, by currency: what customers whose first \
+            payment falls in the days of the report have paid since then, less what was given back \
+            by its last day. Customers without a payment do not count.
             """,
             by: [.month],
             keys: ["currency"],
@@ -206,11 +223,11 @@ extension Report {
         ),
         Report(
             "cohorts",
-            version: 2,
+            version: 3,
             """
             Subscriptions by the month of their first payment, in the days of the report: how many \
             made a payment in the nth calendar month after it, how many payments these were, and \
-            the amount that was not given back.
+            the amount that was not given back by the last day.
             """,
             usual: [.month],
             keys: ["month_number", "currency"],

@@ -54,6 +54,8 @@ public struct Report: Sendable {
             case percent
             /// A point in time.
             case instant
+            /// Whether something is so.
+            case flag
         }
     }
 
@@ -123,6 +125,10 @@ extension Report.Dimension {
 }
 
 extension Report {
+    /// Whether it is about cohorts, which are whole months: of the month of the first day, too,
+    /// what was before that day.
+    var isOfCohortMonths: Bool { ReportSQL.text(file).contains("{{cohorts}}") }
+
     /// Whether some of its numbers are money.
     package var hasMoney: Bool { columns.contains { $0.kind == .money } }
 }
@@ -141,6 +147,9 @@ extension Report.Column {
         return Self(name: name, kind: units.first { name.hasSuffix($0.0) }?.1 ?? .count)
     }
 
+    /// Whether the row's day or month is not whole.
+    static let isPartial = Self(name: "is_partial", kind: .flag)
+
     /// Whether it helps identify a row, and is not a note on its numbers.
     public var isLabel: Bool { kind == .text && !name.hasPrefix("rate_") }
 
@@ -157,17 +166,20 @@ extension Report {
     /// The query, with its placeholders for what a question asks.
     var sql: String { ReportSQL.filled(file) }
 
-    /// All columns of the answer, in order.
+    /// The columns of the query, in order.
     func columns(by dimensions: [Dimension]) -> [Column] {
         dimensions.map { .key($0.column) } + keys + columns
     }
 
-    /// The query with parameters: `$1` the first day, `$2` the last one, `$3` the environment, `$4`
-    /// the instant after which nothing counts, then those of the conversion.
+    /// The query with parameters: `$1` the first day, `$2` the last one that has begun, `$3` the
+    /// environment, `$4` the first instant that does not count, then those of the conversion.
+    ///
+    /// That instant is the midnight after the last day, or what follows Apple's newest signature.
     ///
     /// `{{by}}` stands for the columns of the dimensions, each with a comma after it, taken from
     /// `x`, a month as its first instant; `{{keys}}` for all columns that rows are grouped by;
-    /// `{{begins}}` for whether `x.day` begins a group's time. `ReportConversion` fills in the rest.
+    /// `{{begins}}` for whether `x.day` begins a group's time, `{{ends}}` for the last day of the
+    /// time that `b.day` begins. `ReportConversion` fills in the rest.
     func text(by dimensions: [Dimension], limit: Int, _ conversion: ReportConversion) -> String {
         let columns = dimensions.map { "x.\($0.column), " }.joined()
         let keyCount = dimensions.count + keys.count
@@ -181,6 +193,12 @@ extension Report {
             "{{begins}}",
             with: isMonthly
                 ? "(x.day = $1::date OR extract(day FROM x.day) = 1)" : "x.day = $1::date"
+        )
+        .replacing(
+            "{{ends}}",
+            with: isMonthly
+                ? "least(date_trunc('month', b.day::timestamp) + interval '1 month - 1 day', "
+                    + "$2::date)" : "$2::date"
         )
         let order =
             (greatestFirst.map { ["report.\($0) DESC"] } ?? [])

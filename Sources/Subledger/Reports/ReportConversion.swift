@@ -33,17 +33,30 @@ struct ReportConversion {
     /// comma before each.
     func filling(_ query: String) -> String {
         let words = [
-            "{{transactions}}": transactions,
+            "{{transactions}}": transactions(of: "analytics.transactions"),
+            "{{purchases_until}}": transactions(
+                of: ReportSQL.text(PackageResources.part_purchases_until_sql)
+            ),
             "{{movements}}": money.isAsked
                 ? ReportSQL.text(PackageResources.part_converted_movements_sql)
                 : "analytics.movements",
+            "{{plan_changes}}": planChanges,
             "{{of_purchase}}": estimate("t.proceeds_estimate") + days("t.rate_day", "t.rate_day"),
             "{{of_movement}}": estimate("0") + days("m.rate_day", "m.rate_day"),
+            "{{of_plan_change}}": estimate("0") + days("c.rate_day", "c.rate_day"),
+            "{{of_cohort}}": days("t.rate_first_day", "t.rate_last_day"),
             "{{of_customer}}": days("min(y.rate_first_day)", "max(y.rate_last_day)"),
             "{{totals}}": estimate("sum(x.proceeds_estimate_milliunits)::bigint")
                 + days("min(x.rate_first_day)::text", "max(x.rate_last_day)::text"),
         ]
         return words.reduce(query) { $0.replacing($1.key, with: $1.value) }
+    }
+
+    private var planChanges: String {
+        let changes = ReportSQL.text(PackageResources.part_plan_changes_sql)
+        guard money.isAsked else { return changes }
+        return ReportSQL.text(PackageResources.part_converted_plan_changes_sql)
+            .replacing("{{source}}", with: changes)
     }
 
     /// Tables for the query's WITH clause, each with a comma before it.
@@ -59,8 +72,8 @@ struct ReportConversion {
         money.currency == nil ? "" : ", \(first) AS rate_first_day, \(last) AS rate_last_day"
     }
 
-    private var transactions: String {
-        guard money.isAsked else { return "analytics.transactions" }
+    private func transactions(of source: String) -> String {
+        guard money.isAsked else { return source }
         var (proceeds, service) = ("", "")
         if let commission = money.commission {
             let isStandard = commission == .standard
@@ -74,6 +87,7 @@ struct ReportConversion {
                 + (isStandard ? ReportSQL.text(PackageResources.part_paid_service_sql) : "")
         }
         return ReportSQL.text(PackageResources.part_converted_transactions_sql)
+            .replacing("{{source}}", with: source)
             .replacing("{{proceeds}}", with: proceeds).replacing("{{service}}", with: service)
     }
 }

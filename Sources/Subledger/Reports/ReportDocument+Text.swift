@@ -5,7 +5,7 @@ extension ReportDocument {
     package var text: [Block] {
         let bars = ReportBars(self, drawnColumn)
         let cells = rows.map { row in
-            columns.map { text(of: $0, in: row) } + [bars.bar(of: row)]
+            shownColumns.map { text(of: $0, in: row) } + [bars.bar(of: row)]
         }
         var blocks: [Block] = [
             .line("\(name), definition \(version): \(definition)"),
@@ -16,13 +16,23 @@ extension ReportDocument {
             ),
         ]
         blocks += moneyWords.map(Block.line)
-        let header = columns.map(\.title) + [""]
+        let header = shownColumns.map(\.title) + [""]
         blocks.append(cells.isEmpty ? .line("nothing to report") : .table(header, cells))
         if let chart = ReportChart(self), chart.isLong {
             blocks += chart.sparklines.map(Block.line)
         }
+        if let partialWords { blocks.append(.line(partialWords)) }
         if let command { blocks.append(.line("again: \(command)")) }
         return blocks
+    }
+
+    /// The columns of the table: a mark on a row is not one of them.
+    var shownColumns: [Report.Column] { columns.filter { $0.kind != .flag } }
+
+    /// What the sign on a day or a month means; nil if no row has it.
+    var partialWords: String? {
+        guard rows.contains(where: \.isPartial) else { return nil }
+        return "* not whole: the report counts from \(from) 00:00:00 to \(asOf.clock) UTC"
     }
 
     /// How money was converted and estimated; empty if amounts are as Apple signed them.
@@ -66,15 +76,21 @@ extension ReportDocument {
         return lines.csv
     }
 
-    /// Notes on the numbers.
-    package var notes: [String] {
-        var notes: [String] = []
+    /// What the report leaves out.
+    package var omissions: [String] {
+        var omissions: [String] = []
         if !isComplete {
-            notes.append("only the first \(rows.count) rows; --limit changes the number")
+            omissions.append("only the first \(rows.count) rows; --limit changes the number")
         }
         if refusedSubscriptions > 0 {
-            notes.append(refusedWords(refusedSubscriptions, "counted"))
+            omissions.append(refusedWords(refusedSubscriptions, "counted"))
         }
+        return omissions
+    }
+
+    /// Notes on the numbers.
+    package var notes: [String] {
+        var notes = omissions
         if let unconverted { notes.append(unconverted) }
         if command == nil {
             notes.append(
@@ -98,8 +114,13 @@ extension ReportDocument {
             + "\(others.joined(separator: ", ")): they are listed in their own currency; `subledger rates list` shows what was imported"
     }
 
-    /// A value as text.
+    /// A value as text, with a sign on a day or a month that is not whole.
     func text(of column: Report.Column, in row: [String: ReportValue]) -> String {
+        text(column, in: row) + (row.isPartial && column == ReportSpan.axis(of: columns) ? "*" : "")
+    }
+
+    /// A value as text.
+    func text(_ column: Report.Column, in row: [String: ReportValue]) -> String {
         text(of: column, row[column.jsonName] ?? .none, in: currency(of: row))
     }
 
@@ -112,6 +133,7 @@ extension ReportDocument {
         case (.instant, .integer(let time)): Instant(milliseconds: time).clock
         case (_, .integer(let number)): "\(number)"
         case (_, .hundredths(let number)): number.decimals + " %"
+        case (_, .flag(let isSo)): "\(isSo)"
         }
     }
 
@@ -129,6 +151,7 @@ extension ReportDocument {
             Instant(milliseconds: time).description
         case .integer(let number): "\(number)"
         case .hundredths(let number): number.decimals
+        case .flag(let isSo): "\(isSo)"
         }
     }
 }
@@ -146,6 +169,11 @@ extension [String: Int64] {
         return sorted { Int($0.key) ?? 0 < Int($1.key) ?? 0 }
             .map { isOnly ? "\($0.value)" : "\($0.key):\($0.value)" }.joined(separator: ",")
     }
+}
+
+extension [String: ReportValue] {
+    /// Whether the row's day or month is not whole.
+    var isPartial: Bool { self[Report.Column.isPartial.jsonName] == .flag(true) }
 }
 
 extension Report.Column {

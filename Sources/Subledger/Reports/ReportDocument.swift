@@ -11,6 +11,8 @@ public struct ReportQuestion: Sendable {
     public var from: Instant?
     /// The last day, UTC, given by an instant within it; nil for the last whole day before Apple's
     /// newest signature.
+    ///
+    /// If the day is not over by then, it counts as far as that instant.
     public var to: Instant?
     /// Where the purchases were made.
     public var environment = Environment.production
@@ -47,8 +49,10 @@ public struct ReportDocument: Codable, Hashable, Sendable {
     public let from: String
     /// The last day, UTC.
     public let to: String
-    /// The instant on Apple's clock after which nothing counts: the end of the last day, or the
-    /// newest signature if that is earlier.
+    /// The instant on Apple's clock after which nothing counts, in any report: the end of the last
+    /// day, or the newest signature if that is earlier.
+    ///
+    /// What began, ended or was given back later counts as if it had not happened.
     public let asOf: Instant
     /// What the numbers are broken down by.
     public let by: [Report.Dimension]

@@ -8,6 +8,8 @@ public enum ReportValue: Hashable, Sendable {
     case integer(Int64)
     /// A share in hundredths of a percent; in JSON a number with at most two decimals.
     case hundredths(Int64)
+    /// Whether something is so.
+    case flag(Bool)
 }
 
 extension ReportValue: Codable {
@@ -18,6 +20,10 @@ extension ReportValue: Codable {
             self = .none
             return
         }
+        do {
+            self = .flag(try container.decode(Bool.self))
+            return
+        } catch is DecodingError {}
         do {
             self = .integer(try container.decode(Int64.self))
             return
@@ -30,7 +36,7 @@ extension ReportValue: Codable {
         }
     }
 
-    /// Encodes null, a string or a number.
+    /// Encodes null, a string, a number or a truth value.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         switch self {
@@ -38,6 +44,7 @@ extension ReportValue: Codable {
         case .text(let text): try container.encode(text)
         case .integer(let number): try container.encode(number)
         case .hundredths(let number): try container.encode(Double(number) / 100)
+        case .flag(let isSo): try container.encode(isSo)
         }
     }
 }

@@ -17,9 +17,11 @@ struct TableReportCommand: AsyncParsableCommand, TakingWord {
 
             Without --from, the first day is that of the first purchase. Without --to, the last \
             day is the last whole day before Apple's newest signature. Both days are included, in \
-            UTC. Nothing after the last day counts: to follow the customers of a month to the \
-            present (retention, cancelled-in-period, ltv, cohorts), leave out --to and break down \
-            by month.
+            UTC. Nothing after the last day counts, and neither does a later refund of an earlier \
+            purchase: to follow the customers or the purchases of a month to the present, leave \
+            out --to and break down by month. A last day that is not over counts as far as Apple's \
+            newest signature. A day or a month that is not whole has a *, in CSV and JSON \
+            is_partial.
             """
     )
 
@@ -62,6 +64,14 @@ struct TableReportCommand: AsyncParsableCommand, TakingWord {
     @Option(help: "Maximum number of rows; they are held in memory.")
     var limit = ReportQuestion.limitDefault
 
+    @Flag(
+        help: """
+            Print nothing and fail if the report is not of the whole log: if its tables are behind \
+            (exit 75), or if it leaves out rows or subscriptions (exit 3).
+            """
+    )
+    var strict = false
+
     @Flag(help: "Print CSV (RFC 4180): a header, UTC times, money in thousandths.")
     var csv = false
 
@@ -103,6 +113,13 @@ struct TableReportCommand: AsyncParsableCommand, TakingWord {
         }
     }
 
+    private static func check(_ report: ReportDocument, lag: Int64) throws {
+        guard lag == 0 else { throw Failure(Exit.tryAgain, lagWords(lag, of: "report")) }
+        guard report.omissions.isEmpty else {
+            throw Failure(Exit.mismatch, report.omissions.joined(separator: "; "))
+        }
+    }
+
     func run() async throws {
         let now = Instant.systemClock()
         var question = ReportQuestion(report)
@@ -119,6 +136,7 @@ struct TableReportCommand: AsyncParsableCommand, TakingWord {
         let answer = try await ledger.report(question)
         let lag = try await knownAt == nil ? ledger.lag(behind: answer.positions) : 0
         await ledger.close()
+        if strict { try TableReportCommand.check(answer, lag: lag) }
         try page?.write(ReportPage(answer).text)
         if csv { Terminal.put(answer.csv) } else { try output.print(answer, answer.text) }
         guard !output.quiet else { return }

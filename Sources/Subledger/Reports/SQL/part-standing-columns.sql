@@ -1,4 +1,4 @@
--- The columns of a purchase t that runs at the midnight b.until; added seats count with their
+-- The columns of a purchase t that runs just before b.until; added seats count with their
 -- period.
 b.day, b.until, t.lane, t.original_transaction_id, t.product_identifier, t.country,
     t.offer_type, t.currency, t.is_paid, t.is_trial_period, t.end_time,

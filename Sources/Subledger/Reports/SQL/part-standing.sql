@@ -1,19 +1,19 @@
--- The purchases running at those midnights, as the daily snapshot counts them: the newest of
--- several; of a period to which seats were added, all transactions together. Each purchase selects
--- the few month ends that it covers; a call of the daily snapshot, or a join of days with
--- purchases, is far slower.
+-- The purchases running at those instants, as the daily snapshot counts them: the newest of several;
+-- of a period to which seats were added, all transactions together. Each purchase selects the few
+-- month ends that it covers; a call of the daily snapshot, or a join of days with purchases, is far
+-- slower.
 SELECT DISTINCT ON (b.day, t.lane, t.original_transaction_id) {{standing_columns}}{{of_purchase}}
     FROM {{transactions}} t
     CROSS JOIN LATERAL (
-        SELECT (u AT TIME ZONE 'UTC')::date - 1 AS day, u AS until
+        SELECT ((u - interval '1 millisecond') AT TIME ZONE 'UTC')::date AS day, u AS until
         FROM (
             SELECT m AT TIME ZONE 'UTC' AS u FROM generate_series(
                 interval '1 month' + date_trunc('month', greatest(
                     t.start_time AT TIME ZONE 'UTC', $1::date::timestamp)),
-                least(t.effective_end_time AT TIME ZONE 'UTC',
-                    ($2::date + 1)::timestamp), interval '1 month') m
-            UNION ALL SELECT ($2::date + 1)::timestamp AT TIME ZONE 'UTC'
-            WHERE extract(day FROM $2::date + 1) <> 1
+                least(t.effective_end_time, $4) AT TIME ZONE 'UTC', interval '1 month') m
+            UNION ALL SELECT $4
+            WHERE $4 <> date_trunc('month', $4 AT TIME ZONE 'UTC') AT TIME ZONE 'UTC'
+                AND $1::date <= $2::date
         ) e
         WHERE t.start_time < u AND t.effective_end_time >= u
     ) b

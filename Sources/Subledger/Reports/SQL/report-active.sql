@@ -4,7 +4,7 @@ SELECT {{by}}x.day::text AS day,
     count(*) FILTER (WHERE x.is_paid AND NOT x.is_retried) AS active_paid,
     count(*) FILTER (WHERE x.is_trial_period AND NOT x.is_retried)
         AS active_trial,
-    count(*) FILTER (WHERE x.is_paid AND NOT x.is_retried AND x.end_time < x.until)
+    count(*) FILTER (WHERE NOT x.is_retried AND x.end_time < x.until)
         AS in_grace,
     count(*) FILTER (WHERE x.is_retried) AS in_retry,
     count(*) FILTER (WHERE x.is_paid AND x.is_switched_off) AS set_to_expire

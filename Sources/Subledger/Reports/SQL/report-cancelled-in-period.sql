@@ -1,6 +1,6 @@
 -- Of the subscriptions by month of their first payment, those that entered, were switched off in,
 -- and ended with their nth period.
-SELECT {{by}}x.period_number::bigint AS period_number,
+SELECT {{by}}x.period_length, x.period_number::bigint AS period_number,
     sum(x.entered_period)::bigint AS entered_period,
     sum(x.auto_renew_off_in_period)::bigint AS auto_renew_off_in_period,
     round(10000.0 * sum(x.auto_renew_off_in_period)

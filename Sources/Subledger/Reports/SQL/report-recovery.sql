@@ -14,13 +14,13 @@ FROM (
         SELECT o.movement FROM analytics.movements o
         WHERE o.lane = m.lane AND o.environment = m.environment
             AND o.original_transaction_id = m.original_transaction_id
-            AND o.ordinal > m.ordinal AND o.occurred_at <= $4
+            AND o.ordinal > m.ordinal AND o.occurred_at < $4
             AND (o.movement LIKE 'churn%' OR o.movement LIKE 'billing_issue%')
         ORDER BY o.ordinal LIMIT 1
     ) n ON true
     WHERE m.environment = $3 AND m.movement = 'billing_issue_entered'
         AND NOT m.is_shared
         AND m.occurred_at >= $1::date::timestamp AT TIME ZONE 'UTC'
-        AND m.occurred_at < ($2::date + 1)::timestamp AT TIME ZONE 'UTC'
+        AND m.occurred_at < $4
 ) x
 GROUP BY {{keys}}

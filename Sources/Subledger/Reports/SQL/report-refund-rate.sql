@@ -5,7 +5,7 @@ SELECT {{by}}count(*) AS paid_purchases,
         AS refunded_percent
 FROM (
     SELECT {{purchase}}, t.refunded_at
-    FROM analytics.transactions t
+    FROM {{purchases_until}} t
     WHERE t.environment = $3 AND t.is_paid AND {{is_asked_day}}
 ) x
 GROUP BY {{keys}}
