@@ -100,10 +100,8 @@ struct StandbyTests {
         let address = "/tmp/address-\(UUID().uuidString.prefix(8))"
         defer { unlink(address) }
         symlink(places[0].sockets, address)
-        let log = try await EventLog.open(
-            ConnectionSettings(settings.connectionString + " host=\(address)"),
-            .test()
-        )
+        let moving = ConnectionSettings(settings.connectionString + " host=\(address)")
+        let log = try await EventLog.open(moving, .test())
         #expect(try await log.verify().isOK)
         async let outcomes = log.append(verified(TestFacts.transaction(price: 7, asOf: 2)))
         async let keeping = log.record([Self.rejection])
@@ -117,10 +115,7 @@ struct StandbyTests {
         #expect(try await keeping == 0)
         #expect(try await log.verify().isOK)
         // A connection on which the log only reads may still lead to the old primary.
-        let new = try await EventLog.open(
-            ConnectionSettings(settings.connectionString + " host=\(address)"),
-            .test()
-        )
+        let new = try await EventLog.open(moving, .test())
         #expect(try await new.rejections(limit: 1).count == 1)
         await new.close()
         await old.close()

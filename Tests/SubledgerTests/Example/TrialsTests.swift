@@ -51,17 +51,19 @@ struct TrialsTests {
         #expect(row.values == [.null])
     }
 
-    // The simulator's truth: the free introductory periods, and whether a payment followed.
+    // The simulator's truth: what was free for a time by an offer, and whether a payment followed.
     private static var truth: [String] {
         FilledLedger.simulator.lives(FilledLedger.lives).flatMap { life in
             let transactions = life.transactions
-            return life.periods.filter { $0.kind == .trial }.compactMap { trial in
-                let index = transactions.firstIndex { $0.startTime == trial.purchaseDate }
-                guard let index else { return nil as String? }
-                let next = transactions[(index + 1)...].first
-                let end = transactions[index].endTime.milliseconds / 1000
-                let hasConverted = next?.isTrialConversion == true ? "t" : "f"
-                return "\(trial.productId) \(end) \(hasConverted) t"
+            let introductory = Set(life.periods.filter { $0.kind == .trial }.map(\.purchaseDate))
+            return transactions.indices.filter { index in
+                transactions[index].purchasePriceMilliunits == 0
+                    || introductory.contains(transactions[index].startTime)
+            }
+            .map { index in
+                let (trial, next) = (transactions[index], transactions[(index + 1)...].first)
+                let end = trial.endTime.milliseconds / 1000
+                return "\(trial.productId) \(end) \(next?.isTrialConversion == true ? "t" : "f") t"
             }
         }.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
     }
