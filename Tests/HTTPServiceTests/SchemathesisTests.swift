@@ -3,6 +3,7 @@ import Events
 import Foundation
 import HTTPTypes
 import HummingbirdTesting
+import Projector
 import Subledger
 import TestSupport
 import Testing
@@ -22,6 +23,8 @@ struct SchemathesisTests {
             for payload in TestService.notifications(3) {
                 _ = try await service.post("/v1/appstore/notifications", payload)
             }
+            // Reports are read from the tables.
+            _ = try await service.ledger.projector.rebuild()
             let token = try await service.token(.admin)
             let port = try #require(service.client.port)
             let stream = try #require(try await service.ledger.log.streams(limit: 1).first?.stream)
@@ -35,6 +38,7 @@ struct SchemathesisTests {
                     "path.id" = "\(stream.originalTransactionId)"
                     "path.originalTransactionId" = "\(stream.originalTransactionId)"
                     "path.position" = "1"
+                    "path.name" = "active"
                     "query.environment" = "\(stream.environment.word)"
                     """.utf8
                 )
