@@ -127,6 +127,29 @@ struct FeedTests {
     }
 
     @Test(arguments: Variant.extremes)
+    func `a reader that starts again gets the confirmations of its last commit again`(
+        variant: Variant
+    ) async throws {
+        try await variant.withLog { log, _ in
+            // One commit brings an event and its confirmation.
+            let facts = [Int64(1), 2].map { TestFacts.transaction(asOf: $0) }
+            _ = try await log.append(verified(facts))
+            var feed = try await log.feed(after: .beginning)
+            let page = try #require(try await feed.nextPage())
+            #expect(page.events.count == 1 && page.confirmations.count == 1)
+            let kinds = page.lines().map { if case .event = $0 { "event" } else { "confirmation" } }
+            #expect(kinds == ["event", "confirmation"])
+            #expect(page.lines(eventsMax: 1).count == 1)
+
+            // It may have been killed between the two lines.
+            var again = try await log.feed(after: feed.cursor)
+            let rest = try #require(try await again.nextPage())
+            #expect(rest.events.isEmpty && rest.confirmations.count == 1)
+            #expect(try await again.nextPage() == nil)
+        }
+    }
+
+    @Test(arguments: Variant.extremes)
     func `an event that cannot be read ends the feed in the turn of its lane`(
         variant: Variant
     ) async throws {
