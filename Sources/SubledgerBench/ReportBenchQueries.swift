@@ -13,6 +13,7 @@ enum ReportBenchQueries {
         try Report.all.map { report in
             guard
                 let query = ofCustomers[report.name] ?? ofTime[report.name] ?? ofMoney[report.name]
+                    ?? ofMovement[report.name]
             else {
                 throw Failure(Exit.internalError, "report \(report.name) has no hand-written query")
             }
@@ -279,7 +280,7 @@ enum ReportBenchQueries {
         """,
         "mrr": """
         SELECT concat(s.day, '|', s.currency, '|', count(*), '|', sum(s.mrr_milliunits), '|',
-            12 * sum(s.mrr_milliunits))
+            12 * sum(s.mrr_milliunits), '|', round(sum(s.mrr_milliunits) / count(*)))
         FROM (\(standing)) s WHERE s.is_paid GROUP BY s.day, s.currency
         """,
         "revenue": """

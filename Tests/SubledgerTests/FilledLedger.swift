@@ -35,6 +35,33 @@ enum FilledLedger {
         return options
     }
 
+    /// A ledger of subscriptions with these lives, in a database of its own, with built tables.
+    static func withLives(
+        _ scripts: [[LifeStep]],
+        _ body: (Ledger, PostgresSession) async throws -> Void
+    ) async throws {
+        let lives = try scripts.enumerated().map { index, script in
+            try SubscriptionLife(
+                identity: LifeIdentity(
+                    seed: 15,
+                    index: Int64(index + 1),
+                    storefront: SimulatedStorefront.all[0]
+                ),
+                store: simulator.store,
+                script: script
+            )
+        }
+        try await TestServer.shared.withDatabase(from: .migrated) { settings in
+            let ledger = try await open(settings)
+            try await ledger.ingest(lives.flatMap { $0.notifications() })
+            _ = try await ledger.projector.rebuild()
+            let session = try await PostgresSession.connect(settings)
+            try await body(ledger, session)
+            await session.close()
+            await ledger.log.close()
+        }
+    }
+
     private static func fill(
         _ settings: ConnectionSettings,
         _ layout: Migrator.Layout,

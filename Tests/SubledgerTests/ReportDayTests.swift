@@ -23,7 +23,7 @@ struct ReportDayTests {
     }
 
     @Test func `a day that is not over counts as of the newest signature`() async throws {
-        try await Self.withLives(Self.morning()) { ledger, session in
+        try await FilledLedger.withLives(Self.morning()) { ledger, session in
             let running = try await session.query(
                 """
                 SELECT count(*) FROM projection.transactions
@@ -46,7 +46,7 @@ struct ReportDayTests {
     }
 
     @Test func `no report has a row after the newest signature`() async throws {
-        try await Self.withLives(Self.morning()) { ledger, _ in
+        try await FilledLedger.withLives(Self.morning()) { ledger, _ in
             for report in Report.all {
                 let rows = try await Self.rows(report.name, of: ledger, to: "2026-12-31")
                 for row in rows {
@@ -66,7 +66,7 @@ struct ReportDayTests {
     }
 
     @Test func `what is not over or not whole is marked, and nothing else`() async throws {
-        try await Self.withLives(Self.morning()) { ledger, _ in
+        try await FilledLedger.withLives(Self.morning()) { ledger, _ in
             func marked(
                 _ name: String,
                 _ axis: String,
@@ -101,7 +101,7 @@ struct ReportDayTests {
     @Test func `a mark is a word of CSV and JSON, and a sign in text and on the page`()
         async throws
     {
-        try await Self.withLives(Self.morning()) { ledger, _ in
+        try await FilledLedger.withLives(Self.morning()) { ledger, _ in
             var question = ReportQuestion(try #require(Report.named("active")))
             question.to = Instant("2026-02-05")
             let report = try await ledger.report(question)
@@ -126,7 +126,7 @@ struct ReportDayTests {
             .reverseRefund(purchase: 0, at: Self.at("2026-02-25")),
             .refund(purchase: 1, percentage: nil, at: Self.at("2026-02-26")),
         ]
-        try await Self.withLives([life]) { ledger, session in
+        try await FilledLedger.withLives([life]) { ledger, session in
             // Independent of the reports: the journal, as far as the day.
             func givenBack(_ day: String) async throws -> Int64 {
                 try await session.query(
@@ -176,31 +176,5 @@ struct ReportDayTests {
         question.from = from.flatMap { Instant($0) }
         question.to = Instant(to)
         return try await ledger.report(question).rows.map(ReportRow.init)
-    }
-
-    private static func withLives(
-        _ scripts: [[LifeStep]],
-        _ body: (Ledger, PostgresSession) async throws -> Void
-    ) async throws {
-        let lives = try scripts.enumerated().map { index, script in
-            try SubscriptionLife(
-                identity: LifeIdentity(
-                    seed: 15,
-                    index: Int64(index + 1),
-                    storefront: SimulatedStorefront.all[0]
-                ),
-                store: FilledLedger.simulator.store,
-                script: script
-            )
-        }
-        try await TestServer.shared.withDatabase(from: .migrated) { settings in
-            let ledger = try await FilledLedger.open(settings)
-            try await ledger.ingest(lives.flatMap { $0.notifications() })
-            _ = try await ledger.projector.rebuild()
-            let session = try await PostgresSession.connect(settings)
-            try await body(ledger, session)
-            await session.close()
-            await ledger.log.close()
-        }
     }
 }

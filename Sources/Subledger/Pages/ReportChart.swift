@@ -31,7 +31,7 @@ struct ReportChart {
 
     /// The lines of a report; nil if its rows have no axis.
     init?(_ report: ReportDocument) {
-        let axes = ReportChart.numberedAxes + ["day", "month"]
+        let axes = ReportChart.numberedAxes + ["day", "week", "month"]
         let found = axes.lazy.compactMap { name in report.columns.first { $0.name == name } }.first
         guard let axis = found, let column = report.drawnColumn, !report.rows.isEmpty else {
             return nil

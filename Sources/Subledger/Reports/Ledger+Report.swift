@@ -57,6 +57,10 @@ extension ReportQuestion {
             unless: Set(by).count == by.count,
             "name each dimension of a breakdown once"
         )
+        try QuestionError.refuse(
+            unless: !by.contains(.week) || !by.contains(.month),
+            "break down by month or by week, not by both"
+        )
         if let from, let to {
             try QuestionError.refuse(
                 unless: from <= to,

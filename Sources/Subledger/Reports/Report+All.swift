@@ -60,6 +60,7 @@ extension Report {
             customer, and automatic ones. Apple's transactionReason decides; if it is missing \
             (inferred), the first purchase, one after a lapse and a change of plan are original.
             """,
+            by: Dimension.allCases,
             usual: [.month],
             columns: [
                 "payments_count", "original_payments", "automatic_payments", "automatic_percent",
@@ -75,7 +76,7 @@ extension Report {
             after: upgrade, downgrade or crossgrade, or plan_change if no catalog ranks the \
             products. Those of family members do not count.
             """,
-            by: [.month, .country, .offer],
+            by: [.month, .week, .country, .offer],
             keys: ["previous_product_identifier", "product_identifier", "plan_change"],
             columns: ["plan_changes_count", "subscriptions_count"],
             greatestFirst: "plan_changes_count",
@@ -126,9 +127,42 @@ extension Report {
             continued with a purchase that is not a trial. The percentage leaves out trials that \
             are still running and may yet convert.
             """,
+            by: Dimension.allCases,
             usual: [.month],
             columns: ["trial_starts", "trial_conversions", "running", "converted_percent"],
             sql: PackageResources.report_trial_conversion_sql
+        ),
+        Report(
+            "offers",
+            """
+            Offers that began in the days of the report, by their name (none for an introductory \
+            offer) and kind of discount, and how many of them led to a purchase at the standard \
+            price by the last day. The percentage leaves out those that are still running and may \
+            yet do so. The purchases of one offer that follow each other count once.
+            """,
+            by: Dimension.allCases,
+            usual: [.offer],
+            keys: ["offer", "offer_discount_type"],
+            columns: ["offer_starts", "offer_conversions", "running", "converted_percent"],
+            greatestFirst: "offer_starts",
+            sql: PackageResources.report_offers_sql
+        ),
+        Report(
+            "price-consents",
+            """
+            Price increases for which Apple asked customers for their consent in the days of the \
+            report: how many agreed (consents_accepted), how many subscriptions ended before that \
+            (consents_lost), and how many have not answered yet (open). The percentage is of the \
+            first two. A request that Apple no longer shows, without either, is in none of them. \
+            An increase that needs no consent is not requested.
+            """,
+            by: Dimension.allCases,
+            usual: [.month, .product],
+            columns: [
+                "consents_requested", "consents_accepted", "consents_lost", "open",
+                "accepted_percent",
+            ],
+            sql: PackageResources.report_price_consents_sql
         ),
         Report(
             "recovery",
@@ -138,7 +172,7 @@ extension Report {
             and how many of them recovered next. The percentage leaves out those that are still \
             open. A grace period that ends in billing retry counts in both.
             """,
-            by: [.month, .product],
+            by: [.month, .week, .product],
             keys: ["billing_issue"],
             columns: ["entered", "recovered", "open", "recovered_percent"],
             sql: PackageResources.report_recovery_sql
@@ -163,18 +197,42 @@ extension Report {
         ),
         Report(
             "mrr",
-            version: 3,
+            version: 4,
             """
             Monthly recurring revenue of the subscriptions that are active at the end of each \
             month and of the last day of the report, UTC; if that day is not over, at Apple's \
             newest signature: each price converted to one month by RevenueCat's formula, before \
             refunds, taxes and commission. arr is twelve times the same sum before mrr is rounded \
-            for display, so it can differ from twelve times the mrr shown.
+            for display, so it can differ from twelve times the mrr shown. arpu is mrr per \
+            subscription of active_paid.
             """,
             by: [.product, .country, .offer],
             keys: ["day", "currency"],
-            columns: ["active_paid", "mrr_milliunits", "arr_milliunits"],
+            columns: ["active_paid", "mrr_milliunits", "arr_milliunits", "arpu_milliunits"],
             sql: PackageResources.report_mrr_sql
+        ),
+        Report(
+            "mrr-movement",
+            """
+            How monthly recurring revenue (report mrr) moved from the end of one month to the end \
+            of the next: subscriptions that were paid for the first time (new), that came back \
+            (reactivation), that cost more (expansion) or less (contraction, negative) than before, \
+            and that are gone (churned, negative). opening + these + transferred = closing. \
+            transferred is what subscriptions take along to another product, country, kind of \
+            offer or currency; it is zero in the sum over those. A change of price belongs to where \
+            the subscription is after it. gross_retention is what is left of opening after \
+            contraction and churned, net_retention also counts expansion; both are for one month. \
+            What came and went within a month is in neither.
+            """,
+            usual: [.month],
+            keys: ["currency"],
+            columns: [
+                "opening_mrr_milliunits", "new_mrr_milliunits", "reactivation_mrr_milliunits",
+                "expansion_mrr_milliunits", "contraction_mrr_milliunits", "churned_mrr_milliunits",
+                "transferred_mrr_milliunits", "closing_mrr_milliunits", "gross_retention_percent",
+                "net_retention_percent",
+            ],
+            sql: PackageResources.report_mrr_movement_sql
         ),
         Report(
             "revenue",
@@ -188,6 +246,7 @@ extension Report {
             upgrade_refund_estimate, by the date of the upgrade, is an estimate by time, and no \
             other column contains it.
             """,
+            by: Dimension.allCases,
             usual: [.month],
             keys: ["currency"],
             columns: [
@@ -198,25 +257,65 @@ extension Report {
             sql: PackageResources.report_revenue_sql
         ),
         Report(
+            "deferred-revenue",
+            """
+            What customers have paid and the app has not yet earned. The price of each purchase \
+            is recognised evenly over its period, which an extension makes longer; grace is not \
+            paid for, and a one-time purchase is recognised at once. opening_deferred + gross - \
+            given_back_on_refund_date - upgrade_refund_estimate - recognised = closing_deferred, \
+            to the milliunit, and what closes a month opens the next. A refund takes back what was \
+            recognised of it; what is kept of a period that a refund or an upgrade ended is \
+            recognised at once. The estimate for an upgrade is that of report revenue. With \
+            --currency, all amounts of a purchase have the rate of its first day. Before \
+            commission and taxes.
+            """,
+            usual: [.month],
+            keys: ["currency"],
+            columns: [
+                "opening_deferred_milliunits", "gross_milliunits",
+                "given_back_on_refund_date_milliunits", "upgrade_refund_estimate_milliunits",
+                "recognised_milliunits", "closing_deferred_milliunits",
+            ],
+            sql: PackageResources.report_deferred_revenue_sql
+        ),
+        Report(
+            "refunds",
+            """
+            Refunds that took effect in the days of the report, and reversals of refunds, each on \
+            its own date, by Apple's reason (app_issue, other; none if Apple stated none): how \
+            many, and the amounts that Apple signed. given_back_on_refund_date is what was \
+            refunded less what was reversed, as in report revenue.
+            """,
+            by: Dimension.allCases,
+            usual: [.month],
+            keys: ["refund_reason", "currency"],
+            columns: [
+                "refunds_count", "refunds_reversed", "refunded_milliunits", "reversed_milliunits",
+                "given_back_on_refund_date_milliunits",
+            ],
+            sql: PackageResources.report_refunds_sql
+        ),
+        Report(
             "refund-rate",
             version: 3,
             """
             Of the paid subscription purchases that began in the days of the report, how many were \
             refunded by its last day. A refund that was reversed by then does not count.
             """,
+            by: Dimension.allCases,
             usual: [.month],
             columns: ["paid_purchases", "paid_purchases_refunded", "refunded_percent"],
             sql: PackageResources.report_refund_rate_sql
         ),
         Report(
             "ltv",
-            version: 3,
+            version: 4,
             """
             Realised lifetime value per paying customer, by currency: what customers whose first \
             payment falls in the days of the report have paid since then, less what was given back \
-            by its last day. Customers without a payment do not count.
+            by its last day. Customers without a payment do not count. Product, country and kind of \
+            offer are those of the first payment.
             """,
-            by: [.month],
             keys: ["currency"],
             columns: ["customers_count", "payments_count", "net_milliunits", "ltv_milliunits"],
             sql: PackageResources.report_ltv_sql

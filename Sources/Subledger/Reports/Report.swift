@@ -27,6 +27,8 @@ public struct Report: Sendable {
     public enum Dimension: String, CaseIterable, Codable, Sendable {
         /// The month, UTC: of what is counted, or of the cohort.
         case month
+        /// The week, UTC, from Monday to Sunday, named by its Monday.
+        case week
         /// Apple's productId.
         case product
         /// Country of the storefront.
@@ -66,7 +68,7 @@ public struct Report: Sendable {
         _ name: String,
         version: Int = 1,
         _ definition: String,
-        by dimensions: [Dimension] = Dimension.allCases,
+        by dimensions: [Dimension] = [.month, .product, .country, .offer],
         usual: [Dimension] = [],
         keys: [String] = [],
         columns: [String],
@@ -90,14 +92,23 @@ extension Report.Dimension {
     var column: String {
         switch self {
         case .month: "month"
+        case .week: "week"
         case .product: "product_identifier"
         case .country: "country"
         case .offer: "offer_type"
         }
     }
 
+    /// Its value in a query that has the purchases, or what else is counted, as `x`.
+    var expression: String {
+        self == .week ? "date_trunc('week', x.day::timestamp) AS week" : "x.\(column)"
+    }
+
+    /// How the instants of times are written, by column.
+    static let forms = ["month": "YYYY-MM", "week": "YYYY-MM-DD"]
+
     /// The accepted forms of a breakdown, for errors.
-    package static let breakdownForms = "none, or of month, product, country and offer"
+    package static let breakdownForms = "none, or of month, week, product, country and offer"
     private static let noBreakdown = "none"
 
     /// Parses a breakdown.
@@ -177,11 +188,11 @@ extension Report {
     /// That instant is the midnight after the last day, or what follows Apple's newest signature.
     ///
     /// `{{by}}` stands for the columns of the dimensions, each with a comma after it, taken from
-    /// `x`, a month as its first instant; `{{keys}}` for all columns that rows are grouped by;
+    /// `x`, a month or week as its first instant; `{{keys}}` for all columns that rows are grouped by;
     /// `{{begins}}` for whether `x.day` begins a group's time, `{{ends}}` for the last day of the
     /// time that `b.day` begins. `ReportConversion` fills in the rest.
     func text(by dimensions: [Dimension], limit: Int, _ conversion: ReportConversion) -> String {
-        let columns = dimensions.map { "x.\($0.column), " }.joined()
+        let columns = dimensions.map { "\($0.expression), " }.joined()
         let keyCount = dimensions.count + keys.count
         let groups = keyCount == 0 ? "()" : (1...keyCount).map { "\($0)" }.joined(separator: ", ")
         let isMonthly = dimensions.contains(.month)
@@ -203,13 +214,13 @@ extension Report {
         let order =
             (greatestFirst.map { ["report.\($0) DESC"] } ?? [])
             + self.columns(by: dimensions).prefix(keyCount).map { column in
-                let isText = column.kind == .text && column.name != Dimension.month.column
+                let isText = column.kind == .text && Dimension.forms[column.name] == nil
                 return isText ? "report.\(column.name) COLLATE \"C\"" : "report.\(column.name)"
             }
         // Months become text last: once for each group, not for each purchase.
         let written = (self.columns(by: dimensions) + conversion.columns).map { column in
-            column.name == Dimension.month.column
-                ? "to_char(report.month, 'YYYY-MM') AS month" : "report.\(column.name)"
+            Dimension.forms[column.name].map { "to_char(report.\(column.name), '\($0)')" }
+                ?? "report.\(column.name)"
         }
         // PostgreSQL needs a type for every parameter, even for those that a report does not use.
         return """

@@ -41,6 +41,8 @@ struct ReportConversion {
                 ? ReportSQL.text(PackageResources.part_converted_movements_sql)
                 : "analytics.movements",
             "{{plan_changes}}": planChanges,
+            // What one unit of a purchase's currency is worth, for amounts that it comes with.
+            "{{rate}}": money.isAsked ? "coalesce(t.rate, 1)" : "1",
             "{{of_purchase}}": estimate("t.proceeds_estimate") + days("t.rate_day", "t.rate_day"),
             "{{of_movement}}": estimate("0") + days("m.rate_day", "m.rate_day"),
             "{{of_plan_change}}": estimate("0") + days("c.rate_day", "c.rate_day"),

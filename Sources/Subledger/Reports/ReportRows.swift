@@ -23,7 +23,7 @@ struct ReportRows {
         return marked
     }
 
-    /// The rows with one of zeros for each month, or end of a month, without any.
+    /// The rows with one of zeros for each month, week, or end of a month, without any.
     ///
     /// - Parameter limit: The most rows that it may have; the same rows if there would be more.
     /// - Returns: The rows, for each currency and the like that some row has.
@@ -63,6 +63,7 @@ struct ReportRows {
     private func places(_ axis: Report.Column, _ key: [String: ReportValue]) -> [ReportValue] {
         switch axis.name {
         case "month": return span.months
+        case "week": return span.weeks
         case "day": return span.monthEnds
         default:
             let numbers = (0..<span.months.count).map { ReportValue.integer(Int64($0)) }
@@ -74,11 +75,11 @@ struct ReportRows {
 }
 
 extension Report {
-    /// Whether a breakdown has a row for every month, or end of a month: not one by products or
+    /// Whether a breakdown has a row for every month, week, or end of a month: not one by products or
     /// customers, of which most have nothing in most months.
     func hasEveryMonth(by dimensions: [Dimension]) -> Bool {
         let plain = ["currency", "billing_issue", "invitation_management", "day", "month_number"]
-        return dimensions.allSatisfy { $0 == .month }
+        return dimensions.allSatisfy { $0 == .month || $0 == .week }
             && keys.allSatisfy { plain.contains($0.name) }
     }
 }

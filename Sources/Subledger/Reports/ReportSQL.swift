@@ -25,5 +25,6 @@ enum ReportSQL {
         (name: "{{is_asked_day}}", file: PackageResources.part_is_asked_day_sql),
         (name: "{{standing}}", file: PackageResources.part_standing_sql),
         (name: "{{standing_columns}}", file: PackageResources.part_standing_columns_sql),
+        (name: "{{upgrade_refunds}}", file: PackageResources.part_plan_changes_sql),
     ]
 }

@@ -27,13 +27,16 @@ struct ReportSpan {
 extension ReportSpan {
     /// The column whose days or months can be partial; nil if a report has no such column.
     static func axis(of columns: [Report.Column]) -> Report.Column? {
-        ["day", "month_number", "month"].lazy
+        ["day", "month_number", "week", "month"].lazy
             .compactMap { name in columns.first { $0.name == name } }.first
     }
 
     /// Whether a row is about a day or a month that is not whole.
     func isPartial(_ row: [String: ReportValue]) -> Bool {
         if case .text(let day) = row["day"] { return !isOver(dayAfter: day, by: 1) }
+        if case .text(let week) = row["week"] {
+            return week < from || !isOver(dayAfter: week, by: 7)
+        }
         guard let end = lastMonth(of: row) else { return false }
         let first = row["month"].flatMap(Month.init)
         return !isOver(dayAfter: end.adding(1).firstDay, by: 0)
@@ -50,6 +53,17 @@ extension ReportSpan {
     var months: [ReportValue] {
         guard let first = Month(from), let end = Month(last), first <= end else { return [] }
         return (first.number...end.number).map { .text(Month(number: $0).text) }
+    }
+
+    /// The Mondays of the weeks from the first day to the last.
+    var weeks: [ReportValue] {
+        guard let first = Instant(from), let end = Instant(last), first <= end else { return [] }
+        let day = first.milliseconds / Instant.dayLength
+        // The first day of 1970 was a Thursday.
+        let monday = (day - ((day + 3) % 7 + 7) % 7) * Instant.dayLength
+        return stride(from: monday, through: end.milliseconds, by: 7 * Int(Instant.dayLength)).map {
+            .text(Instant(milliseconds: $0).day)
+        }
     }
 
     /// The last day of each month, and the last day.

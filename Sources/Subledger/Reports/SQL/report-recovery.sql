@@ -5,7 +5,8 @@ SELECT {{by}}x.billing_issue, count(*) AS entered,
     round(10000.0 * count(*) FILTER (WHERE x.next = 'billing_issue_recovered')
         / nullif(count(x.next), 0))::bigint AS recovered_percent
 FROM (
-    SELECT date_trunc('month', m.occurred_at AT TIME ZONE 'UTC') AS month,
+    SELECT (m.occurred_at AT TIME ZONE 'UTC')::date AS day,
+        date_trunc('month', m.occurred_at AT TIME ZONE 'UTC') AS month,
         m.product_identifier, n.movement AS next,
         CASE WHEN m.apple_event_sub_type LIKE 'Grace Period%' THEN 'grace'
             ELSE 'retry' END AS billing_issue

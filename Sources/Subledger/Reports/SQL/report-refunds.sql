@@ -1,0 +1,41 @@
+-- Refunds and their reversals, each on its date; country and offer are those of the purchase, and the
+-- reason is that of the case.
+SELECT {{by}}x.refund_reason, x.currency,
+    count(*) FILTER (WHERE x.is_refund) AS refunds_count,
+    count(*) FILTER (WHERE NOT x.is_refund) AS refunds_reversed,
+    coalesce(sum(x.given_back) FILTER (WHERE x.is_refund), 0)::bigint AS refunded_milliunits,
+    coalesce(sum(-x.given_back) FILTER (WHERE NOT x.is_refund), 0)::bigint
+        AS reversed_milliunits,
+    coalesce(sum(x.given_back), 0)::bigint AS given_back_on_refund_date_milliunits{{totals}}
+FROM (
+    SELECT (m.occurred_at AT TIME ZONE 'UTC')::date AS day,
+        date_trunc('month', m.occurred_at AT TIME ZONE 'UTC') AS month, m.product_identifier,
+        p.country, p.offer_type, m.currency, m.movement = 'exit_refund' AS is_refund,
+        -coalesce(m.amount_milliunits, 0) AS given_back,
+        CASE f.revocation_reason WHEN 1 THEN 'app_issue' WHEN 0 THEN 'other' END
+            AS refund_reason{{of_movement}}
+    FROM {{movements}} m
+    LEFT JOIN LATERAL (
+        SELECT y.country, y.offer_type FROM analytics.transactions y
+        WHERE y.lane = m.lane AND y.environment = m.environment
+            AND y.original_transaction_id = m.original_transaction_id
+            AND y.purchase_date_ms = m.purchase_date_ms
+        ORDER BY y.product_identifier = m.product_identifier DESC, y.ordinal
+        LIMIT 1
+    ) p ON true
+    LEFT JOIN LATERAL (
+        SELECT r.revocation_reason FROM projection.refunds r
+        WHERE r.lane = m.lane AND r.environment = m.environment
+            AND r.original_transaction_id = m.original_transaction_id
+            AND r.purchase_date_ms = m.purchase_date_ms
+            AND r.product_identifier = m.product_identifier AND r.refund_kind IS NOT NULL
+            AND coalesce(r.revoked_at, r.announced_at) <= m.occurred_at
+        ORDER BY coalesce(r.revoked_at, r.announced_at) DESC, r.ordinal DESC
+        LIMIT 1
+    ) f ON true
+    WHERE m.environment = $3 AND NOT m.is_shared
+        AND m.movement IN ('exit_refund', 'refund_reversed')
+        AND m.occurred_at >= $1::date::timestamp AT TIME ZONE 'UTC'
+        AND m.occurred_at < $4
+) x
+GROUP BY {{keys}}
