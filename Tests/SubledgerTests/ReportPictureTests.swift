@@ -151,6 +151,16 @@ struct ReportPictureTests {
         #expect(report.csv.contains("12345670") && !report.csv.contains("12,345"))
         let json = String(decoding: try JSONEncoder().encode(report), as: UTF8.self)
         #expect(json.contains("12345670"))
+        let again = try JSONDecoder().decode(ReportDocument.self, from: Data(json.utf8))
+        #expect(again == report)
+    }
+
+    @Test func `a share with decimals is decoded as it was encoded`() throws {
+        let values: [ReportValue] = [
+            .hundredths(8_125), .hundredths(1), .integer(.max), .none, .text("P1M"), .flag(true),
+        ]
+        let json = try JSONEncoder().encode(values)
+        #expect(try JSONDecoder().decode([ReportValue].self, from: json) == values)
     }
 }
 
