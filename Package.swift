@@ -316,7 +316,7 @@ let package = Package(
                 "AppStore", "AppStoreSimulator", "Catalog", "EventLog", "Events", "Postgres",
                 "Projections", "Projector", "Subledger", "TestSupport",
             ],
-            exclude: ["fold_feed.py", "kept-folds.txt"],
+            exclude: ["fold_feed.py", "kept-folds.txt", "pictures.txt"],
             swiftSettings: strict
         ),
         .testTarget(

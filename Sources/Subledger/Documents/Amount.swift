@@ -16,3 +16,15 @@ package enum Amount {
         return text(paid - CurrencyAmount(gross - net, currency).rounded, currency)
     }
 }
+
+extension String {
+    /// A written number with a comma after every three digits of its whole part: `12,345.60 EUR`.
+    package var grouped: String {
+        let start = firstIndex(where: \.isWholeNumber) ?? endIndex
+        let digits = self[start...].prefix(while: \.isWholeNumber)
+        let groups = digits.enumerated().map { index, digit in
+            (index > 0 && (digits.count - index).isMultiple(of: 3) ? "," : "") + String(digit)
+        }
+        return self[..<start] + groups.joined() + self[digits.endIndex...]
+    }
+}

@@ -6,12 +6,14 @@ package enum PageStyle {
           --card: #f4f6f8; --line: #d1d9e0; --full: #5b7fa6; --grace: #9db4cc;
           --gained: #1f883d; --lost: #cf222e; --asked: #9a6700;
           --series-0: #2f6db0; --series-1: #b3541e; --series-2: #1f883d; --series-3: #8250df;
-          --series-4: #9a6700; --series-5: #bf3989; }
+          --series-4: #9a6700; --series-5: #bf3989;
+          --series-6: #0a7f8c; --series-7: #3f4650; }
         @media (prefers-color-scheme: dark) { :root { --ink: #e6edf3; --quiet: #9198a1;
           --paper: #0d1117; --card: #161b22; --line: #30363d; --full: #4f78a8; --grace: #33506f;
           --gained: #3fb950; --lost: #f85149; --asked: #d29922;
           --series-0: #6cb0f5; --series-1: #f0883e; --series-2: #3fb950; --series-3: #b98cff;
-          --series-4: #d8b23c; --series-5: #f778ba; } }
+          --series-4: #d8b23c; --series-5: #f778ba;
+          --series-6: #39c5cf; --series-7: #c2cad3; } }
         * { box-sizing: border-box; }
         body { margin: 0; background: var(--paper); color: var(--ink);
           font: 15px/1.45 system-ui, -apple-system, "Segoe UI", "DejaVu Sans", sans-serif; }
@@ -65,14 +67,26 @@ package enum PageStyle {
         .series-3 { stroke: var(--series-3); fill: var(--series-3); }
         .series-4 { stroke: var(--series-4); fill: var(--series-4); }
         .series-5 { stroke: var(--series-5); fill: var(--series-5); }
-        .partial { fill: var(--paper); } .line { fill: none; stroke-width: 2; stroke-linejoin: round; }
+        .series-6 { stroke: var(--series-6); fill: var(--series-6); }
+        .series-7 { stroke: var(--series-7); fill: var(--series-7); }
+        .series-rest { stroke: var(--quiet); fill: var(--quiet); }
+        .line { fill: none; stroke-width: 2; stroke-linejoin: round; }
+        .line.dashed { stroke-dasharray: 7 4; } .line.series-rest { stroke-dasharray: 2 3; }
+        .partial { fill: var(--paper); stroke-width: 1.5; } .key-line { stroke: var(--ink); }
+        .cell { fill: var(--series-0); stroke: var(--line); stroke-width: 1; }
+        .hollow { fill: none; stroke: var(--series-0); stroke-dasharray: 3 2; }
+        svg .number { font-size: 9px; } .thin { stroke: none; }
+        .zero { stroke: var(--quiet); }
         .area { stroke: none; fill-opacity: 0.14; } rect.bar { fill: var(--series-0); }
         .definition { max-width: 75ch; margin: 6px 0 0; } .figure { break-inside: avoid; }
-        .series { display: flex; flex-wrap: wrap; gap: 2px 18px; margin: 0; padding: 0;
+        .figure h2 { font-size: 15px; margin: 26px 0 8px; }
+        .figure .quiet, .figure + .quiet { font-size: 13px; margin: 0 0 12px; }
+        .series { display: flex; flex-wrap: wrap; gap: 2px 18px; margin: 0 0 12px; padding: 0;
           list-style: none; font-size: 13px; } .series svg { display: inline-block; width: 34px;
           height: 12px; margin: 0 6px 0 0; vertical-align: -1px; }
         .report tbody tr > * { border-top: 1px solid var(--line); } thead { display: table-header-group; }
         .report tr { break-inside: avoid; } .report th.number, .report td.number { padding-right: 12px; }
+        .report th.number { white-space: normal; } .report td.text { min-width: 8em; }
         .hatch-line { stroke: var(--ink); stroke-width: 1.5; stroke-opacity: 0.55; }
         .patterns { position: absolute; width: 0; height: 0; }
         .key { display: inline-block; width: 22px; height: 11px; margin: 0 4px 0 14px; }
@@ -84,6 +98,7 @@ package enum PageStyle {
         @media screen and (max-width: 600px) { main { padding: 16px 12px 32px; }
           th, td { padding-right: 6px; } .number { padding-right: 6px; }
           .kinds { font-size: 12px; } .kinds td { overflow-wrap: normal; }
+          .figure { overflow-x: auto; } .figure > svg { min-width: 720px; }
           .picture svg { min-width: 640px; } .rows thead { display: none; }
           .rows tr, .rows th, .rows td { display: block; width: auto; padding-right: 0; }
           .rows tbody tr > * { border-top: 0; }
@@ -94,7 +109,8 @@ package enum PageStyle {
           --card: #fff; --line: #bbb; --full: #5b7fa6; --grace: #9db4cc; --gained: #1f883d;
           --lost: #cf222e; --asked: #9a6700;
           --series-0: #2f6db0; --series-1: #b3541e; --series-2: #1f883d; --series-3: #8250df;
-          --series-4: #9a6700; --series-5: #bf3989; }
+          --series-4: #9a6700; --series-5: #bf3989;
+          --series-6: #0a7f8c; --series-7: #3f4650; }
           main { max-width: none; padding: 0; }
           * { print-color-adjust: exact; -webkit-print-color-adjust: exact; } }
         """

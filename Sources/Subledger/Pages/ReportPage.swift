@@ -3,9 +3,6 @@
 package struct ReportPage {
     private let report: ReportDocument
 
-    /// The most rows that are drawn of a report without an axis.
-    private static let barsMax = 30
-
     /// The page of a report.
     package init(_ report: ReportDocument) {
         self.report = report
@@ -67,32 +64,8 @@ package struct ReportPage {
         return "<dl class=\"subject\">\(HTML.joined(items))</dl>"
     }
 
-    // Money in several currencies has no common scale.
     private var pictures: [HTML] {
-        guard let chart = ReportChart(report) else {
-            return [ReportBarPicture(report, rowsMax: ReportPage.barsMax).html]
-        }
-        var currencies: [String?] = []
-        for line in chart.series where !currencies.contains(line.currency) {
-            currencies.append(line.currency)
-        }
-        let more: [HTML] =
-            chart.omitted == 0
-            ? []
-            : [
-                """
-                <p class="quiet">\(counted(chart.omitted, "more line")) not drawn; the table has \
-                all rows</p>
-                """
-            ]
-        return currencies.map { currency in
-            ReportLinePicture(
-                report: report,
-                chart: chart,
-                series: chart.series.filter { $0.currency == currency },
-                currency: currency
-            ).html
-        } + more
+        ReportChart(report).map { ReportPicture(chart: $0).html } ?? []
     }
 
     private var table: HTML {

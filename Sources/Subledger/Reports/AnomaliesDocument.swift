@@ -104,7 +104,8 @@ extension AnomaliesDocument {
             [
                 row.originalTransactionId, row.environment.word,
                 row.kind.rawValue + (row.sharedId.map { " \($0)" } ?? ""), "\(row.count)",
-                Amount.text(row.givenMilliunits, row.currency), row.from.clock, row.to.clock,
+                Amount.text(row.givenMilliunits, row.currency).grouped, row.from.clock,
+                row.to.clock,
                 row.positions.marks,
             ]
         }

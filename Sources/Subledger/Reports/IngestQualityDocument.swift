@@ -122,7 +122,7 @@ extension IngestQualityDocument {
             + reasons.map { Block.line("refused \($0.value) × \($0.key)") }
         if !channels.isEmpty {
             let rows = channels.map { line in
-                [line.source, "\(line.payloads)", "\(line.events)", "\(line.rejected)"]
+                [line.source] + [line.payloads, line.events, line.rejected].map { "\($0)".grouped }
             }
             text += [
                 .gap, .table(["in the log, by channel", "payloads", "events", "refused"], rows),
@@ -131,7 +131,7 @@ extension IngestQualityDocument {
         guard !aliases.isEmpty else { return text }
         let rows = aliases.map { line in
             [
-                line.evidenceKind, "\(line.purchases)", "\(line.aliases)",
+                line.evidenceKind, "\(line.purchases)".grouped, "\(line.aliases)".grouped,
                 share(line.aliasPercent),
             ]
         }
@@ -144,9 +144,9 @@ extension IngestQualityDocument {
 extension IngestQualityDocument.Line {
     fileprivate var cells: [String] {
         [
-            source ?? "all", "\(runs)", "\(payloads)", "\(rejected)", "\(facts)", "\(duplicates)",
-            share(duplicatePercent), "\(restored)", share(restoredPercent),
-            "\(streamsOfOneRunMax)",
+            source ?? "all", "\(runs)".grouped, "\(payloads)".grouped, "\(rejected)".grouped,
+            "\(facts)".grouped, "\(duplicates)".grouped, share(duplicatePercent),
+            "\(restored)".grouped, share(restoredPercent), "\(streamsOfOneRunMax)".grouped,
         ]
     }
 }

@@ -14,6 +14,7 @@ extension Report {
             usual: [.product],
             keys: ["period_length", "period_number"],
             columns: ["had_opportunity", "retained", "retained_percent", "retained_pending"],
+            drawn: ("retained_percent", "Share of subscriptions with paid access"),
             sql: PackageResources.report_retention_sql
         ),
         Report(
@@ -33,6 +34,9 @@ extension Report {
                 "entered_period", "auto_renew_off_in_period", "auto_renew_off_percent",
                 "completed_period", "ended_in_period", "ended_percent",
             ],
+            drawn: (
+                "auto_renew_off_percent", "Share of subscriptions that switched auto-renewal off"
+            ),
             sql: PackageResources.report_cancelled_in_period_sql
         ),
         Report(
@@ -50,6 +54,7 @@ extension Report {
                 "net_milliunits", "first_paid_time", "last_paid_time",
             ],
             greatestFirst: "payments_count",
+            drawn: ("payments_count", "Payments"),
             sql: PackageResources.report_payments_sql
         ),
         Report(
@@ -66,6 +71,7 @@ extension Report {
                 "payments_count", "original_payments", "automatic_payments", "automatic_percent",
                 "inferred",
             ],
+            drawn: ("automatic_percent", "Share of payments that are automatic"),
             sql: PackageResources.report_renewals_sql
         ),
         Report(
@@ -80,6 +86,7 @@ extension Report {
             keys: ["previous_product_identifier", "product_identifier", "plan_change"],
             columns: ["plan_changes_count", "subscriptions_count"],
             greatestFirst: "plan_changes_count",
+            drawn: ("plan_changes_count", "Changes of plan"),
             sql: PackageResources.report_switches_sql
         ),
         Report(
@@ -95,6 +102,7 @@ extension Report {
             by: [.product, .country, .offer],
             keys: ["day"],
             columns: ["active_paid", "active_trial", "in_grace", "in_retry", "set_to_expire"],
+            drawn: ("active_paid", "Subscriptions with a running paid purchase"),
             sql: PackageResources.report_active_sql
         ),
         Report(
@@ -117,6 +125,7 @@ extension Report {
                 "active_at_start", "lost", "resubscribed", "lost_from_start", "churn_percent",
                 "churned_voluntary", "churned_involuntary", "churned_unknown",
             ],
+            drawn: ("churn_percent", "Share of paid subscriptions lost"),
             sql: PackageResources.report_churn_sql
         ),
         Report(
@@ -130,6 +139,7 @@ extension Report {
             by: Dimension.allCases,
             usual: [.month],
             columns: ["trial_starts", "trial_conversions", "running", "converted_percent"],
+            drawn: ("converted_percent", "Share of free trials that converted"),
             sql: PackageResources.report_trial_conversion_sql
         ),
         Report(
@@ -145,6 +155,7 @@ extension Report {
             keys: ["offer", "offer_discount_type"],
             columns: ["offer_starts", "offer_conversions", "running", "converted_percent"],
             greatestFirst: "offer_starts",
+            drawn: ("offer_starts", "Offers that began"),
             sql: PackageResources.report_offers_sql
         ),
         Report(
@@ -162,6 +173,7 @@ extension Report {
                 "consents_requested", "consents_accepted", "consents_lost", "open",
                 "accepted_percent",
             ],
+            drawn: ("accepted_percent", "Share of price increases that customers agreed to"),
             sql: PackageResources.report_price_consents_sql
         ),
         Report(
@@ -175,6 +187,7 @@ extension Report {
             by: [.month, .week, .product],
             keys: ["billing_issue"],
             columns: ["entered", "recovered", "open", "recovered_percent"],
+            drawn: ("recovered_percent", "Share of failed renewals that recovered"),
             sql: PackageResources.report_recovery_sql
         ),
         Report(
@@ -193,6 +206,7 @@ extension Report {
             usual: [.product],
             keys: ["day", "invitation_management"],
             columns: ["subscriptions_count", "seats_sold", "seats_assigned", "seats_free"],
+            drawn: ("seats_sold", "Seats sold"),
             sql: PackageResources.report_seats_sql
         ),
         Report(
@@ -209,6 +223,7 @@ extension Report {
             by: [.product, .country, .offer],
             keys: ["day", "currency"],
             columns: ["active_paid", "mrr_milliunits", "arr_milliunits", "arpu_milliunits"],
+            drawn: ("mrr_milliunits", "Monthly recurring revenue"),
             sql: PackageResources.report_mrr_sql
         ),
         Report(
@@ -232,6 +247,7 @@ extension Report {
                 "transferred_mrr_milliunits", "closing_mrr_milliunits", "gross_retention_percent",
                 "net_retention_percent",
             ],
+            drawn: ("closing_mrr_milliunits", "Monthly recurring revenue at the end of the month"),
             sql: PackageResources.report_mrr_movement_sql
         ),
         Report(
@@ -254,6 +270,7 @@ extension Report {
                 "given_back_on_refund_date_milliunits", "net_on_refund_date_milliunits",
                 "upgrade_refund_estimate_milliunits",
             ],
+            drawn: ("gross_milliunits", "Paid by customers"),
             sql: PackageResources.report_revenue_sql
         ),
         Report(
@@ -276,6 +293,7 @@ extension Report {
                 "given_back_on_refund_date_milliunits", "upgrade_refund_estimate_milliunits",
                 "recognised_milliunits", "closing_deferred_milliunits",
             ],
+            drawn: ("closing_deferred_milliunits", "Paid and not yet earned"),
             sql: PackageResources.report_deferred_revenue_sql
         ),
         Report(
@@ -293,6 +311,7 @@ extension Report {
                 "refunds_count", "refunds_reversed", "refunded_milliunits", "reversed_milliunits",
                 "given_back_on_refund_date_milliunits",
             ],
+            drawn: ("given_back_on_refund_date_milliunits", "Given back"),
             sql: PackageResources.report_refunds_sql
         ),
         Report(
@@ -305,6 +324,7 @@ extension Report {
             by: Dimension.allCases,
             usual: [.month],
             columns: ["paid_purchases", "paid_purchases_refunded", "refunded_percent"],
+            drawn: ("refunded_percent", "Share of paid purchases that were refunded"),
             sql: PackageResources.report_refund_rate_sql
         ),
         Report(
@@ -318,6 +338,7 @@ extension Report {
             """,
             keys: ["currency"],
             columns: ["customers_count", "payments_count", "net_milliunits", "ltv_milliunits"],
+            drawn: ("ltv_milliunits", "Lifetime value per paying customer"),
             sql: PackageResources.report_ltv_sql
         ),
         Report(
@@ -331,6 +352,7 @@ extension Report {
             usual: [.month],
             keys: ["month_number", "currency"],
             columns: ["subscriptions_count", "payments_count", "net_milliunits"],
+            drawn: ("net_milliunits", "Paid and not given back"),
             sql: PackageResources.report_cohorts_sql
         ),
     ]

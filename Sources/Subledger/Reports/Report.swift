@@ -19,6 +19,9 @@ public struct Report: Sendable {
     let columns: [Column]
     /// The column to sort by, in descending order; nil for the order of the keys.
     let greatestFirst: String?
+    /// The column that its picture shows, and what that says, as the beginning of a title; nil for
+    /// its closing balance, a share, money or a number of things.
+    let drawn: (column: String, title: String)?
 
     /// Whether a row is about one customer, which the role `analyst` must not see.
     public var namesCustomers: Bool { keys.contains { $0.name == "customer_id" } }
@@ -73,6 +76,7 @@ public struct Report: Sendable {
         keys: [String] = [],
         columns: [String],
         greatestFirst: String? = nil,
+        drawn: (column: String, title: String)? = nil,
         sql file: [UInt8]
     ) {
         self.name = name
@@ -83,6 +87,7 @@ public struct Report: Sendable {
         self.keys = keys.map(Column.key)
         self.columns = columns.map(Column.number)
         self.greatestFirst = greatestFirst
+        self.drawn = drawn
         self.file = file
     }
 }

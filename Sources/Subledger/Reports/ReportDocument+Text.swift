@@ -3,7 +3,7 @@ internal import Events
 extension ReportDocument {
     /// The report as text.
     package var text: [Block] {
-        let bars = ReportBars(self, drawnColumn)
+        let bars = ReportBars(self)
         let cells = rows.map { row in
             shownColumns.map { text(of: $0, in: row) } + [bars.bar(of: row)]
         }
@@ -18,9 +18,7 @@ extension ReportDocument {
         blocks += moneyWords.map(Block.line)
         let header = shownColumns.map(\.title) + [""]
         blocks.append(cells.isEmpty ? .line("nothing to report") : .table(header, cells))
-        if let chart = ReportChart(self), chart.isLong {
-            blocks += chart.sparklines.map(Block.line)
-        }
+        blocks += (ReportChart(self)?.blocks ?? []).map(Block.line)
         if let partialWords { blocks.append(.line(partialWords)) }
         if let command { blocks.append(.line("again: \(command)")) }
         return blocks
@@ -80,7 +78,9 @@ extension ReportDocument {
     package var omissions: [String] {
         var omissions: [String] = []
         if !isComplete {
-            omissions.append("only the first \(rows.count) rows; --limit changes the number")
+            omissions.append(
+                "only the first \("\(rows.count)".grouped) rows; --limit changes the number"
+            )
         }
         if refusedSubscriptions > 0 {
             omissions.append(refusedWords(refusedSubscriptions, "counted"))
@@ -129,10 +129,10 @@ extension ReportDocument {
         switch (column.kind, value) {
         case (_, .none): "–"
         case (_, .text(let text)): text
-        case (.money, .integer(let amount)): Amount.text(amount, currency)
+        case (.money, .integer(let amount)): Amount.text(amount, currency).grouped
         case (.instant, .integer(let time)): Instant(milliseconds: time).clock
-        case (_, .integer(let number)): "\(number)"
-        case (_, .hundredths(let number)): number.decimals + " %"
+        case (_, .integer(let number)): "\(number)".grouped
+        case (_, .hundredths(let number)): number.decimals.grouped + " %"
         case (_, .flag(let isSo)): "\(isSo)"
         }
     }

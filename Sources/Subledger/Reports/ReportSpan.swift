@@ -126,6 +126,13 @@ struct Month: Comparable {
             + "-\(("0" + "\(number % 12 + 1)").suffix(2))"
     }
 
+    private static let names = [
+        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+    ]
+
+    /// The month in words: `Jan 2026`.
+    var words: String { "\(Month.names[number % 12]) \(number / 12)" }
+
     var firstDay: String { text + "-01" }
 
     /// Its first instant.

@@ -25,12 +25,12 @@ extension ReportValue: Codable {
             return
         } catch is DecodingError {}
         do {
-            self = .integer(try container.decode(Int64.self))
-            return
-        } catch is DecodingError {}
-        do {
-            let percent = try container.decode(Double.self)
-            self = .hundredths(Int64((percent * 100).rounded()))
+            // A number with decimals asked for as an integer is an error of the whole document.
+            let number = try container.decode(Double.self)
+            self =
+                number == number.rounded()
+                ? .integer(try container.decode(Int64.self))
+                : .hundredths(Int64((number * 100).rounded()))
         } catch is DecodingError {
             self = .text(try container.decode(String.self))
         }

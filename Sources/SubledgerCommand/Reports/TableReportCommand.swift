@@ -78,7 +78,10 @@ struct TableReportCommand: AsyncParsableCommand, TakingWord {
     @Option(
         help: ArgumentHelp(
             "Write the report as one HTML file, with a picture, to read or to print.",
-            discussion: "It needs no other file and no script.",
+            discussion: """
+                Months of first payments are a heat map, other series at most eight lines. It needs \
+                no other file and no script.
+                """,
             valueName: "file"
         )
     )
