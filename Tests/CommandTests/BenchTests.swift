@@ -102,7 +102,7 @@ struct BenchTests {
                 #expect(list.contains("\(name) (definition "))
                 #expect(pair.seconds > 0 && pair.sqlSeconds > 0 && pair.ratio > 0, "\(name)")
             }
-            #expect(measured.reports.count == 15)
+            #expect(measured.reports.count == 20)
             #expect(measured.export.rows > 1000 && measured.export.ratio > 0)
         }
     }
