@@ -2,14 +2,16 @@ import CSpawn
 import Foundation
 
 /// A program that runs to its end, with its arguments passed unchanged, never through a shell.
-struct ChildProcess {
+package struct ChildProcess {
     /// How a program ended.
-    struct Ending {
+    package struct Ending {
         /// The exit code, or 128 plus the signal.
-        let code: Int32
-        let output: String
+        package let code: Int32
+        /// The beginning of what it printed.
+        package let output: String
 
-        var succeeded: Bool { code == 0 }
+        /// Whether it exited with 0.
+        package var succeeded: Bool { code == 0 }
     }
 
     /// Output beyond this length is cut: it is meant for one error message.
@@ -17,6 +19,17 @@ struct ChildProcess {
 
     let command: [String]
     var input: Int32?
+
+    /// A program, by its path, with its arguments.
+    package init(command: [String], input: Int32? = nil) {
+        self.command = command
+        self.input = input
+    }
+
+    /// The path of the program of that name in PATH; nil if there is none.
+    package static func path(of program: String) -> String? {
+        ServerBinaries.executable(program, in: ServerBinaries.searchPath())
+    }
 
     /// The two ends of a new pipe, which no program inherits.
     static func pipe() throws(EmbeddedServerError) -> (output: Int32, input: Int32) {
@@ -29,7 +42,7 @@ struct ChildProcess {
     }
 
     /// Runs the program and returns what it printed on both streams.
-    func run() throws(EmbeddedServerError) -> Ending {
+    package func run() throws(EmbeddedServerError) -> Ending {
         let output = try TemporaryOutput()
         defer { output.close() }
         let child = try spawn(output: output.descriptor)

@@ -99,7 +99,8 @@ extension Failure {
             .validationFailure
         case .damagedManifest: Exit.badInput
         case .folderInUse: Exit.tryAgain
-        case .fileSystem: Exit.internalError
+        case .noDuckDB: Exit.configuration
+        case .fileSystem, .conversionFailed: Exit.internalError
         }
     }
 

@@ -159,6 +159,9 @@ def engine(name):
     if name == "spark":
         install("java", "default-jre-headless")
     install_from_pypi("duckdb")
+    if name == "duckdb":
+        # The program, which writes Parquet.
+        install_from_pypi("duckdb-cli")
     version = install_from_pypi({"spark": "pyspark"}.get(name, name))
     return tests(
         name, r"ExportCommandTests.*engine", {"SUBLEDGER_ENGINES": name},

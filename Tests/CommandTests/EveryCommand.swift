@@ -60,6 +60,7 @@ struct EveryCommand: Sendable, CustomTestStringConvertible {
         catalog list                                               | 0  | 0
         rates list                                                 | 0  | 0
         tables list                                                | 0  | 0
+        tables describe                                            | 78 |
         verify                                                     | 0  | 0
         report list                                                | 0  | 0
         report ask active                                          | 78 | 0

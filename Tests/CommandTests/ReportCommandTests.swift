@@ -1,4 +1,6 @@
 import Foundation
+import Projections
+import Subledger
 import TestSupport
 import Testing
 
@@ -76,6 +78,49 @@ struct ReportCommandTests {
             #expect(try await command.expect(0, asked + ["--json"]) == json)
             #expect(try await command.expect(0, asked) == table)
         }
+    }
+
+    @Test func `CSV for Excel has money in units of its currency, and ids as text`() async throws {
+        try await withSimulatedLedger(rebuilt: true) { command in
+            let report = ["report", "payments"]
+            let plain = try await command.expect(0, report + ["--csv"])
+            let excel = try await command.expect(0, report + ["--excel"])
+            #expect(excel.hasPrefix("\u{FEFF}customer_id,currency,"), "\(excel.prefix(80))")
+            #expect(excel.contains(",net,") && !excel.contains("_milliunits"))
+            let lines = zip(plain.split(separator: "\r\n"), excel.split(separator: "\r\n"))
+            for (before, after) in lines.dropFirst() {
+                let cells = before.split(separator: ",", omittingEmptySubsequences: false)
+                let shown = after.split(separator: ",", omittingEmptySubsequences: false)
+                #expect(shown[0] == "\"=\"\"\(cells[0])\"\"\"" && shown[1] == cells[1], "\(after)")
+                let amount = try #require(Int64(cells[6]))
+                #expect(
+                    shown[6] == CurrencyAmount(amount, String(cells[1])).number[...],
+                    "\(after)"
+                )
+            }
+            let gaps = try await command.run("report", "gaps", "--excel")
+            #expect(gaps.output.hasPrefix("\u{FEFF}original_transaction_id,"), "\(gaps.output)")
+            try await command.expect(64, report + ["--excel", "--json"])
+        }
+    }
+
+    @Test func `Excel neither converts nor runs a text`() {
+        for text in ["", "EUR", "free_trial", "com.example.monthly", "Zürich Süd"] {
+            #expect(text.excelText == text)
+        }
+        for text in [
+            "2000000123", "1e5", "2026-03", "007", "TRUE", "=1+1", "+1", "-1", "@SUM(A1)", "\t=1",
+            "jan1", " x", "com.example.pro2",
+        ] {
+            #expect(text.excelText == "=\"\(text)\"")
+        }
+        #expect("a\"b".excelText == "=\"a\"\"b\"")
+        let long = String(repeating: "=", count: 256)
+        #expect(long.excelText == "'" + long)
+        #expect(
+            [["id", "n"], ["12", "3"]].excelCSV(plain: ["n"])
+                == "\u{FEFF}id,n\r\n\"=\"\"12\"\"\",3\r\n"
+        )
     }
 
     @Test func `a catalog that was imported after the events is asked for by its time`()

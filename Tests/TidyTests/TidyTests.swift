@@ -110,8 +110,8 @@ import Testing
             "AppStoreServerAPI": ["Sources/SubledgerCommand/"],
             "SimulatedStoreService": ["Sources/SubledgerCommand/"],
             "EmbeddedPostgres": [
-                "Sources/CommandSupport/", "Sources/Subledger/Ledger+Opening.swift",
-                "Sources/SubledgerCommand/",
+                "Sources/CommandSupport/", "Sources/Subledger/Export/DuckDB.swift",
+                "Sources/Subledger/Ledger+Opening.swift", "Sources/SubledgerCommand/",
             ],
             "Postgres": [
                 "Sources/CommandSupport/", "Sources/EmbeddedPostgres/", "Sources/EventLog/",

@@ -51,6 +51,14 @@ final class ExportFile: @unchecked Sendable {
         }
     }
 
+    /// Flushes a file that another program wrote to disk.
+    static func flush(_ path: String) throws(ExportError) {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw ExportFolder.failure(path, "opened") }
+        defer { close(descriptor) }
+        guard fsync(descriptor) == 0 else { throw ExportFolder.failure(path, "written") }
+    }
+
     /// Flushes it to disk.
     func finish() throws(ExportError) {
         guard fsync(descriptor) == 0 else { throw ExportFolder.failure(path, "written") }

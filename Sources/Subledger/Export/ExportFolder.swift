@@ -12,6 +12,7 @@ final class ExportFolder: Sendable {
     private let progress: Int32
 
     private static let temporaryName = "_temporary"
+    private static let partName = "file.part"
     private static let progressName = "_progress.ndjson"
     private static let next =
         "earlier exports are intact; correct the permissions or free disk space, then run again to "
@@ -135,8 +136,11 @@ final class ExportFolder: Sendable {
     }
 
     /// The size of a file; nil if it does not exist.
-    func size(of name: String) -> Int64? {
-        let file = ExportFolder.attributes(of: "\(path)/\(name)")
+    func size(of name: String) -> Int64? { ExportFolder.size(at: "\(path)/\(name)") }
+
+    /// The size of the file at a path; nil if it does not exist.
+    static func size(at path: String) -> Int64? {
+        let file = attributes(of: path)
         guard file[.type] as? FileAttributeType == .typeRegular else { return nil }
         return (file[.size] as? NSNumber)?.int64Value
     }
@@ -159,7 +163,7 @@ final class ExportFolder: Sendable {
 
     /// A new file, which does not exist yet.
     func newFile() throws(ExportError) -> ExportFile {
-        try ExportFile("\(path)/\(ExportFolder.temporaryName)/file.part")
+        try ExportFile("\(path)/\(ExportFolder.temporaryName)/\(ExportFolder.partName)")
     }
 
     /// Moves a complete file into place, replacing any earlier one.
@@ -226,7 +230,8 @@ final class ExportFolder: Sendable {
 
     /// Ends the export, and removes what was recorded to resume it.
     func end() throws(ExportError) {
-        for name in [ExportFolder.progressName, "\(ExportFolder.temporaryName)/file.part"]
+        let part = "\(ExportFolder.temporaryName)/\(ExportFolder.partName)"
+        for name in [ExportFolder.progressName, part, part + DuckDB.suffix]
         where unlink("\(path)/\(name)") != 0 && errno != ENOENT {
             throw ExportFolder.failure("\(path)/\(name)", "removed")
         }

@@ -22,6 +22,8 @@ public struct ExportRequest: Sendable {
         case csv
         /// One JSON object per line, compressed by gzip.
         case ndjson
+        /// Parquet, which DuckDB's program writes.
+        case parquet
     }
 
     /// The most folders that a table may be divided into: each is written as one file.
@@ -63,6 +65,10 @@ public struct ExportError: Error, Hashable, Sendable {
         case damagedManifest = "damaged-manifest"
         /// Another process is exporting into the folder.
         case folderInUse = "folder-in-use"
+        /// DuckDB is not installed, which writes Parquet.
+        case noDuckDB = "no-duckdb"
+        /// DuckDB could not write a file as Parquet.
+        case conversionFailed = "conversion-failed"
         /// The file system refused.
         case fileSystem = "file-system"
     }

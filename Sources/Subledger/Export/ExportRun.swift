@@ -9,6 +9,8 @@ struct ExportRun {
     let session: PostgresSession
     let ground: AnalyticsGround
     let folder: ExportFolder
+    /// Only for Parquet.
+    let duckDB: DuckDB?
     let progress: @Sendable (String, Int) -> Void
 
     /// The known files of a table: those of the manifest, and those written since.
@@ -276,7 +278,7 @@ extension ExportRun {
         _ some: [[String]]?
     ) async throws -> [ExportManifest.File] {
         let progress = progress
-        let sink = ExportSink(table, definition, in: folder) { progress(table.name, $0) }
+        let sink = ExportSink(table, definition, in: folder, duckDB) { progress(table.name, $0) }
         do {
             var filled = try await session.copyOut(
                 ground.sql(table.copySQL(of: some)),

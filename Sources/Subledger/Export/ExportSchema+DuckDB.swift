@@ -10,32 +10,50 @@ extension ExportSchema {
 }
 
 extension ExportSchema.Table {
+    /// The statement by which DuckDB writes a compressed CSV file as Parquet.
+    func parquetSQL(from csv: String, to parquet: String) -> String {
+        """
+        COPY (SELECT *\(replacedArrays) FROM \(readCSV(csv)), compression = 'gzip'))
+        TO '\(parquet.replacing("'", with: "''"))' (FORMAT parquet, COMPRESSION zstd)
+        """
+    }
+
     fileprivate var duckSQL: String {
-        let types = columns.map { "'\($0.name)': '\($0.type.duckType(in: fileFormat))'" }
-            .joined(separator: ", ")
         let folders = partitions.map { "'\($0.name)': '\($0.type.duckType(in: fileFormat))'" }
             .joined(separator: ", ")
         let hive =
             partitions.isEmpty ? "" : ", hive_partitioning = true, hive_types = {\(folders)}"
         let reading =
             switch fileFormat {
-            case .csv:
-                "read_csv('\(files)', auto_detect = false, header = true, delim = ',', quote = '\"', "
-                    + "escape = '\"', nullstr = '', allow_quoted_nulls = false, columns = {\(types)}"
+            case .csv: readCSV(files)
             case .ndjson:
                 "read_json('\(files)', format = 'newline_delimited', columns = {\(types)}"
+            case .parquet: "read_parquet('\(files)'"
             }
+        return """
+            CREATE OR REPLACE VIEW "\(name)" AS
+            SELECT *\(fileFormat == .csv ? replacedArrays : "") FROM \(reading)\(hive));
+
+            """
+    }
+
+    // Without its closing parenthesis.
+    private func readCSV(_ files: String) -> String {
+        "read_csv('\(files.replacing("'", with: "''"))', auto_detect = false, header = true, "
+            + "delim = ',', quote = '\"', escape = '\"', nullstr = '', allow_quoted_nulls = false, "
+            + "columns = {\(types)}"
+    }
+
+    private var types: String {
+        columns.map { "'\($0.name)': '\($0.type.duckType(in: fileFormat))'" }
+            .joined(separator: ", ")
+    }
+
+    private var replacedArrays: String {
         let arrays = columns.filter { $0.type == .strings }.map {
             "from_json(\"\($0.name)\", '[\"VARCHAR\"]') AS \"\($0.name)\""
         }
-        let replacing =
-            fileFormat == .csv && !arrays.isEmpty
-            ? " REPLACE (\(arrays.joined(separator: ", ")))" : ""
-        return """
-            CREATE OR REPLACE VIEW "\(name)" AS
-            SELECT *\(replacing) FROM \(reading)\(hive));
-
-            """
+        return arrays.isEmpty ? "" : " REPLACE (\(arrays.joined(separator: ", ")))"
     }
 }
 
@@ -49,7 +67,7 @@ extension ExportSchema.ColumnType {
         case .timestamp: "TIMESTAMPTZ"
         case .date: "DATE"
         // A CSV field is text, which the view parses.
-        case .strings: format == .csv ? "VARCHAR" : "VARCHAR[]"
+        case .strings: format == .ndjson ? "VARCHAR[]" : "VARCHAR"
         case .json: "JSON"
         }
     }

@@ -1,4 +1,5 @@
 internal import Events
+internal import Foundation
 internal import Postgres
 
 /// Receives the rows of a table from COPY, in the order of their folders, and writes one file per
@@ -7,6 +8,7 @@ struct ExportSink: Sendable {
     private let table: ExportedTable
     private let definition: String
     private let folder: ExportFolder
+    private let duckDB: DuckDB?
     private let progress: @Sendable (Int) -> Void
 
     private var file: ExportFile?
@@ -28,11 +30,13 @@ struct ExportSink: Sendable {
         _ table: ExportedTable,
         _ definition: String,
         in folder: ExportFolder,
+        _ duckDB: DuckDB?,
         progress: @escaping @Sendable (Int) -> Void
     ) {
         self.table = table
         self.definition = definition
         self.folder = folder
+        self.duckDB = duckDB
         self.progress = progress
     }
 
@@ -82,12 +86,13 @@ struct ExportSink: Sendable {
         guard let file else { return }
         try file.endPacking()
         try file.finish()
+        let (bytes, digest) = try converted(file)
         let entry = ExportManifest.File(
             path: table.path(of: partition),
             partition: partition,
             rows: Int64(rowCount),
-            bytes: file.byteCount,
-            sha256: file.digest.hex,
+            bytes: bytes,
+            sha256: digest.hex,
             content: content.text
         )
         try folder.place(
@@ -96,6 +101,18 @@ struct ExportSink: Sendable {
         )
         files.append(entry)
         self.file = nil
+    }
+
+    // The size and the digest of the file in its final format.
+    private func converted(
+        _ file: ExportFile
+    ) throws(ExportError) -> (bytes: Int64, digest: Digest) {
+        guard let duckDB else { return (file.byteCount, file.digest) }
+        try duckDB.convert(file, of: table.schema)
+        guard let bytes = ExportFolder.size(at: file.path),
+            let digest = try ExportFile.digest(of: file.path)
+        else { throw ExportFolder.failure(file.path, "read", ENOENT) }
+        return (bytes, digest)
     }
 }
 

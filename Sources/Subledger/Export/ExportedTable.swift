@@ -29,14 +29,14 @@ struct ExportedTable: Sendable {
 
     var delimiters: Delimiters {
         switch format {
-        case .csv: Delimiters(separator: UInt8(ascii: ","), quote: UInt8(ascii: "\""))
+        case .csv, .parquet: Delimiters(separator: UInt8(ascii: ","), quote: UInt8(ascii: "\""))
         // JSON contains neither byte, so COPY writes it unchanged.
         case .ndjson: Delimiters(separator: 2, quote: 1)
         }
     }
 
     /// The suffix of its file names.
-    var ending: String { "\(format.rawValue).gz" }
+    var ending: String { format.rawValue + (format == .parquet ? "" : ".gz") }
 
     /// The columns in the files, which do not repeat the partition columns.
     var fileColumns: [ExportSchema.Column] {
@@ -59,7 +59,7 @@ struct ExportedTable: Sendable {
 
     /// What precedes the first row of a file.
     var header: [UInt8] {
-        format == .csv ? Array((fileColumns.map(\.name).joined(separator: ",") + "\n").utf8) : []
+        format == .ndjson ? [] : Array((fileColumns.map(\.name).joined(separator: ",") + "\n").utf8)
     }
 
     /// The path of a partition's file, below the export folder.
@@ -120,13 +120,13 @@ extension ExportedTable {
     func copySQL(of some: [[String]]? = nil) -> String {
         let folders = partitions.indices.map { "x.\(ExportedTable.folder($0)), " }.joined()
         let columns =
-            format == .csv
-            ? fileColumns.map(text).joined(separator: ", ")
-            : "(SELECT row_to_json(y) FROM (SELECT "
+            format == .ndjson
+            ? "(SELECT row_to_json(y) FROM (SELECT "
                 + fileColumns.map { "x.\($0.name)" }.joined(separator: ", ") + ") y)"
+            : fileColumns.map(text).joined(separator: ", ")
         let options =
-            format == .csv
-            ? "FORMAT csv" : "FORMAT csv, DELIMITER E'\\x02', QUOTE E'\\x01', ESCAPE E'\\x01'"
+            format == .ndjson
+            ? "FORMAT csv, DELIMITER E'\\x02', QUOTE E'\\x01', ESCAPE E'\\x01'" : "FORMAT csv"
         return """
             COPY (
                 SELECT \(folders)\(ExportedTable.hashes), \(columns)

@@ -26,6 +26,7 @@ extension Ledger {
         if case .offsets(let offsets) = request.knownAt {
             try await PositionVector(offsets).check("knownAt", in: log)
         }
+        let duckDB = try request.format == .parquet ? DuckDB() : nil
         // Opened first, so an unusable folder is reported before any long work begins.
         let folder = try ExportFolder(request.folder)
         return try await readingAnalytics(
@@ -39,6 +40,7 @@ extension Ledger {
                 session: session,
                 ground: ground,
                 folder: folder,
+                duckDB: duckDB,
                 progress: progress
             ).document(relations)
         }

@@ -143,7 +143,8 @@ extension ReportDocument {
         return currency
     }
 
-    private func field(of column: Report.Column, _ value: ReportValue) -> String {
+    /// A value as CSV.
+    func field(of column: Report.Column, _ value: ReportValue) -> String {
         switch value {
         case .none: ""
         case .text(let text): text

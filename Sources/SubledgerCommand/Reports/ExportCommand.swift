@@ -25,7 +25,8 @@ struct ExportCommand: AsyncParsableCommand, TakingWord {
             show this.
 
             In CSV, times are UTC, money is in thousandths of the currency's unit, an empty field \
-            is null, "" is an empty string, and t and f are true and false.
+            is null, "" is an empty string, and t and f are true and false. Parquet has the same \
+            columns with their types; duckdb.sql has views over it, too.
             """
     )
 
@@ -62,6 +63,9 @@ struct ExportCommand: AsyncParsableCommand, TakingWord {
     @Flag(help: "Write one JSON object per line.")
     var ndjson = false
 
+    @Flag(help: "Write Parquet; needs DuckDB's program duckdb in PATH.")
+    var parquet = false
+
     @Option(help: Clock.knownAtHelp, transform: Clock.knowledge)
     var knownAt: AskedKnowledge?
 
@@ -69,8 +73,8 @@ struct ExportCommand: AsyncParsableCommand, TakingWord {
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        guard !csv || !ndjson else {
-            throw ValidationError("--csv and --ndjson exclude each other")
+        guard [csv, ndjson, parquet].count(where: { $0 }) <= 1 else {
+            throw ValidationError("--csv, --ndjson and --parquet exclude each other")
         }
         guard !folder.isEmpty else {
             throw ValidationError("--out is empty; expected a folder")
@@ -84,7 +88,7 @@ struct ExportCommand: AsyncParsableCommand, TakingWord {
             names == ExportCommand.none
                 ? [] : names.split(separator: ",").map(String.init)
         }
-        request.format = ndjson ? .ndjson : .csv
+        request.format = parquet ? .parquet : ndjson ? .ndjson : .csv
         request.knownAt = knownAt?.knownAt(now: .systemClock(), in: .utc)
         return request
     }

@@ -54,8 +54,7 @@ struct GapsReport: LogReportCommand, KnowledgeCommand {
     @Option(help: Clock.help("As things stood then. Default: now."), transform: Clock.time)
     var at: AskedTime?
 
-    @Flag(help: "Print CSV: one line for each gap.")
-    var csv = false
+    @OptionGroup var form: CSVOptions
 
     @OptionGroup var knowledge: KnowledgeOptions
     @OptionGroup var database: DatabaseOptions
@@ -63,7 +62,7 @@ struct GapsReport: LogReportCommand, KnowledgeCommand {
 
     func validate() throws {
         try Self.check("--limit", limit, max: GapsReport.limitMax)
-        guard !csv || !output.json else {
+        guard !form.isCSV || !output.json else {
             throw ValidationError("--csv and --json cannot be combined")
         }
     }
@@ -81,7 +80,11 @@ struct GapsReport: LogReportCommand, KnowledgeCommand {
                 limits: limits
             )
         } print: { answer in
-            if csv { Terminal.put(answer.rows.csv) } else { try output.print(answer, answer.text) }
+            if form.isCSV {
+                Terminal.put(form.excel ? answer.excelCSV : answer.rows.csv)
+            } else {
+                try output.print(answer, answer.text)
+            }
         }
         let open = answer.counts.filter { $0.key != "notification_missed" }.values.reduce(0, +)
         guard open == 0 else { throw Exit.mismatch }

@@ -72,8 +72,7 @@ struct TableReportCommand: AsyncParsableCommand, TakingWord {
     )
     var strict = false
 
-    @Flag(help: "Print CSV (RFC 4180): a header, UTC times, money in thousandths.")
-    var csv = false
+    @OptionGroup var form: CSVOptions
 
     @Option(
         help: ArgumentHelp(
@@ -111,7 +110,7 @@ struct TableReportCommand: AsyncParsableCommand, TakingWord {
     }
 
     func validate() throws {
-        guard !csv || !output.json else {
+        guard !form.isCSV || !output.json else {
             throw ValidationError("--csv and --json exclude each other")
         }
     }
@@ -141,7 +140,11 @@ struct TableReportCommand: AsyncParsableCommand, TakingWord {
         await ledger.close()
         if strict { try TableReportCommand.check(answer, lag: lag) }
         try page?.write(ReportPage(answer).text)
-        if csv { Terminal.put(answer.csv) } else { try output.print(answer, answer.text) }
+        if form.isCSV {
+            Terminal.put(form.excel ? answer.excelCSV : answer.csv)
+        } else {
+            try output.print(answer, answer.text)
+        }
         guard !output.quiet else { return }
         for note in answer.notes { Terminal.write(note) }
         Terminal.noteLag(lag, of: "report")

@@ -5,14 +5,14 @@ import Projections
 struct TablesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "tables",
-        abstract: "List, compare, check, promote and discard the tables of projections.",
+        abstract: "List, describe, compare, check, promote and discard the tables of projections.",
         discussion: """
             After you change a fold, `tables diff` builds new tables up to the position of the \
             live ones, and shows what differs, for which customers, and which events cause the \
             difference. The new tables wait until `tables promote` brings them up to date and \
             makes them live.
             """,
-        subcommands: [List.self, Diff.self, Check.self, Promote.self, Discard.self],
+        subcommands: [List.self, Describe.self, Diff.self, Check.self, Promote.self, Discard.self],
         defaultSubcommand: List.self
     )
 }
