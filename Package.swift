@@ -179,7 +179,7 @@ let package = Package(
                 "AppStore", "CZlib", "Catalog", "EmbeddedPostgres", "EventLog", "Events",
                 "Postgres", "Projections", "Projector",
             ],
-            resources: [.embedInCode("Reports/SQL")],
+            resources: [.embedInCode("Reports/SQL"), .embedInCode("Reports/Changes/SQL")],
             swiftSettings: strict
         ),
         .target(

@@ -230,6 +230,14 @@ extension AnalyticsRelation {
             .replacing("projection.", with: "pg_temp.projection_")
     }
 
+    /// The state of temporary tables that the relations of the session read.
+    package static let readState = "projection"
+
+    /// The temporary table of a projection that holds a state.
+    package static func temporaryTable(_ projection: String, of state: String) -> String {
+        "pg_temp.\(state)_\(projection)"
+    }
+
     // The common part of the view of what is known now and the view of when it became known.
     private static func filled(
         _ sql: [UInt8],

@@ -122,7 +122,9 @@ extension Failure {
         case .ambiguousId:
             error.message + "; use another id of the purchase that you mean, for example a "
                 + "transactionId"
-        case .unknownPosition: error.message.replacing(/^knownAt/, with: "--known-at")
+        case .unknownPosition:
+            error.message.replacing(/^knownAt/, with: "--known-at")
+                .replacing(/^changedSince/, with: "--changed-since")
         case .tooManyEvents: error.message + ": bound it with --known-at"
         case .tablesNotBuilt, .tablesNotReady, .unknownReport: error.message
         }

@@ -69,6 +69,7 @@ struct EveryCommand: Sendable, CustomTestStringConvertible {
         report wrong-answers                                       | 0  | 0
         report anomalies                                           | 0  | 0
         report gaps                                                | 0  | 3
+        report close {month} --out {folder}/close                  | 4  | 0
         feed                                                       | 0  | 0
         database status                                            | 4  | 4
         database url                                               | 0  | 0

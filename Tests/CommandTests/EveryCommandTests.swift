@@ -1,3 +1,4 @@
+import Events
 import Foundation
 #if canImport(FoundationNetworking)
 import FoundationNetworking
@@ -137,7 +138,9 @@ extension EveryCommandTests {
         return Placeholders(
             values: [
                 "{id}": [id], "{other}": [truths[1].originalTransactionId],
-                "{at}": ["\(start + 1)"], "{root}": [simulation.root],
+                "{at}": ["\(start + 1)"],
+                "{month}": [String(Instant(milliseconds: start).description.prefix(7))],
+                "{root}": [simulation.root],
                 "{product}": [try #require(truth.periods.first).productId],
                 "{payloads}": [simulation.payloads], "{folder}": [folder.path],
                 "{catalog}": [simulation.payloads + "/catalog.storekit"],

@@ -162,6 +162,7 @@ struct GoldenTests {
         report ask mrr --from 2025-01-01 --to 2025-06-30
         report ask revenue --from 2025-01-01 --to 2025-12-31 --currency EUR
         report ask revenue --from 2025-01-01 --to 2025-03-31 --commission standard --by product
+        report ask revenue --from 2025-01-01 --to 2025-12-31 --changed-since 60
         report ask refund-rate --from 2025-01-01 --to 2025-12-31
         report ask ltv --from 2024-06-01 --to 2025-12-31
         report ask cohorts --from 2025-01-01 --to 2025-03-31

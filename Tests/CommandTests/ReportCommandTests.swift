@@ -181,6 +181,65 @@ struct ReportCommandTests {
         }
     }
 
+    @Test func `a close is computed again, and an edited file is found`() async throws {
+        try await withSimulatedLedger { command in
+            let folder = try TestFolder()
+            let (first, second) = (folder.path(of: "first"), folder.path(of: "second"))
+            let open = try await command.run("report", "close", "2099-01", "--out", first)
+            #expect(open.code == 64 && open.errors.contains("2099-01 is not over"))
+            #expect(!FileManager.default.fileExists(atPath: first))
+            let month = try await lastWholeMonth(command)
+            try await command.expect(0, "report", "close", month, "--out", first, "--customers")
+            try await command.expect(0, "report", "close", "--verify", first)
+            let again = try await command.run("report", "close", month, "--out", first)
+            #expect(again.code == 64 && again.errors.contains("has another close"))
+            // The file is what the command prints that the JSON contains.
+            let file = URL(fileURLWithPath: first + "/payments.json")
+            let json = try Data(contentsOf: file)
+            let document = try JSONDecoder().decode(Document.self, from: json)
+            let words = try #require(document.command).split(separator: " ").map(String.init)
+            let printed = try await command.expect(0, Array(words.dropFirst()) + ["--json"])
+            #expect(printed == String(decoding: json, as: UTF8.self))
+            try (json + Data([0x0a])).write(to: file)
+            let found = try await command.run("report", "close", "--verify", first)
+            #expect(found.code == 3 && found.output.contains("payments.json"), "\(found.output)")
+            let wrong = try await command.run(
+                ["report", "close", month, "--out", second, "--corrections", first]
+            )
+            #expect(wrong.code == 64 && wrong.errors.contains("is not of a month before \(month)"))
+            try await command.expect(64, "report", "close", month)
+            try await command.expect(64, "report", "close", "--verify", first, "--customers")
+            try await command.expect(66, "report", "close", "--verify", second)
+        }
+    }
+
+    // The month before that of Apple's newest signature.
+    private func lastWholeMonth(_ command: Command) async throws -> String {
+        struct Days: Decodable { let to: String }
+        let days = try await command.json(Days.self, "report", "active", "--known-at", "now")
+        let parts = days.to.split(separator: "-").compactMap { Int($0) }
+        let (year, month) = parts[1] == 1 ? (parts[0] - 1, 12) : (parts[0], parts[1] - 1)
+        return "\(year)-\(month < 10 ? "0" : "")\(month)"
+    }
+
+    @Test func `what changed since has no picture, and no state after the newest one`()
+        async throws
+    {
+        try await withSimulatedLedger { command in
+            for (words, part) in [
+                (["--changed-since", "1", "--strict"], "leave out --strict"),
+                (["--changed-since", "1", "--html", "page.html"], "leave out --html"),
+                (["--changed-since", "2099-01-01"], "--changed-since is in the future"),
+                (["--changed-since", "999999"], "--changed-since names offset 999999"),
+                (["--changed-since", "30", "--known-at", "1"], "is after the later one, 1"),
+            ] {
+                let ending = try await command.run(["report", "revenue"] + words)
+                #expect(ending.code == 64 && ending.output.isEmpty, "\(words): \(ending.errors)")
+                #expect(ending.errors.contains(part), "\(ending.errors)")
+            }
+        }
+    }
+
     @Test func `what no report knows is a usage error that names the report`() async throws {
         let command = Command(environment: [:])
         let unnamed = try await command.run("report")

@@ -16,6 +16,8 @@ extension Projector {
     ///   - relations: The views and functions to create, each after those that it reads.
     ///   - context: What the folds may use.
     ///   - heads: The newest commit of each lane to take into account.
+    ///   - state: Names the state that the tables hold; a session can have several. Only tables of
+    ///     `AnalyticsRelation.readState` have indexes apart from their primary key.
     ///   - session: The session, outside of a transaction.
     /// - Returns: How many subscriptions the folds refused, for the table with the most refusals.
     /// - Throws: `permissionDenied` if the role may not create temporary tables;
@@ -25,12 +27,18 @@ extension Projector {
         for relations: [AnalyticsRelation],
         knowing context: FoldContext,
         upTo heads: [Int: EventLog.Head],
+        as state: String = AnalyticsRelation.readState,
         in session: PostgresSession
     ) async throws(ProjectorError) -> Int {
         do {
             var refused = 0
             for projection in projections where names.contains(projection.name) {
-                let fold = TemporaryFold(projection: projection, context: context, log: log)
+                let fold = TemporaryFold(
+                    projection: projection,
+                    context: context,
+                    log: log,
+                    state: state
+                )
                 refused = max(refused, try await fold.fill(upTo: heads, in: session))
             }
             for relation in relations {
@@ -42,6 +50,11 @@ extension Projector {
         } catch {
             throw ProjectorError(error, doing: "fold the log into temporary tables")
         }
+    }
+
+    /// The columns of a projection's own, between those of the subscription and `positions`.
+    package func ownColumns(of name: String) -> [String] {
+        projections.first { $0.name == name }?.columns ?? []
     }
 
     private static func refusal(ofTemporaryTables error: PostgresError) -> ProjectorError {
@@ -61,6 +74,7 @@ private struct TemporaryFold: Sendable {
     let projection: any Projection
     let context: FoldContext
     let log: EventLog
+    let state: String
 
     /// Creates and fills the table; returns how many subscriptions were refused.
     func fill(upTo heads: [Int: EventLog.Head], in session: PostgresSession) async throws -> Int {
@@ -120,7 +134,7 @@ private struct TemporaryFold: Sendable {
     }
 
     private func write(from channel: Channel<[UInt8]>, in session: PostgresSession) async throws {
-        let table = AnalyticsRelation.temporary("projection.\(projection.name)")
+        let table = AnalyticsRelation.temporaryTable(projection.name, of: state)
         let place = "{{schema}}.\(projection.name)"
         try await session.execute(projection.tableSQL.replacing(place, with: table))
         _ = try await session.copyIn(
@@ -128,11 +142,13 @@ private struct TemporaryFold: Sendable {
             from: CopiedChunks(channel),
             chunks: { (chunks) throws(PostgresError) in chunks.next() }
         )
+        // The names of indexes are unique in the schema, so the tables of one state have them.
+        let indexes = state == AnalyticsRelation.readState ? projection.indexSQL : ""
         try await session.execute(
             """
             ALTER TABLE \(table)
                 ADD PRIMARY KEY (original_transaction_id, environment, lane, ordinal);
-            \(projection.indexSQL.replacing(place, with: table));
+            \(indexes.replacing(place, with: table));
             ANALYZE \(table)
             """
         )

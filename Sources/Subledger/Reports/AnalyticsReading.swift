@@ -19,6 +19,9 @@ struct AnalyticsGround: Sendable {
 
     /// The folds that build the tables, with their versions.
     var folds: [String: Int] = [:]
+    /// Apple's newest signature by then in the environment of the reports; nil if it was not looked
+    /// up yet, which can read the whole log.
+    var newestSignature: Instant?
 
     /// The offset of each lane that has events.
     var offsets: [Int: Int64] { heads.mapValues(\.offset).filter { $0.value > 0 } }
@@ -46,6 +49,24 @@ extension Ledger {
         knownAt: KnownAt?,
         _ body: (PostgresSession, AnalyticsGround) async throws -> Answer
     ) async throws -> Answer {
+        try await withAnalytics(subject, of: query) { reading in
+            try await reading.answer(knownAt: knownAt, body)
+        }
+    }
+
+    /// Lends a session of its own to a query over schema `analytics`, outside of a transaction.
+    ///
+    /// - Parameters:
+    ///   - subject: What asks, for messages.
+    ///   - query: SQL that names the tables.
+    ///   - body: Fills tables and reads.
+    /// - Returns: What the body returns.
+    /// - Throws: `QuestionError` if the tables cannot answer; otherwise what the body throws.
+    func withAnalytics<Answer>(
+        _ subject: String,
+        of query: String,
+        _ body: (AnalyticsReading) async throws -> Answer
+    ) async throws -> Answer {
         let session = try await PostgresSession.connect(log.settings)
         let reading = AnalyticsReading(
             subject: subject,
@@ -54,7 +75,10 @@ extension Ledger {
             query: query
         )
         do {
-            let answer = try await reading.answer(knownAt: knownAt, body)
+            // Queries over these views have many small expressions: compiling them would cost more
+            // time than it saves.
+            try await session.execute("SET jit = off")
+            let answer = try await body(reading)
             await session.close()
             return answer
         } catch let error as PostgresError
@@ -79,8 +103,18 @@ extension Ledger {
     }
 }
 
+/// How much a fold may use: of the log, and of what the operator imported.
+struct AnalyticsKnowledge: Sendable {
+    /// The newest commit of each lane.
+    var heads: [Int: EventLog.Head]
+    /// The versions of the catalog.
+    var catalogs: CatalogHistory
+    /// The latest import time that counts; nil for all imports.
+    var recordedUntil: Instant?
+}
+
 /// A query over schema `analytics`, and the tables that it reads.
-private struct AnalyticsReading {
+struct AnalyticsReading {
     let subject: String
     let ledger: Ledger
     let session: PostgresSession
@@ -103,11 +137,8 @@ private struct AnalyticsReading {
         knownAt: KnownAt?,
         _ body: (PostgresSession, AnalyticsGround) async throws -> Answer
     ) async throws -> Answer {
-        // Queries over these views have many small expressions: compiling them would cost more time
-        // than it saves.
-        try await session.execute("SET jit = off")
         var known: AnalyticsGround?
-        if let knownAt { known = try await fold(knownAt) }
+        if let knownAt { known = try await fold(try await knowledge(knownAt)) }
         try await session.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
         var ground = if let known { known } else { try await live() }
         ground.folds = folds
@@ -121,26 +152,58 @@ private struct AnalyticsReading {
         QuestionError(.tablesNotBuilt, "\(subject): \(message)")
     }
 
-    // Folds the log as known then, into temporary tables, so nothing changes for other readers.
-    private func fold(_ knownAt: KnownAt) async throws -> AnalyticsGround {
-        let heads = try await ledger.log.heads(knownAt: knownAt)
+    /// What was known then; nil for all that is known, with what was imported after the newest
+    /// event.
+    func knowledge(_ knownAt: KnownAt?) async throws -> AnalyticsKnowledge {
+        let heads = try await ledger.log.heads(knownAt: knownAt ?? .latest)
         var importsKnownAt = KnownAt.offsets(ledger.whole(heads.mapValues(\.offset)))
-        if case .time = knownAt { importsKnownAt = knownAt }
-        let catalogs = try await ledger.catalogs(knownAt: importsKnownAt)
-        let refused = try await ledger.projector.fillTemporary(
+        switch knownAt {
+        case nil: importsKnownAt = .latest
+        case .time(let instant): importsKnownAt = .time(instant)
+        case .latest, .offsets: break
+        }
+        return AnalyticsKnowledge(
+            heads: heads,
+            catalogs: try await ledger.catalogs(knownAt: importsKnownAt),
+            recordedUntil: try await ledger.log.recordingBound(of: importsKnownAt)
+        )
+    }
+
+    /// Folds the log as known then into temporary tables, so nothing changes for other readers.
+    func fold(_ knowledge: AnalyticsKnowledge) async throws -> AnalyticsGround {
+        let refused = try await fill(AnalyticsRelation.readState, relations, knowing: knowledge)
+        if relations.contains(where: { $0.name == "last_signed_at" }) {
+            try await bound(knowledge.heads)
+        }
+        return AnalyticsGround(
+            heads: knowledge.heads,
+            catalogVersion: knowledge.catalogs.newestVersion,
+            refused: refused,
+            recordedUntil: knowledge.recordedUntil,
+            isTemporary: true,
+            folds: folds
+        )
+    }
+
+    /// Folds another state into further tables of the session, which no relation reads.
+    ///
+    /// - Returns: How many subscriptions the folds refused.
+    func fill(_ state: String, knowing knowledge: AnalyticsKnowledge) async throws -> Int {
+        try await fill(state, [], knowing: knowledge)
+    }
+
+    private func fill(
+        _ state: String,
+        _ relations: [AnalyticsRelation],
+        knowing knowledge: AnalyticsKnowledge
+    ) async throws -> Int {
+        try await ledger.projector.fillTemporary(
             of: projections,
             for: relations,
-            knowing: FoldContext(catalogs: catalogs),
-            upTo: heads,
+            knowing: FoldContext(catalogs: knowledge.catalogs),
+            upTo: knowledge.heads,
+            as: state,
             in: session
-        )
-        if relations.contains(where: { $0.name == "last_signed_at" }) { try await bound(heads) }
-        return AnalyticsGround(
-            heads: heads,
-            catalogVersion: catalogs.newestVersion,
-            refused: refused,
-            recordedUntil: try await ledger.log.recordingBound(of: importsKnownAt),
-            isTemporary: true
         )
     }
 

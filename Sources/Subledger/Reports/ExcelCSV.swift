@@ -7,7 +7,7 @@ extension ReportDocument {
     package var excelCSV: String {
         let header = columns.map { $0.name.replacing("_milliunits", with: "") }
         let lines = rows.map { row in columns.map { excelField(of: $0, in: row) } }
-        let plain = columns.filter { $0.kind != .text || $0.name == "day" }.map {
+        let plain = columns.filter { $0.kind != .text || ["day", "week"].contains($0.name) }.map {
             $0.name.replacing("_milliunits", with: "")
         }
         return ([header] + lines).excelCSV(plain: Set(plain))
@@ -21,7 +21,7 @@ extension ReportDocument {
         return switch (column.kind, value) {
         case (.money, .integer(let amount)): CurrencyAmount(amount, currency(of: row)).number
         case (.instant, .integer(let time)): Instant(milliseconds: time).clock(in: .utc)
-        default: field(of: column, value)
+        default: column.field(value)
         }
     }
 }

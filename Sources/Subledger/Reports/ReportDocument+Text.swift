@@ -70,7 +70,7 @@ extension ReportDocument {
     package var csv: String {
         let lines =
             [columns.map(\.name)]
-            + rows.map { row in columns.map { field(of: $0, row[$0.jsonName] ?? .none) } }
+            + rows.map { row in columns.map { $0.field(row[$0.jsonName] ?? .none) } }
         return lines.csv
     }
 
@@ -126,34 +126,13 @@ extension ReportDocument {
 
     /// A value of a column as text, with money in a currency.
     func text(of column: Report.Column, _ value: ReportValue, in currency: String?) -> String {
-        switch (column.kind, value) {
-        case (_, .none): "–"
-        case (_, .text(let text)): text
-        case (.money, .integer(let amount)): Amount.text(amount, currency).grouped
-        case (.instant, .integer(let time)): Instant(milliseconds: time).clock
-        case (_, .integer(let number)): "\(number)".grouped
-        case (_, .hundredths(let number)): number.decimals.grouped + " %"
-        case (_, .flag(let isSo)): "\(isSo)"
-        }
+        column.text(value, in: currency)
     }
 
     /// The currency of a row's money; nil if it has none.
     func currency(of row: [String: ReportValue]) -> String? {
         guard case .text(let currency) = row["currency"] else { return nil }
         return currency
-    }
-
-    /// A value as CSV.
-    func field(of column: Report.Column, _ value: ReportValue) -> String {
-        switch value {
-        case .none: ""
-        case .text(let text): text
-        case .integer(let time) where column.kind == .instant:
-            Instant(milliseconds: time).description
-        case .integer(let number): "\(number)"
-        case .hundredths(let number): number.decimals
-        case .flag(let isSo): "\(isSo)"
-        }
     }
 }
 
@@ -182,6 +161,31 @@ extension Report.Column {
     var title: String {
         name.replacing("_identifier", with: "").replacing("_milliunits", with: "")
             .replacing("_percent", with: " %").replacing("_", with: " ")
+    }
+
+    /// A value as text, with money in a currency.
+    func text(_ value: ReportValue, in currency: String?) -> String {
+        switch (kind, value) {
+        case (_, .none): "–"
+        case (_, .text(let text)): text
+        case (.money, .integer(let amount)): Amount.text(amount, currency).grouped
+        case (.instant, .integer(let time)): Instant(milliseconds: time).clock
+        case (_, .integer(let number)): "\(number)".grouped
+        case (_, .hundredths(let number)): number.decimals.grouped + " %"
+        case (_, .flag(let isSo)): "\(isSo)"
+        }
+    }
+
+    /// A value as a field of CSV.
+    func field(_ value: ReportValue) -> String {
+        switch value {
+        case .none: ""
+        case .text(let text): text
+        case .integer(let time) where kind == .instant: Instant(milliseconds: time).description
+        case .integer(let number): "\(number)"
+        case .hundredths(let number): number.decimals
+        case .flag(let isSo): "\(isSo)"
+        }
     }
 }
 

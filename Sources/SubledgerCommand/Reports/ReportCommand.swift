@@ -14,7 +14,7 @@ struct ReportCommand: AsyncParsableCommand {
         subcommands: [
             TableReportCommand.self, ListReportsCommand.self, IngestQualityReport.self,
             DriftReportCommand.self, WrongAnswersReport.self, AnomaliesReport.self,
-            GapsReport.self,
+            GapsReport.self, CloseReport.self,
         ],
         defaultSubcommand: TableReportCommand.self
     )

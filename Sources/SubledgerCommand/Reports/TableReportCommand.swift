@@ -1,5 +1,6 @@
 import ArgumentParser
 import CommandSupport
+import EventLog
 import Events
 import Subledger
 
@@ -22,6 +23,14 @@ struct TableReportCommand: AsyncParsableCommand, TakingWord {
             out --to and break down by month. A last day that is not over counts as far as Apple's \
             newest signature. A day or a month that is not whole has a *, in CSV and JSON \
             is_partial.
+
+            With --changed-since, the output is what changed since then, for the same days: the \
+            old and the new value of each number that differs, and what each cause adds to it. \
+            Subscriptions with several kinds of new facts are a cause together. The parts of a \
+            number add up to its difference exactly; an empty number counts as 0. The new state \
+            is that of --known-at, or everything known now. Without --to, the last day is the one \
+            that the report had then. This folds the log twice, three times after an import of a \
+            catalog.
             """
     )
 
@@ -58,6 +67,16 @@ struct TableReportCommand: AsyncParsableCommand, TakingWord {
 
     @Option(help: Clock.knownAtHelp, transform: Clock.knowledge)
     var knownAt: AskedKnowledge?
+
+    @Option(
+        help: ArgumentHelp(
+            "Print what changed since then, by cause.",
+            discussion: "A position or a time, as with --known-at.",
+            valueName: "position-or-time"
+        ),
+        transform: Clock.knowledge
+    )
+    var changedSince: AskedKnowledge?
 
     @OptionGroup var money: MoneyOptions
 
@@ -113,6 +132,19 @@ struct TableReportCommand: AsyncParsableCommand, TakingWord {
         guard !form.isCSV || !output.json else {
             throw ValidationError("--csv and --json exclude each other")
         }
+        guard changedSince == nil || html == nil else {
+            throw ValidationError(
+                "--changed-since has no picture: leave out --html, and use --csv or --json"
+            )
+        }
+        guard changedSince == nil || !form.excel else {
+            throw ValidationError("--changed-since is not printed for Excel: use --csv")
+        }
+        guard changedSince == nil || !strict else {
+            throw ValidationError(
+                "--changed-since reads the log, which is never behind: leave out --strict"
+            )
+        }
     }
 
     private static func check(_ report: ReportDocument, lag: Int64) throws {
@@ -132,6 +164,15 @@ struct TableReportCommand: AsyncParsableCommand, TakingWord {
         question.knownAt = knownAt?.knownAt(now: now, in: .utc)
         question.money = money.money
         question.limit = limit
+        guard let changedSince else { return try await printReport(question) }
+        let since = changedSince.knownAt(now: now, in: .utc)
+        if case .time(let instant) = since, instant > now {
+            throw ValidationError("--changed-since is in the future: \(instant)")
+        }
+        try await printChanges(question, since: since)
+    }
+
+    private func printReport(_ question: ReportQuestion) async throws {
         let page = html.map(OutputFile.init)
         try page?.check()
         let ledger = try await database.openLedger(isQuiet: output.quiet)
@@ -148,6 +189,15 @@ struct TableReportCommand: AsyncParsableCommand, TakingWord {
         guard !output.quiet else { return }
         for note in answer.notes { Terminal.write(note) }
         Terminal.noteLag(lag, of: "report")
+    }
+
+    private func printChanges(_ question: ReportQuestion, since: KnownAt) async throws {
+        let ledger = try await database.openLedger(isQuiet: output.quiet)
+        let answer = try await ledger.reportChanges(question, since: since)
+        await ledger.close()
+        if form.isCSV { Terminal.put(answer.csv) } else { try output.print(answer, answer.text) }
+        guard !output.quiet else { return }
+        for note in answer.notes { Terminal.write(note) }
     }
 }
 

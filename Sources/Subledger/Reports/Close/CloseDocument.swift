@@ -1,0 +1,153 @@
+public import EventLog
+public import Events
+internal import Foundation
+
+/// The close of a month: `close.json`, which is written last into the folder of its files.
+///
+/// It records all that computes the same files again: the bound of knowledge, the versions of
+/// definitions, folds and catalog, and the newest commit of each lane.
+public struct CloseDocument: Codable, Hashable, Sendable {
+    /// Always `CloseDocument.type`; distinguishes the document from others.
+    public let type: String
+    /// The version of this document.
+    public let format: Int
+    /// The version of the program that wrote it.
+    public let program: String
+    /// The ledger's id as a UUID.
+    public let ledgerId: String
+    /// The month, UTC, as `2026-03`.
+    public let month: String
+    /// Where the purchases were made.
+    public let environment: Environment
+    /// Whether reports about customers, and customers behind corrections, are included.
+    public let namesCustomers: Bool
+    /// The bound of knowledge, as `--known-at` accepts it.
+    public let knownAt: String
+    /// The newest commit of each lane by then.
+    public let heads: [VerificationReport.Head]
+    /// The newest version of the catalog by then; 0 for none.
+    public let catalogVersion: Int
+    /// The versions of the folds, by name.
+    public let folds: [String: Int]
+    /// Erasures in the ledger when it was closed.
+    public let erasures: Int64
+    /// The reports of the month.
+    public let reports: [Entry]
+    /// What changed since then in months that were closed earlier.
+    public let corrections: [Correction]
+    /// The files, in the order in which they were written.
+    public internal(set) var files: [File]
+
+    /// The value of `type` that identifies the document.
+    public static let type = "subledger-close"
+    /// Its name in the folder.
+    public static let fileName = "close.json"
+    /// The name of the checkpoint next to it.
+    public static let checkpointName = "checkpoint.json"
+
+    static let currentFormat = 1
+
+    /// A report, with what it was asked.
+    public struct Entry: Codable, Hashable, Sendable {
+        /// Its name.
+        public let name: String
+        /// The version of its definition.
+        public let version: Int
+        /// What its numbers are broken down by.
+        public let by: [Report.Dimension]
+        /// The first day, UTC.
+        public let from: String
+        /// The last day, UTC.
+        public let to: String
+    }
+
+    /// The corrections of a month.
+    public struct Correction: Codable, Hashable, Sendable {
+        /// The month.
+        public let month: String
+        /// The bound of the close that they begin from.
+        public let since: String
+        /// The reports that are compared.
+        public let reports: [Entry]
+
+        /// The name of its files, without an ending.
+        var fileName: String { "corrections-\(month)" }
+    }
+
+    /// A file.
+    public struct File: Codable, Hashable, Sendable {
+        /// Its name in the folder.
+        public let path: String
+        /// Its size.
+        public let bytes: Int
+        /// SHA-256 of its bytes, in hexadecimal.
+        public let sha256: String
+
+        init(_ path: String, _ content: [UInt8]) {
+            self.path = path
+            bytes = content.count
+            sha256 = Digest.of(content).hex
+        }
+    }
+}
+
+/// The file of corrections of a month.
+struct CorrectionsDocument: Codable, Hashable, Sendable {
+    /// The month.
+    let month: String
+    /// What changed in each report.
+    let reports: [ReportChangesDocument]
+}
+
+/// A question for the close of a month.
+public struct CloseQuestion: Sendable {
+    /// The month, UTC, as `2026-03`.
+    public var month: String
+    /// Where the purchases were made.
+    public var environment = Environment.production
+    /// Whether reports about customers, and customers behind corrections, are included.
+    public var namesCustomers = false
+    /// Earlier closes: what changed since the newest of them is added, for each month that it
+    /// closed or corrected.
+    public var earlier: [CloseDocument] = []
+
+    /// Creates a question without corrections.
+    public init(month: String) {
+        self.month = month
+    }
+}
+
+extension CloseDocument {
+    /// The close as a file.
+    public func file() throws -> [UInt8] { try exportedFile() }
+
+    /// Its questions, without a bound of knowledge; only of reports that this program has.
+    func questions(_ entries: [Entry]) -> [ReportQuestion] {
+        entries.compactMap { entry in
+            Report.named(entry.name).map { report in
+                var question = ReportQuestion(report)
+                question.dimensions = entry.by
+                question.from = Instant(entry.from)
+                question.to = Instant(entry.to)
+                question.environment = environment
+                question.limit = ReportQuestion.limitMax
+                return question
+            }
+        }
+    }
+
+    /// The months that it closed or corrected, with the reports about money.
+    var months: [(month: String, reports: [Entry])] {
+        let closed = reports.filter { Report.named($0.name)?.hasMoney ?? false }
+        return [(month, closed)] + corrections.map { ($0.month, $0.reports) }
+    }
+}
+
+extension Encodable {
+    /// The bytes that `--json` prints.
+    func printedFile() throws -> [UInt8] {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        return Array(try encoder.encode(self)) + [0x0a]
+    }
+}
