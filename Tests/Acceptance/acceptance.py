@@ -338,7 +338,8 @@ LINES = {
         "SUBLEDGER_STORE_SUBSCRIPTIONS": setting("SUBLEDGER_STORE_SUBSCRIPTIONS", "1000"),
         "SUBLEDGER_STORE_SECONDS": "120",
     }),
-    "reports": lambda: tests("reports", "RevenueCatScaleTests", {
+    "reports": lambda: tests("reports", "RevenueCatScaleTests|MonthMovementTests", {
+        "SUBLEDGER_POSITIONS": setting("SUBLEDGER_POSITIONS", "500"),
         "SUBLEDGER_SUBSCRIPTIONS": setting("SUBLEDGER_SUBSCRIPTIONS", "50000"),
     }),
     "package": debian_package,
