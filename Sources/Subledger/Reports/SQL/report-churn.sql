@@ -82,14 +82,7 @@ FROM (
             'churn_product_unavailable'))::integer,
         (m.movement = 'churn_involuntary')::integer, (m.movement = 'churn_unknown')::integer
     FROM analytics.movements m
-    LEFT JOIN LATERAL (
-        SELECT y.country, y.offer_type FROM analytics.transactions y
-        WHERE y.lane = m.lane AND y.environment = m.environment
-            AND y.original_transaction_id = m.original_transaction_id
-            AND y.purchase_date_ms = m.purchase_date_ms
-        ORDER BY y.product_identifier = m.product_identifier DESC, y.ordinal
-        LIMIT 1
-    ) p ON true
+    {{purchase_of_movement}}
     WHERE m.environment = $3 AND NOT m.is_shared AND m.movement LIKE 'churn%'
         AND m.occurred_at >= $1::date::timestamp AT TIME ZONE 'UTC'
         AND m.occurred_at < $4

@@ -15,14 +15,7 @@ FROM (
         CASE f.revocation_reason WHEN 1 THEN 'app_issue' WHEN 0 THEN 'other' END
             AS refund_reason{{of_movement}}
     FROM {{movements}} m
-    LEFT JOIN LATERAL (
-        SELECT y.country, y.offer_type FROM analytics.transactions y
-        WHERE y.lane = m.lane AND y.environment = m.environment
-            AND y.original_transaction_id = m.original_transaction_id
-            AND y.purchase_date_ms = m.purchase_date_ms
-        ORDER BY y.product_identifier = m.product_identifier DESC, y.ordinal
-        LIMIT 1
-    ) p ON true
+    {{purchase_of_movement}}
     LEFT JOIN LATERAL (
         SELECT r.revocation_reason FROM projection.refunds r
         WHERE r.lane = m.lane AND r.environment = m.environment

@@ -19,14 +19,7 @@ FROM (
         m.product_identifier, p.country, p.offer_type, m.currency, 0, 0,
         -coalesce(m.amount_milliunits, 0), 0{{of_movement}}
     FROM {{movements}} m
-    LEFT JOIN LATERAL (
-        SELECT y.country, y.offer_type FROM analytics.transactions y
-        WHERE y.lane = m.lane AND y.environment = m.environment
-            AND y.original_transaction_id = m.original_transaction_id
-            AND y.purchase_date_ms = m.purchase_date_ms
-        ORDER BY y.product_identifier = m.product_identifier DESC, y.ordinal
-        LIMIT 1
-    ) p ON true
+    {{purchase_of_movement}}
     WHERE m.environment = $3 AND NOT m.is_shared
         AND m.movement IN ('exit_refund', 'refund_reversed')
         AND m.occurred_at >= $1::date::timestamp AT TIME ZONE 'UTC'
