@@ -77,6 +77,22 @@ struct CloseTests {
                 text.replacing(close.ledgerId, with: "00000000-0000-0000-0000-000000000000")
             )
             #expect(try await !ledger.verifyClose(other) { files[$0] }.isOfThisLedger)
+            // Files that it does not list any more are missed.
+            let short = try Self.document(
+                text.replacing(#/"files" : \[[^\]]*\]/#, with: "\"files\" : []")
+            )
+            #expect(short.files.isEmpty)
+            let missed = try await ledger.verifyClose(short) { files[$0] }
+            #expect(!missed.ok && missed.files.count == close.files.count)
+            #expect(close.isReadable)
+            for (was, forged) in [
+                ("\"month\" : \"2026-01\"", "\"month\" : \"/../../evil\""),
+                ("\"format\" : ", "\"format\" : 9"), ("\"erasures\" : ", "\"erasures\" : -1"),
+            ] {
+                #expect(text.contains(was), "\(was)")
+                let document = try Self.document(text.replacing(was, with: forged))
+                #expect(!document.isReadable, "\(forged)")
+            }
         }
     }
 

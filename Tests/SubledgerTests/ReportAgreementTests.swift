@@ -54,9 +54,19 @@ struct ReportAgreementTests {
             let expected = try await session.query(
                 """
                 SELECT concat_ws(' ', to_char(effective_at AT TIME ZONE 'UTC', 'YYYY-MM'),
-                    estimated_refund_currency, sum(estimated_refund_milliunits))
-                FROM projection.plan_changes
-                WHERE estimated_refund_milliunits > 0 AND environment = 'Production'
+                    estimated_refund_currency,
+                    sum(least(estimated_refund_milliunits, price)))
+                FROM projection.plan_changes c
+                CROSS JOIN LATERAL (
+                    SELECT sum(t.price_milliunits)::bigint AS price
+                    FROM projection.transactions t
+                    WHERE t.original_transaction_id = c.original_transaction_id
+                        AND t.product_identifier = c.previous_product_identifier
+                        AND t.start_time <= c.effective_at AND t.end_time > c.effective_at
+                ) t
+                WHERE estimated_refund_milliunits > 0
+                    AND least(estimated_refund_milliunits, price) > 0
+                    AND environment = 'Production'
                     AND effective_at <= analytics.last_signed_at()
                 GROUP BY to_char(effective_at AT TIME ZONE 'UTC', 'YYYY-MM'),
                     estimated_refund_currency

@@ -150,14 +150,15 @@ extension ReportChart {
                 else { return nil }
                 return 0
             }
+            // A place without a row is as whole as its row would be.
+            let partial = places.indices.filter { index in
+                guard let axis, values[index] != nil else { return false }
+                return span.isPartial(rows[0].merging([axis.jsonName: places[index]]) { $1 })
+            }
             return Series(
                 name: names.joined(separator: ", "),
                 values: values,
-                partial: Set(
-                    places.indices.filter {
-                        values[$0] != nil && found[places[$0]]?.isPartial == true
-                    }
-                ),
+                partial: Set(partial),
                 weight: weight(of: rows, weighed)
             )
         }

@@ -62,12 +62,12 @@ struct ContinuedSubscriptions: Sendable {
             ]
         ) { table in
             ReportSQL.text(PackageResources.part_continued_sql)
-                .replacing("{{table}}", with: "analytics.\(table)")
+                .replacing("{{table}}", with: table)
                 .replacing("{{purchases_max}}", with: "\(ContinuedSubscriptions.purchasesMax)")
                 // At least one purchase came before.
                 .replacing(
                     "{{renewal}}",
-                    with: table == "transactions"
+                    with: table == "analytics.transactions"
                         ? ", 'renewal_number', k.renewal_number + c.place" : ""
                 )
         }

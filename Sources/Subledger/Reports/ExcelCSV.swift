@@ -19,10 +19,18 @@ extension ReportDocument {
     ) -> String {
         let value = row[column.jsonName] ?? .none
         return switch (column.kind, value) {
-        case (.money, .integer(let amount)): CurrencyAmount(amount, currency(of: row)).number
+        case (.money, .integer(let amount)): exact(amount, currency(of: row))
         case (.instant, .integer(let time)): Instant(milliseconds: time).clock(in: .utc)
         default: column.field(value)
         }
+    }
+}
+
+extension ReportDocument {
+    // Not rounded, so that sums in Excel are exact: a part of a price can have a third decimal.
+    private func exact(_ amount: Int64, _ currency: String?) -> String {
+        let written = CurrencyAmount(amount, currency)
+        return written.rounded == amount ? written.number : CurrencyAmount(amount, nil).number
     }
 }
 

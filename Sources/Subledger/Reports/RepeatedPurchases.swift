@@ -48,8 +48,9 @@ struct RepeatedPurchases: Sendable {
                 ("product_identifier", "text", .textArray(purchases.map(\.product))),
             ]
         ) { table in
-            ReportSQL.text(PackageResources.part_repeated_sql)
-                .replacing("{{table}}", with: "analytics.\(table)")
+            guard table.hasPrefix("analytics.") else { return String(table) }
+            return ReportSQL.text(PackageResources.part_repeated_sql)
+                .replacing("{{table}}", with: table)
         }
     }
 }
@@ -61,8 +62,12 @@ struct ReportStatement {
     /// Its parameters.
     var parameters: [PostgresValue]
 
-    /// Puts a list of rows into the query, and another text in place of each table of purchases or
-    /// movements.
+    private static var tables: Regex<Substring> {
+        #/(?:analytics\.(?:transactions|movements)|projection\.(?:plan_changes|refunds))(?![A-Za-z_])/#
+    }
+
+    /// Puts a list of rows into the query, and another text in place of each table of purchases,
+    /// movements, changes of plan and refunds.
     mutating func join(
         _ name: String,
         _ columns: [(name: String, type: String, values: PostgresValue)],
@@ -78,7 +83,7 @@ struct ReportStatement {
             ),
             """
         text = text.replacing(#/^\s*WITH /#, with: list + " ")
-            .replacing(#/analytics\.(transactions|movements)(?![A-Za-z_])/#) { replacement($0.1) }
+            .replacing(ReportStatement.tables) { replacement($0.output) }
         parameters += columns.map(\.values)
     }
 }

@@ -164,14 +164,14 @@ extension Report {
             Price increases for which Apple asked customers for their consent in the days of the \
             report: how many agreed (consents_accepted), how many subscriptions ended before that \
             (consents_lost), and how many have not answered yet (open). The percentage is of the \
-            first two. A request that Apple no longer shows, without either, is in none of them. \
-            An increase that needs no consent is not requested.
+            first two. consents_unanswered are requests that Apple no longer shows, without an \
+            answer. An increase that needs no consent is not requested.
             """,
             by: Dimension.allCases,
             usual: [.month, .product],
             columns: [
-                "consents_requested", "consents_accepted", "consents_lost", "open",
-                "accepted_percent",
+                "consents_requested", "consents_accepted", "consents_lost", "consents_unanswered",
+                "open", "accepted_percent",
             ],
             drawn: ("accepted_percent", "Share of price increases that customers agreed to"),
             sql: PackageResources.report_price_consents_sql
@@ -252,15 +252,15 @@ extension Report {
         ),
         Report(
             "revenue",
-            version: 3,
+            version: 4,
             """
             What customers paid in the days of the report, including one-time purchases, and what \
             was given back by its last day: by the date of the purchase (given_back, net), and by \
             the date of the refund, less reversed refunds. Both nets are prices less the refunds \
             that Apple signed, before commission and taxes. Apple also refunds the unused part of \
             a period that an upgrade replaces, and signs no amount for it: \
-            upgrade_refund_estimate, by the date of the upgrade, is an estimate by time, and no \
-            other column contains it.
+            upgrade_refund_estimate, by the date of the upgrade, is an estimate by time, at most what \
+            refunds left of the price by the last day; no other column contains it.
             """,
             by: Dimension.allCases,
             usual: [.month],
@@ -282,8 +282,8 @@ extension Report {
             given_back_on_refund_date - upgrade_refund_estimate - recognised = closing_deferred, \
             to the milliunit, and what closes a month opens the next. A refund takes back what was \
             recognised of it; what is kept of a period that a refund or an upgrade ended is \
-            recognised at once. The estimate for an upgrade is that of report revenue. With \
-            --currency, all amounts of a purchase have the rate of its first day. Before \
+            recognised at once. The estimate for an upgrade is that of report revenue. If \
+            money is converted, all amounts of a purchase have the rate of its first day. Before \
             commission and taxes.
             """,
             usual: [.month],

@@ -122,7 +122,16 @@ struct CloseReport: AsyncParsableCommand {
         let bytes = try WholeFile.bytes(of: path, "the close", upTo: fileBytesMax)
         do {
             let close = try JSONDecoder().decode(CloseDocument.self, from: Data(bytes))
-            if close.type == CloseDocument.type { return close }
+            if close.type == CloseDocument.type {
+                guard close.isReadable else {
+                    throw Failure(
+                        Exit.badInput,
+                        "\(path) has a format, month, day or position that this program does not "
+                            + "know: it was edited, or a newer program wrote it"
+                    )
+                }
+                return close
+            }
         } catch is DecodingError {}
         throw Failure(Exit.badInput, "\(path) was not written by `subledger report close`")
     }
@@ -135,7 +144,7 @@ struct CloseReport: AsyncParsableCommand {
                 "the close in \(folder) names a file outside of the folder: \(name)"
             )
         }
-        guard FileStatus("\(folder)/\(name)") != nil else { return nil }
+        guard FileStatus("\(folder)/\(name)")?.kind == .file else { return nil }
         return try WholeFile.bytes(of: "\(folder)/\(name)", "the file", upTo: fileBytesMax)
     }
 

@@ -52,7 +52,9 @@ struct TableReportCommand: AsyncParsableCommand, TakingWord {
     @Option(
         help: ArgumentHelp(
             "Break down by these dimensions, separated by commas, or by none.",
-            discussion: "Those of month, product, country and offer that `report list` names.",
+            discussion: """
+                Those of month, week, product, country and offer that `report list` names.
+                """,
             valueName: "dimensions"
         ),
         transform: TableReportCommand.dimensions

@@ -121,6 +121,15 @@ extension CloseDocument {
     /// The close as a file.
     public func file() throws -> [UInt8] { try exportedFile() }
 
+    /// Whether this program can read it: its format, months, days and bounds.
+    public var isReadable: Bool {
+        let entries = reports + corrections.flatMap(\.reports)
+        return format == CloseDocument.currentFormat && erasures >= 0
+            && ([month] + corrections.map(\.month)).allSatisfy { Month($0)?.text == $0 }
+            && ([knownAt] + corrections.map(\.since)).allSatisfy { KnownAt($0) != nil }
+            && entries.allSatisfy { Instant($0.from) != nil && Instant($0.to) != nil }
+    }
+
     /// Its questions, without a bound of knowledge; only of reports that this program has.
     func questions(_ entries: [Entry]) -> [ReportQuestion] {
         entries.compactMap { entry in

@@ -97,9 +97,19 @@ extension Ledger {
             heads[head.lane].map { VerificationReport.Head(lane: head.lane, $0) } != head
         }
         let recomputed = try await recomputed(close, knownAt)
-        let files = try close.files.map { file in
-            try result(file, of: close, recomputed, try read(file.path))
-        }
+        let listed = Set(close.files.map(\.path))
+        let names = recomputed.digests.keys + [CloseDocument.checkpointName]
+        let files =
+            try close.files.map { file in
+                try result(file, of: close, recomputed, try read(file.path))
+            }
+            + names.filter { !listed.contains($0) }.sorted().map { name in
+                CloseVerification.File(
+                    path: name,
+                    state: .missing,
+                    reasons: ["\(CloseDocument.fileName) does not list it: it was edited"]
+                )
+            }
         return CloseVerification(
             close,
             isOfThisLedger: true,

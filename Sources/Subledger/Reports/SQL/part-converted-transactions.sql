@@ -3,7 +3,7 @@
 (SELECT t.lane, t.environment, t.original_transaction_id, t.ordinal, t.purchase_date_ms,
         t.start_time, t.end_time, t.effective_end_time, t.product_identifier, t.country,
         t.offer_type, t.ownership_type, t.is_shared, t.is_paid, t.is_auto_renewable,
-        t.revoked_seat_quantity, r.rate,
+        r.rate,
         t.added_to_purchase_date_ms, t.is_trial_period, t.refunded_at, r.rate_day,
         CASE WHEN r.rate IS NULL THEN t.currency ELSE $5::text END AS currency,
         CASE WHEN r.rate IS NULL THEN t.purchase_price_milliunits

@@ -4,7 +4,6 @@
 (SELECT t.lane, t.environment, t.original_transaction_id, t.ordinal, t.purchase_date_ms,
         t.start_time, t.end_time, t.effective_end_time, t.product_identifier, t.country,
         t.offer_type, t.ownership_type, t.is_shared, t.is_paid, t.is_auto_renewable,
-        t.revoked_seat_quantity,
         t.added_to_purchase_date_ms,
         t.is_trial_period, t.currency, t.purchase_price_milliunits, t.mrr_milliunits,
         t.price_milliunits - coalesce(l.amount_milliunits, 0) AS price_milliunits,

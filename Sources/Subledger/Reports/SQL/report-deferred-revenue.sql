@@ -2,7 +2,7 @@
 -- before an instant: a month's numbers are the difference between its end and its beginning, so what
 -- is deferred at its end is what is deferred at the beginning of the next. A price is earned evenly
 -- over its period. Of a period that a refund or an upgrade ends, what is not given back is earned at
--- once. No more is given back than was paid.
+-- once.
 SELECT {{by}}x.currency,
     coalesce(sum(x.deferred) FILTER (WHERE {{begins}}), 0)::bigint
         AS opening_deferred_milliunits,
@@ -18,10 +18,21 @@ FROM (
         SELECT s.lane, s.original_transaction_id, s.purchase_date_ms, s.product_identifier,
             array_agg(s.occurred_at ORDER BY s.occurred_at, s.ordinal) AS times,
             array_agg(s.amount ORDER BY s.occurred_at, s.ordinal) AS amounts,
-            array_agg(s.is_refund ORDER BY s.occurred_at, s.ordinal) AS refunds
+            array_agg(s.is_end ORDER BY s.occurred_at, s.ordinal) AS ends
         FROM (
             SELECT m.lane, m.original_transaction_id, m.purchase_date_ms, m.product_identifier,
-                m.occurred_at, m.ordinal, m.movement = 'exit_refund' AS is_refund,
+                m.occurred_at, m.ordinal,
+                -- A refund of some seats does not end the period of the others.
+                m.movement = 'exit_refund' AND (
+                    SELECT r.refund_kind FROM projection.refunds r
+                    WHERE r.lane = m.lane AND r.environment = m.environment
+                        AND r.original_transaction_id = m.original_transaction_id
+                        AND r.purchase_date_ms = m.purchase_date_ms
+                        AND r.product_identifier = m.product_identifier
+                        AND r.refund_kind IS NOT NULL
+                        AND coalesce(r.revoked_at, r.announced_at) <= m.occurred_at
+                    ORDER BY coalesce(r.revoked_at, r.announced_at) DESC, r.ordinal DESC
+                    LIMIT 1) IS DISTINCT FROM 'seats' AS is_end,
                 sum(-coalesce(m.amount_milliunits, 0)) OVER (
                     PARTITION BY m.lane, m.original_transaction_id, m.purchase_date_ms,
                         m.product_identifier
@@ -32,19 +43,11 @@ FROM (
         ) s
         GROUP BY s.lane, s.original_transaction_id, s.purchase_date_ms, s.product_identifier
     ), replaced AS MATERIALIZED (
-        SELECT y.lane, y.original_transaction_id, y.ordinal, max(c.effective_at) AS replaced_at,
-            sum(c.estimate) AS estimate
+        SELECT c.lane, c.original_transaction_id, c.previous_ordinal AS ordinal,
+            max(c.effective_at) AS replaced_at, sum(c.estimate) AS estimate
         FROM {{upgrade_refunds}} c
-        CROSS JOIN LATERAL (
-            SELECT t.lane, t.original_transaction_id, t.ordinal FROM analytics.transactions t
-            WHERE t.lane = c.lane AND t.environment = c.environment
-                AND t.original_transaction_id = c.original_transaction_id
-                AND t.product_identifier = c.previous_product_identifier
-                AND t.start_time <= c.effective_at AND t.end_time > c.effective_at
-            ORDER BY t.start_time DESC, t.ordinal DESC LIMIT 1
-        ) y
         WHERE c.environment = $3 AND c.effective_at < $4
-        GROUP BY y.lane, y.original_transaction_id, y.ordinal
+        GROUP BY c.lane, c.original_transaction_id, c.previous_ordinal
     ), purchase AS MATERIALIZED (
         SELECT t.product_identifier, t.country, t.offer_type, t.currency, t.start_time,
             t.purchase_price_milliunits AS price, {{rate}} AS rate,
@@ -53,9 +56,7 @@ FROM (
                 ELSE t.start_time END AS end_time,
             CASE WHEN t.is_auto_renewable
                 THEN least(t.effective_end_time, r.replaced_at) END AS stopped_at,
-            -- A refund of some seats does not end the period of the others.
-            t.revoked_seat_quantity IS NULL AS is_stopped_by_refund,
-            g.times, g.amounts, g.refunds, r.replaced_at, r.estimate{{of_purchase}}
+            g.times, g.amounts, g.ends, r.replaced_at, r.estimate{{of_purchase}}
         FROM {{transactions}} t
         LEFT JOIN given g ON g.lane = t.lane
             AND g.original_transaction_id = t.original_transaction_id
@@ -84,8 +85,7 @@ FROM (
                 t.end_time, b.since::date AS day, date_trunc('month', b.since) AS month, i.sign,
                 i.instant, n.paid, g.returned,
                 CASE WHEN n.paid <> 0 AND t.replaced_at < i.instant
-                    THEN least(round(t.estimate * t.rate), n.paid - g.returned) ELSE 0 END
-                    AS estimated,
+                    THEN round(t.estimate * t.rate) ELSE 0 END AS estimated,
                 n.paid <> 0 AND (g.is_refunded OR coalesce(t.stopped_at < i.instant, false))
                     AS is_stopped{{of_cohort}}
             FROM purchase t
@@ -108,8 +108,7 @@ FROM (
             CROSS JOIN LATERAL (
                 SELECT CASE WHEN n.refunds > 0
                         THEN round(t.amounts[n.refunds] * t.rate) ELSE 0 END AS returned,
-                    n.refunds > 0 AND t.refunds[n.refunds] AND t.is_stopped_by_refund
-                        AS is_refunded
+                    n.refunds > 0 AND t.ends[n.refunds] AS is_refunded
             ) g
         ) s
     ) v

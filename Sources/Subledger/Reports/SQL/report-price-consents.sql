@@ -3,6 +3,7 @@
 SELECT {{by}}count(*) AS consents_requested,
     count(*) FILTER (WHERE x.next = 'accepted') AS consents_accepted,
     count(*) FILTER (WHERE x.next = 'lost') AS consents_lost,
+    count(*) FILTER (WHERE x.next = 'gone') AS consents_unanswered,
     count(*) FILTER (WHERE x.next IS NULL) AS open,
     round(10000.0 * count(*) FILTER (WHERE x.next = 'accepted')
         / nullif(count(*) FILTER (WHERE x.next <> 'gone'), 0))::bigint AS accepted_percent
@@ -16,7 +17,7 @@ FROM (
         FROM projection.renewal_states r
         WHERE r.environment = $3 AND r.valid_from < $4
     ) s
-    -- The first state after it that is not pending.
+    -- The first state after it that is not pending, or in which the subscription has ended.
     LEFT JOIN LATERAL (
         SELECT CASE WHEN r.price_consent = 'accepted' THEN 'accepted'
             WHEN r.status IN ('expired', 'revoked') THEN 'lost' ELSE 'gone' END AS next
@@ -24,7 +25,7 @@ FROM (
         WHERE r.lane = s.lane AND r.environment = s.environment
             AND r.original_transaction_id = s.original_transaction_id
             AND r.valid_from > s.valid_from AND r.valid_from < $4
-            AND r.price_consent IS DISTINCT FROM 'pending'
+            AND (r.price_consent IS DISTINCT FROM 'pending' OR r.status IN ('expired', 'revoked'))
         ORDER BY r.valid_from LIMIT 1
     ) n ON true
     LEFT JOIN LATERAL (

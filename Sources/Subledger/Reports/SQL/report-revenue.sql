@@ -27,17 +27,9 @@ FROM (
     UNION ALL
     SELECT (c.effective_at AT TIME ZONE 'UTC')::date,
         date_trunc('month', c.effective_at AT TIME ZONE 'UTC'),
-        c.previous_product_identifier, p.country, p.offer_type, c.currency, 0, 0, 0,
+        c.previous_product_identifier, c.country, c.offer_type, c.currency, 0, 0, 0,
         c.estimate{{of_plan_change}}
     FROM {{plan_changes}} c
-    LEFT JOIN LATERAL (
-        SELECT y.country, y.offer_type FROM analytics.transactions y
-        WHERE y.lane = c.lane AND y.environment = c.environment
-            AND y.original_transaction_id = c.original_transaction_id
-            AND y.product_identifier = c.previous_product_identifier
-            AND y.start_time <= c.effective_at AND y.end_time > c.effective_at
-        ORDER BY y.start_time DESC, y.ordinal DESC LIMIT 1
-    ) p ON true
     WHERE c.environment = $3
         AND c.effective_at >= $1::date::timestamp AT TIME ZONE 'UTC' AND c.effective_at < $4
 ) x

@@ -18,8 +18,8 @@ extension ReportBenchQueries {
                 ELSE div((v.paid - v.back) * extract(epoch FROM \(instant) - p.since),
                     extract(epoch FROM p.until - p.since)) END AS earned
             FROM (
-                SELECT u.paid, u.back, CASE WHEN p.replaced_at < \(instant)
-                    THEN least(p.estimate, u.paid - u.back) ELSE 0 END AS estimate
+                SELECT u.paid, u.back,
+                    CASE WHEN p.replaced_at < \(instant) THEN p.estimate ELSE 0 END AS estimate
                 FROM (SELECT (p.since < \(instant))::int * p.price AS paid,
                     CASE WHEN p.refunded_at < \(instant) THEN p.refund ELSE 0 END AS back) u
             ) v
@@ -39,7 +39,9 @@ extension ReportBenchQueries {
                 c.effective_at AS replaced_at, c.estimate
             FROM projection.transactions t
             LEFT JOIN LATERAL (
-                SELECT c.effective_at, c.estimated_refund_milliunits AS estimate
+                SELECT c.effective_at, least(c.estimated_refund_milliunits,
+                    CASE WHEN t.refunded_at >= $4 THEN t.purchase_price_milliunits
+                        ELSE t.price_milliunits END) AS estimate
                 FROM projection.plan_changes c
                 WHERE c.lane = t.lane AND c.environment = t.environment
                     AND c.original_transaction_id = t.original_transaction_id
@@ -146,16 +148,19 @@ extension ReportBenchQueries {
         "price-consents": """
         SELECT concat(to_char(x.valid_from, 'YYYY-MM'), '|', t.product_identifier, '|', count(*),
             '|', count(*) FILTER (WHERE x.answer = 'accepted'), '|',
-            count(*) FILTER (WHERE x.answer = 'expired'), '|',
+            count(*) FILTER (WHERE x.answer IN ('expired', 'revoked')), '|',
+            count(*) FILTER (WHERE x.answer NOT IN ('accepted', 'expired', 'revoked')), '|',
             count(*) FILTER (WHERE x.answer IS NULL), '|',
-            round(10000.0 * count(*) FILTER (WHERE x.answer = 'accepted')
-                / nullif(count(*) FILTER (WHERE x.answer IN ('accepted', 'expired')), 0)))
+            round(10000.0 * count(*) FILTER (WHERE x.answer = 'accepted') / nullif(count(*)
+                FILTER (WHERE x.answer IN ('accepted', 'expired', 'revoked')), 0)))
         FROM (
             SELECT r.*, lag(r.price_consent) OVER stream AS before, (
-                SELECT coalesce(n.price_consent, n.status) FROM projection.renewal_states n
+                SELECT coalesce(nullif(n.price_consent, 'pending'), n.status)
+                FROM projection.renewal_states n
                 WHERE n.lane = r.lane AND n.environment = r.environment
                     AND n.original_transaction_id = r.original_transaction_id
-                    AND n.ordinal > r.ordinal AND n.price_consent IS DISTINCT FROM 'pending'
+                    AND n.ordinal > r.ordinal AND (n.price_consent IS DISTINCT FROM 'pending'
+                        OR n.status IN ('expired', 'revoked'))
                     AND n.valid_from <= $4
                 ORDER BY n.ordinal LIMIT 1) AS answer
             FROM projection.renewal_states r WHERE r.environment = $3 AND r.valid_from <= $4

@@ -301,8 +301,16 @@ enum ReportBenchQueries {
                 AND m.occurred_at >= $1::date AND m.occurred_at < $2::date + 1
             UNION ALL
             SELECT to_char(c.effective_at, 'YYYY-MM'), c.estimated_refund_currency, 0, 0, 0,
-                c.estimated_refund_milliunits
+                least(c.estimated_refund_milliunits, t.kept)
             FROM projection.plan_changes c
+            LEFT JOIN LATERAL (
+                SELECT \(kept) AS kept FROM projection.transactions t
+                WHERE t.lane = c.lane AND t.environment = c.environment
+                    AND t.original_transaction_id = c.original_transaction_id
+                    AND t.product_identifier = c.previous_product_identifier
+                    AND t.start_time <= c.effective_at AND t.end_time > c.effective_at
+                ORDER BY t.start_time DESC, t.ordinal DESC LIMIT 1
+            ) t ON true
             WHERE c.environment = $3 AND c.estimated_refund_milliunits IS NOT NULL
                 AND c.effective_at >= $1::date AND c.effective_at < $2::date + 1
         ) x GROUP BY x.month, x.currency
