@@ -236,6 +236,64 @@ struct MonthMovementTests {
         }
     }
 
+    @Test func `a refund of a part of all seats ends their period, until it is reversed`()
+        async throws
+    {
+        let life: [LifeStep] = try [
+            .buySeats(SimulatedCatalog.atlas[1], SimulatedSeats(2), at: Self.at("2026-01-05")),
+            .refund(purchase: 0, percentage: 40_000, at: Self.at("2026-01-20")),
+            .reverseRefund(purchase: 0, at: Self.at("2026-02-10")),
+        ]
+        try await FilledLedger.withLives([life, Self.later()]) { ledger, session in
+            let price = try await session.query(
+                "SELECT max(purchase_price_milliunits) FROM projection.transactions"
+            ).single().int8(0)
+            let rows = try await Self.rows("deferred-revenue", of: ledger, to: "2026-02-28")
+            let part = price * 2 / 5
+            #expect(
+                rows.map(Self.moved) == [[price, part, 0, price - part], [0, -part, 0, part]]
+            )
+        }
+    }
+
+    @Test func `an upgrade of what goes on under another id keeps its estimate`()
+        async throws
+    {
+        let lives: [[LifeStep]] = try [
+            [.subscribe(SimulatedCatalog.lumen[2], offer: nil, at: Self.at("2026-01-01"))],
+            [
+                .subscribe(SimulatedCatalog.lumen[4], offer: nil, at: Self.at("2026-02-01")),
+                .changeNow(to: SimulatedCatalog.lumen[1], offer: nil, at: Self.at("2026-03-05")),
+            ],
+        ]
+        try await FilledLedger.withLives(lives + [Self.later()]) { ledger, session in
+            func estimates() async throws -> [String] {
+                var found: [String] = []
+                for name in ["revenue", "deferred-revenue"] {
+                    for row in try await Self.rows(name, of: ledger, by: [.product, .country]) {
+                        let estimate = row.number("upgradeRefundEstimateMilliunits")
+                        if estimate != 0 { found.append("\(row["productId"]) \(estimate)") }
+                        #expect(!row["country"].isEmpty, "\(name)")
+                    }
+                }
+                return found
+            }
+            let alone = try await estimates()
+            #expect(alone.count == 2 && Set(alone).count == 1, "\(alone)")
+            try await session.execute(
+                """
+                UPDATE projection.transactions t
+                SET continued_original_transaction_id = (
+                    SELECT min(f.original_transaction_id) FROM projection.transactions f)
+                WHERE t.original_transaction_id IN (
+                    SELECT c.original_transaction_id FROM projection.plan_changes c)
+                """
+            )
+            let joined = try await estimates()
+            #expect(joined == alone, "\(joined)")
+        }
+    }
+
     @Test func `weeks begin on Monday, and add up to the months`() async throws {
         try await Analytics.withLedger { _, ledger in
             var marks: Set<String> = []
