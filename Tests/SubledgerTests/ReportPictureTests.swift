@@ -135,6 +135,39 @@ struct ReportPictureTests {
         )
     }
 
+    @Test func `weeks are drawn at their Mondays, each month named once`() throws {
+        let mondays = try #require(Instant("2026-01-05")).milliseconds
+        let rows = (0..<30).filter { $0 != 7 }.map { week in
+            let monday = Instant(milliseconds: mondays + Int64(week) * 7 * Instant.dayLength)
+            return Self.row(
+                ["week": monday.day],
+                ["paymentsCount": 100 + week],
+                shares: [
+                    "automaticPercent": 5_000 + week * 10
+                ]
+            )
+        }
+        let report = try Self.report(
+            "renewals",
+            [.week],
+            from: "2026-01-05",
+            to: "2026-07-29",
+            rows
+        )
+        let panel = try Self.panel(report)
+        #expect(panel.places.count == 30 && panel.series[0].values[7] == nil)
+        let page = ReportPage(report).text
+        let title = "Share of payments that are automatic, Production, 2026-01-05 to 2026-07-29, "
+        #expect(page.contains(title + "by week"))
+        #expect(page.contains("hollow: only a part of the week is counted"))
+        let names = page.matches(of: /text-anchor="middle"[^>]*>([A-Z][a-z]{2} 2026)</).map(\.1)
+        #expect(
+            names == [
+                "Jan 2026", "Feb 2026", "Mar 2026", "Apr 2026", "May 2026", "Jun 2026", "Jul 2026",
+            ]
+        )
+    }
+
     @Test(arguments: [
         ("0", "0"), ("999", "999"), ("1000", "1,000"), ("-1348 JPY", "-1,348 JPY"),
         ("1234567.89 EUR", "1,234,567.89 EUR"), ("100.00 %", "100.00 %"), ("–", "–"), ("", ""),

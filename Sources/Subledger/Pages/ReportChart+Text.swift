@@ -10,6 +10,9 @@ extension ReportChart {
         return (words + [breakdown]).filter { !$0.isEmpty }.joined(separator: ", ")
     }
 
+    /// What a place of an axis with days is: the end of a month, a month or a week.
+    var timeUnit: String { axis?.name == "week" ? "week" : "month" }
+
     // The months, if the report has the whole of the first and the last.
     private var scope: String {
         let (from, to) = (report.from, report.to)
@@ -25,7 +28,7 @@ extension ReportChart {
     private func timeWords(_ panel: Panel) -> String {
         switch axis?.name {
         case "day": return "at the end of each month"
-        case "month": return "by month"
+        case "month", "week": return "by " + timeUnit
         case nil: return ""
         default: break
         }

@@ -114,11 +114,14 @@ extension ReportChart {
         return (drawn, all.count - drawn.count)
     }
 
-    // With the months and numbers that have no row. Panels share months, but not the number of
+    // With the months, weeks and numbers that have no row. Panels share months, but not the number of
     // periods: there are four times as many weeks as months.
     private func places(of rows: [[String: ReportValue]]) -> [ReportValue] {
         let sorted = Set((isOfCohorts ? rows : report.rows).map(place)).sorted { $0.isBefore($1) }
         guard let first = sorted.first, let last = sorted.last else { return [] }
+        if axis?.name == "week" {
+            return ReportSpan(from: first.words, to: last.words, asOf: report.asOf).weeks
+        }
         if let first = Month(first), let last = Month(last), first <= last,
             last.number - first.number < ReportChart.placesMax
         {

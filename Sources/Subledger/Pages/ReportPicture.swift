@@ -62,7 +62,7 @@ struct ReportPicture {
                 chart.shape == .lines
                 ? "<circle class=\"partial key-line\" cx=\"17\" cy=\"6\" r=\"3\"/>"
                 : "<rect class=\"cell hollow\" x=\"4\" y=\"1\" width=\"26\" height=\"10\"/>"
-            items.append(item(sample, "hollow: only a part of the month is counted"))
+            items.append(item(sample, "hollow: only a part of the \(chart.timeUnit) is counted"))
         }
         return items.isEmpty ? [] : ["<ul class=\"series\">\(items)</ul>"]
     }
@@ -138,12 +138,15 @@ extension ReportPicture {
             guard case .text(let text) = value, let month = Month(text) else { return nil }
             return (place, month.number, month.words)
         }
+        // Of the weeks of a month, the first.
+        var months: Set<Int> = []
+        let firsts = found.filter { months.insert($0.1).inserted }
         let isMonths = chart.axis?.kind == .text
         let most = Self.width / max(1, isMonths ? width : width / 2)
         let steps =
             isMonths ? [1, 2, 3, 6, 12, 24, 60, 120] : [1, 2, 5, 10, 20, 50, 100, 200, 500]
-        let step = steps.first { panel.places.count <= most * $0 } ?? 1_000
-        return found.filter { $0.1 % step == 0 }.map { ($0.0, $0.2) }
+        let step = steps.first { firsts.count <= most * $0 } ?? 1_000
+        return firsts.filter { $0.1 % step == 0 }.map { ($0.0, $0.2) }
     }
 
     private func points(
