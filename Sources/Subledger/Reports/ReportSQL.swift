@@ -23,6 +23,7 @@ enum ReportSQL {
         (name: "{{payments}}", file: PackageResources.part_payments_sql),
         (name: "{{purchase}}", file: PackageResources.part_purchase_sql),
         (name: "{{purchase_of_movement}}", file: PackageResources.part_purchase_of_movement_sql),
+        (name: "{{case_of_movement}}", file: PackageResources.part_case_of_movement_sql),
         (name: "{{is_asked_day}}", file: PackageResources.part_is_asked_day_sql),
         (name: "{{standing}}", file: PackageResources.part_standing_sql),
         (name: "{{standing_columns}}", file: PackageResources.part_standing_columns_sql),

@@ -23,21 +23,13 @@ FROM (
             SELECT m.lane, m.original_transaction_id, m.purchase_date_ms, m.product_identifier,
                 m.occurred_at, m.ordinal,
                 -- A refund of some seats does not end the period of the others.
-                m.movement = 'exit_refund' AND (
-                    SELECT r.refund_kind FROM projection.refunds r
-                    WHERE r.lane = m.lane AND r.environment = m.environment
-                        AND r.original_transaction_id = m.original_transaction_id
-                        AND r.purchase_date_ms = m.purchase_date_ms
-                        AND r.product_identifier = m.product_identifier
-                        AND r.refund_kind IS NOT NULL
-                        AND coalesce(r.revoked_at, r.announced_at) <= m.occurred_at
-                    ORDER BY coalesce(r.revoked_at, r.announced_at) DESC, r.ordinal DESC
-                    LIMIT 1) IS DISTINCT FROM 'seats' AS is_end,
+                m.movement = 'exit_refund' AND f.refund_kind IS DISTINCT FROM 'seats' AS is_end,
                 sum(-coalesce(m.amount_milliunits, 0)) OVER (
                     PARTITION BY m.lane, m.original_transaction_id, m.purchase_date_ms,
                         m.product_identifier
                     ORDER BY m.occurred_at, m.ordinal) AS amount
             FROM analytics.movements m
+            {{case_of_movement}}
             WHERE m.environment = $3 AND NOT m.is_shared AND m.occurred_at < $4
                 AND m.movement IN ('exit_refund', 'refund_reversed')
         ) s

@@ -16,16 +16,7 @@ FROM (
             AS refund_reason{{of_movement}}
     FROM {{movements}} m
     {{purchase_of_movement}}
-    LEFT JOIN LATERAL (
-        SELECT r.revocation_reason FROM projection.refunds r
-        WHERE r.lane = m.lane AND r.environment = m.environment
-            AND r.original_transaction_id = m.original_transaction_id
-            AND r.purchase_date_ms = m.purchase_date_ms
-            AND r.product_identifier = m.product_identifier AND r.refund_kind IS NOT NULL
-            AND coalesce(r.revoked_at, r.announced_at) <= m.occurred_at
-        ORDER BY coalesce(r.revoked_at, r.announced_at) DESC, r.ordinal DESC
-        LIMIT 1
-    ) f ON true
+    {{case_of_movement}}
     WHERE m.environment = $3 AND NOT m.is_shared
         AND m.movement IN ('exit_refund', 'refund_reversed')
         AND m.occurred_at >= $1::date::timestamp AT TIME ZONE 'UTC'
