@@ -65,6 +65,8 @@ public actor TestServer {
         options.settings["max_wal_senders"] = "0"
         // Compiling a statement takes longer than running it on so few rows.
         options.settings["jit"] = "off"
+        // `bench append` opens 128 at once, beside the tests that run at the same time.
+        options.settings["max_connections"] = "300"
         if environment["SUBLEDGER_TEST_FSYNC"] != "on" { options.settings["fsync"] = "off" }
         return try await EmbeddedServer(home: temporaryHome(), options: options).start()
     }
