@@ -203,6 +203,11 @@ struct ReportCommandTests {
             try (json + Data([0x0a])).write(to: file)
             let found = try await command.run("report", "close", "--verify", first)
             #expect(found.code == 3 && found.output.contains("payments.json"), "\(found.output)")
+            // What is no file is missing, and is not waited for.
+            try FileManager.default.removeItem(at: file)
+            #expect(mkfifo(file.path, 0o600) == 0)
+            let pipe = try await command.run("report", "close", "--verify", first)
+            #expect(pipe.code == 3 && pipe.output.contains("missing"), "\(pipe.output)")
             let wrong = try await command.run(
                 ["report", "close", month, "--out", second, "--corrections", first]
             )
