@@ -46,7 +46,7 @@ struct ReportChart {
         let name: String
         /// Its value at each place; nil if there is none, or if the time of the place has not come.
         let values: [Int64?]
-        /// The places with a value of a day or a month that is not whole.
+        /// The places with a value of a day, a week or a month that is not whole.
         let partial: Set<Int>
         /// What decides which are drawn: the total, of shares that of the things in them.
         let weight: Int64

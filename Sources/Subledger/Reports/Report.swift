@@ -163,7 +163,7 @@ extension Report.Column {
         return Self(name: name, kind: units.first { name.hasSuffix($0.0) }?.1 ?? .count)
     }
 
-    /// Whether the row's day or month is not whole.
+    /// Whether the row's day, week or month is not whole.
     static let isPartial = Self(name: "is_partial", kind: .flag)
 
     /// Whether it helps identify a row, and is not a note on its numbers.

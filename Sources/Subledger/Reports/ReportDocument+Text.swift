@@ -27,7 +27,7 @@ extension ReportDocument {
     /// The columns of the table: a mark on a row is not one of them.
     var shownColumns: [Report.Column] { columns.filter { $0.kind != .flag } }
 
-    /// What the sign on a day or a month means; nil if no row has it.
+    /// What the sign on a day, a week or a month means; nil if no row has it.
     var partialWords: String? {
         guard rows.contains(where: \.isPartial) else { return nil }
         return "* not whole: the report counts from \(from) 00:00:00 to \(asOf.clock) UTC"
@@ -114,7 +114,7 @@ extension ReportDocument {
             + "\(others.joined(separator: ", ")): they are listed in their own currency; `subledger rates list` shows what was imported"
     }
 
-    /// A value as text, with a sign on a day or a month that is not whole.
+    /// A value as text, with a sign on a day, a week or a month that is not whole.
     func text(of column: Report.Column, in row: [String: ReportValue]) -> String {
         text(column, in: row) + (row.isPartial && column == ReportSpan.axis(of: columns) ? "*" : "")
     }
@@ -152,7 +152,7 @@ extension [String: Int64] {
 }
 
 extension [String: ReportValue] {
-    /// Whether the row's day or month is not whole.
+    /// Whether the row's day, week or month is not whole.
     var isPartial: Bool { self[Report.Column.isPartial.jsonName] == .flag(true) }
 }
 

@@ -1,6 +1,6 @@
 internal import Events
 
-/// The rows of a report, with the days and months that they are about.
+/// The rows of a report, with the days, weeks and months that they are about.
 struct ReportRows {
     private(set) var rows: [[String: ReportValue]]
     private(set) var columns: [Report.Column]
@@ -12,7 +12,8 @@ struct ReportRows {
         self.span = span
     }
 
-    /// The rows with a mark on those whose day or month is not whole; the same if they have none.
+    /// The rows with a mark on those whose day, week or month is not whole; the same if they have
+    /// none.
     var marked: ReportRows {
         guard ReportSpan.axis(of: columns) != nil else { return self }
         var marked = self

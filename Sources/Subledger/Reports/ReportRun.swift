@@ -22,7 +22,7 @@ struct ReportRun {
         let until: Instant
         let erasures: Int64
 
-        /// The days and months of the rows.
+        /// The days, weeks and months of the rows.
         var span: ReportSpan { ReportSpan(from: from.day, to: to.day, asOf: asOf) }
     }
 

@@ -1,9 +1,9 @@
 internal import Events
 
-/// The time that a report covers, and the rows of its days and months.
+/// The time that a report covers, and the rows of its days, weeks and months.
 ///
-/// A day or a month that is not over at the last counted instant, or that the report cuts, is
-/// partial: its numbers cannot be compared with those of whole ones.
+/// A day, a week or a month that is not over at the last counted instant, or that the report cuts,
+/// is partial: its numbers cannot be compared with those of whole ones.
 struct ReportSpan {
     /// The first day, UTC, as `2026-03-03`.
     let from: String
@@ -25,13 +25,13 @@ struct ReportSpan {
 }
 
 extension ReportSpan {
-    /// The column whose days or months can be partial; nil if a report has no such column.
+    /// The column whose days, weeks or months can be partial; nil if a report has no such column.
     static func axis(of columns: [Report.Column]) -> Report.Column? {
         ["day", "month_number", "week", "month"].lazy
             .compactMap { name in columns.first { $0.name == name } }.first
     }
 
-    /// Whether a row is about a day or a month that is not whole.
+    /// Whether a row is about a day, a week or a month that is not whole.
     func isPartial(_ row: [String: ReportValue]) -> Bool {
         if case .text(let day) = row["day"] { return !isOver(dayAfter: day, by: 1) }
         if case .text(let week) = row["week"] {

@@ -21,7 +21,7 @@ struct TableReportCommand: AsyncParsableCommand, TakingWord {
             UTC. Nothing after the last day counts, and neither does a later refund of an earlier \
             purchase: to follow the customers or the purchases of a month to the present, leave \
             out --to and break down by month. A last day that is not over counts as far as Apple's \
-            newest signature. A day or a month that is not whole has a *, in CSV and JSON \
+            newest signature. A day, a week or a month that is not whole has a *, in CSV and JSON \
             is_partial.
 
             With --changed-since, the output is what changed since then, for the same days: the \
